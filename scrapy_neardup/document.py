@@ -1,0 +1,86 @@
+"""The plain data of the package: what goes in, what is kept, what comes out. Nothing here does I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["original", "related", "update", "duplicate", "unchecked"]
+Kind = Literal["exact", "near", "contained", "revisit"]
+Reason = Literal["no-text", "too-short", "store-unavailable", "extraction-failed"]
+
+STATUSES: tuple[Status, ...] = ("original", "related", "update", "duplicate", "unchecked")
+KINDS: tuple[Kind, ...] = ("exact", "near", "contained", "revisit")
+REASONS: tuple[Reason, ...] = ("no-text", "too-short", "store-unavailable", "extraction-failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One article, as it is judged.
+
+    ``id`` is 16 hexadecimal digits: 4 bytes of ``seen_at`` (big-endian), then 4 bytes of a hash, so that
+    ids sort by time and name their own hour. Checking the same id twice is one check.
+    """
+
+    id: str
+    url: str
+    source: str  # registrable domain of the url, "" where there is none
+    title: str
+    text: str  # main content
+    seen_at: float  # Unix seconds, UTC
+    url_identity: str = ""  # what makes two urls the same page; "" where the url does not name this text
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What the index keeps of a document's text.
+
+    ``signature`` holds lanes of 2 bytes each, or is empty for a text too short to be compared other than exactly.
+    Keys are unsigned 32-bit numbers; documents that share one are candidates of each other.
+    """
+
+    signature: bytes
+    size: int  # distinct shingles
+    text_hash: bytes  # 8 bytes of the normalised text
+    url_hash: bytes  # 8 bytes of the url identity, zeros where there is none
+    source_hash: bytes  # 4 bytes of the source, zeros where there is none
+    identity_keys: tuple[int, ...]  # of the text, and of the url where it has one
+    band_keys: tuple[int, ...]
+    figures: bytes = b""  # packed, see sketch.figures
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The best candidate of a document that passed verification.
+
+    ``similarity`` is the estimated Jaccard resemblance of the two shingle sets, in [0, 1]; its standard
+    error is sqrt(J(1-J)/num_perm), 0.044 at most for 128 lanes.
+    """
+
+    original: str  # document id of the first document of its kind
+    url: str  # of the original
+    title: str  # of the original
+    story: str  # document id of the story's first document
+    candidate: str  # document id of the best match itself
+    similarity: float
+    containment: float
+    same_text: bool
+    same_url: bool
+    related: bool  # similar enough for the story, too different for a copy
+    figures: bytes  # packed, of the best match
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer for one document. ``original`` and ``story`` are document ids."""
+
+    status: Status
+    kind: Kind | None = None
+    original: str | None = None
+    original_url: str | None = None
+    similarity: float | None = None
+    containment: float | None = None
+    story: str | None = None
+    changes: tuple[str, ...] = ()
+    event: str | None = None
+    reason: Reason | None = None

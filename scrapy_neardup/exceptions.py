@@ -1,0 +1,32 @@
+"""Errors a user of the package may meet. Each names what is wrong, the value, and what would be right."""
+
+from __future__ import annotations
+
+
+class NearDupError(Exception):
+    """Base of this package's own errors."""
+
+
+class SettingsError(NearDupError, ValueError):
+    """A ``NEARDUP_*`` setting has a value that is not allowed."""
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"{name} = {value!r}: {allowed}")
+        self.name = name
+        self.value = value
+
+
+class StoreError(NearDupError):
+    """The store cannot be used as configured: a damaged file, a wrong address, a refused login."""
+
+
+class StoreUnavailable(StoreError):
+    """The store did not answer, or not in time; it may be back later."""
+
+
+class ExtractionError(NearDupError):
+    """A page's main content could not be extracted: too large, too slow, or the extractor raised."""
+
+
+class InputError(NearDupError, ValueError):
+    """A line or file given to a command cannot be used; names file and line."""

@@ -1,0 +1,63 @@
+"""Checks of one process that arrive together travel together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Batcher(Generic[T, R]):
+    """Hands what has been submitted since the last batch to ``run``, one batch at a time, in order.
+
+    A lone submission is a batch of one and waits for nothing. ``run`` returns one result, or one exception, for
+    each of its arguments; an exception it raises is that of everyone who waits.
+    """
+
+    def __init__(self, run: Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]]], limit: int) -> None:
+        self._run = run
+        self._limit = limit
+        self._waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def submit(self, argument: T) -> R:
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiting.append((argument, future))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._drain())
+        return await future
+
+    async def join(self) -> None:
+        """Wait until everything submitted so far has its answer."""
+        while self._task is not None and not self._task.done():
+            await asyncio.shield(self._task)
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            batch = self._waiting[: self._limit]
+            del self._waiting[: self._limit]
+            try:
+                results = await self._run([argument for argument, _ in batch])
+            except BaseException as error:
+                batch += self._waiting
+                self._waiting.clear()
+                self._fail(batch, error)
+                if not isinstance(error, Exception):
+                    raise
+                continue
+            for (_, future), result in zip(batch, results, strict=True):
+                if future.done():
+                    continue
+                if isinstance(result, BaseException):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)
+
+    @staticmethod
+    def _fail(batch: Sequence[tuple[T, asyncio.Future[R]]], error: BaseException) -> None:
+        for _, future in batch:
+            if not future.done():
+                future.set_exception(error) if isinstance(error, Exception) else future.cancel()

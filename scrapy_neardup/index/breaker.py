@@ -1,0 +1,56 @@
+"""Keeps a crawl at full speed while its store is away."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+_FIRST_PAUSE = 0.5  # seconds
+_LONGEST_PAUSE = 15.0
+
+
+class Breaker:
+    """Closed while the store answers. After a failure it opens for a pause that doubles up to 15 s; then one check at
+    a time may try. One warning is logged when the store is lost and one when it is back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._pause = 0.0  # 0 while closed
+        self._retry_at = 0.0
+        self._probing = False
+        self._missed = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._pause > 0
+
+    def allows(self) -> bool:
+        """Whether a check may go to the store now; each True is to be answered by ``failed`` or ``succeeded``."""
+        if not self.is_open:
+            return True
+        if self._probing or self._clock() < self._retry_at:
+            self._missed += 1
+            return False
+        self._probing = True
+        return True
+
+    def failed(self, error: Exception) -> None:
+        if not self.is_open:
+            logger.warning("The store is lost; items pass unchecked until it is back. %s", error)
+            self._pause = _FIRST_PAUSE
+        elif self._probing:
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        self._probing = False
+        self._missed += 1
+        self._retry_at = self._clock() + self._pause
+
+    def succeeded(self) -> None:
+        if self.is_open:
+            logger.warning("The store is back; %d documents passed unchecked.", self._missed)
+        self._pause = 0.0
+        self._probing = False
+        self._missed = 0

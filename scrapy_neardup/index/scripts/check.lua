@@ -1,0 +1,208 @@
+--[[
+Finds the best match of a document in the window and registers the document, in one step.
+
+KEYS[1 .. generations]   band hashes, oldest generation first. Field: shard, the high 16 bits of a 32-bit key.
+                         Value: postings of 8 bytes in the order of arrival: tag (the key's low 16 bits), seconds since
+                         the generation's start (2), hash part of the document's key (4).
+KEYS[generations + 1 ..] record hashes, oldest hour first. Field: document key (8 bytes: second, hash). Value: record.
+
+ARGV[1]  document key
+ARGV[2]  record of the document as an original (see index/record.py)
+ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
+ARGV[4]  policy and layout, numbers in this order: identity keys, generations, index of the document's own generation,
+         number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
+         threshold, related threshold, measure (0 containment, 1 resemblance),
+         scope (0 all, 1 same source, 2 cross source), newest postings a key, most candidates, weight of an identity key
+
+Returns nil for the first of its kind, else the key and the record of the best match.
+The rules of grading and ranking are those of index/verification.py.
+]]
+local HOUR = 3600
+local POSTING = 8
+local NO_URL, NO_SOURCE = string.rep('\0', 8), string.rep('\0', 4)
+local HEADER = '>BI4c8c8c4c8c8c8I2BI2B'
+local HEADER_BYTES = 55
+
+local key, new = ARGV[1], ARGV[2]
+local numbers = {}
+for number in string.gmatch(ARGV[4], '%S+') do numbers[#numbers + 1] = tonumber(number) end
+local identities, generations, own_generation, first_generation, generation_seconds, first_hour, window,
+    threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight = unpack(numbers)
+
+local find, sub, byte = string.find, string.sub, string.byte
+
+local function second_of(document)
+    return struct.unpack('>I4', document)
+end
+
+local function record_key(document)
+    return KEYS[generations + 1 + math.floor(second_of(document) / HOUR) - first_hour]
+end
+
+local function parse(record)
+    if #record < HEADER_BYTES then return nil end
+    local version, size, text, url, source, original, story, candidate, signature, figures, url_length, title_length =
+        struct.unpack(HEADER, record)
+    if version ~= 1 or #record ~= HEADER_BYTES + signature + figures + url_length + title_length then return nil end
+    return {
+        size = size, text = text, url = url, source = source, original = original, story = story, candidate = candidate,
+        signature = sub(record, HEADER_BYTES + 1, HEADER_BYTES + signature),
+        tail = sub(record, HEADER_BYTES + signature + figures + 1),
+        lengths = sub(record, 53, 55),
+    }
+end
+
+local function resemblance(a, b)
+    if a == '' or #a ~= #b then return 0 end
+    if a == b then return 1 end
+    local equal = 0
+    for lane = 1, #a, 8 do
+        local a1, a2, a3, a4, a5, a6, a7, a8 = byte(a, lane, lane + 7)
+        local b1, b2, b3, b4, b5, b6, b7, b8 = byte(b, lane, lane + 7)
+        if a1 == b1 and a2 == b2 then equal = equal + 1 end
+        if a3 == b3 and a4 == b4 and a3 then equal = equal + 1 end
+        if a5 == b5 and a6 == b6 and a5 then equal = equal + 1 end
+        if a7 == b7 and a8 == b8 and a7 then equal = equal + 1 end
+    end
+    return equal * 2 / #a
+end
+
+local function containment(similarity, a, b)
+    local smaller = math.min(a, b)
+    if smaller == 0 then return 0 end
+    return math.min(1, similarity * (a + b) / ((1 + similarity) * smaller))
+end
+
+-- What the candidate passes by, or nil.
+local function grade(document, old, candidate)
+    local same_url = document.url == old.url and document.url ~= NO_URL
+    local same_source = document.source == old.source and document.source ~= NO_SOURCE
+    if not same_url and ((scope == 1 and not same_source) or (scope == 2 and same_source)) then return nil end
+    local same_text = document.text == old.text
+    local similarity, contained = 1, 1
+    if not same_text then
+        similarity = resemblance(document.signature, old.signature)
+        contained = containment(similarity, document.size, old.size)
+    end
+    local score = measure == 0 and contained or similarity
+    local copy = same_url or same_text or score >= threshold
+    if not copy and score < related_threshold then return nil end
+    local class = copy and 4 or 5
+    if same_text then class = same_url and 1 or 2 elseif same_url then class = 3 end
+    return { key = candidate, record = old, class = class, similarity = similarity, related = not copy }
+end
+
+local function better(a, b)
+    if a.class ~= b.class then return a.class < b.class end
+    if a.similarity ~= b.similarity then return a.similarity > b.similarity end
+    return a.key < b.key
+end
+
+-- The postings of one tag in one value: the positions of the last `newest`.
+local function positions(value, tag)
+    local found, from = {}, 1
+    while true do
+        local at = find(value, tag, from, true)
+        if not at then break end
+        if (at - 1) % POSTING == 0 then
+            found[#found + 1] = at
+            from = at + POSTING
+        else
+            from = at + 1
+        end
+    end
+    return found
+end
+
+local known = redis.call('HGET', record_key(key), key)
+if known then
+    local document = parse(known)
+    if not document or document.candidate == key then return nil end
+    local at = record_key(document.candidate)
+    local old = at and redis.call('HGET', at, document.candidate)
+    return old and { document.candidate, old } or nil
+end
+
+local document = parse(new)
+local shards, tags = {}, {}
+for at = 1, #ARGV[3], 4 do
+    shards[#shards + 1] = sub(ARGV[3], at, at + 1)
+    tags[#tags + 1] = sub(ARGV[3], at + 2, at + 3)
+end
+
+-- Candidates: the newest postings of every key, newest generation first.
+local weights, candidates, left, own_values = {}, {}, {}, nil
+for generation = generations, 1, -1 do
+    local values = redis.call('HMGET', KEYS[generation], unpack(shards))
+    if generation == own_generation then own_values = values end
+    local start = (first_generation + generation - 1) * generation_seconds
+    for index = 1, #shards do
+        local value = values[index]
+        if value then
+            local found = positions(value, tags[index])
+            local room = left[index] or newest
+            for place = #found, math.max(1, #found - room + 1), -1 do
+                local at = found[place]
+                local high, low = byte(value, at + 2, at + 3)
+                local candidate = struct.pack('>I4', start + high * 256 + low) .. sub(value, at + 4, at + 7)
+                if not weights[candidate] then
+                    weights[candidate] = 0
+                    candidates[#candidates + 1] = candidate
+                end
+                weights[candidate] = weights[candidate] + (index <= identities and identity_weight or 1)
+            end
+            left[index] = math.max(0, room - #found)
+        end
+    end
+end
+table.sort(candidates, function(a, b)
+    if weights[a] ~= weights[b] then return weights[a] > weights[b] end
+    return a < b
+end)
+
+local best, best_record
+local second = second_of(key)
+for index = 1, math.min(#candidates, most_candidates) do
+    local candidate = candidates[index]
+    if math.abs(second_of(candidate) - second) <= window then
+        local record = redis.call('HGET', record_key(candidate), candidate)
+        local old = record and parse(record)
+        local graded = old and grade(document, old, candidate)
+        if graded and (not best or better(graded, best)) then best, best_record = graded, record end
+    end
+end
+
+-- Register: bytes 26-33 are the original, 34-41 the story, 42-49 the candidate, 53-55 the lengths of url and title.
+if best and best.related then
+    new = sub(new, 1, 33) .. best.record.story .. best.key .. sub(new, 50)
+elseif best then
+    local head_and_sketch = #new - #document.tail
+    new = sub(new, 1, 25) .. best.record.original .. best.record.story .. best.key .. sub(new, 50, 52)
+        .. best.record.lengths .. sub(new, 56, head_and_sketch) .. best.record.tail
+end
+redis.call('HSET', record_key(key), key, new)
+redis.call('EXPIRE', record_key(key), (math.floor(second / HOUR) + 1) * HOUR + window - second)
+
+local start = (first_generation + own_generation - 1) * generation_seconds
+local posting = struct.pack('>I2', second - start) .. sub(key, 5, 8)
+local fields, place_of = {}, {}
+for index = 1, #shards do
+    local shard = shards[index]
+    local place = place_of[shard]
+    if not place then
+        place = #fields + 2
+        place_of[shard] = place
+        fields[place - 1] = shard
+        fields[place] = own_values[index] or ''
+    end
+    local value = fields[place]
+    local found = positions(value, tags[index])
+    if #found >= newest then
+        value = sub(value, 1, found[1] - 1) .. sub(value, found[1] + POSTING)
+    end
+    fields[place] = value .. tags[index] .. posting
+end
+redis.call('HSET', KEYS[own_generation], unpack(fields))
+redis.call('EXPIRE', KEYS[own_generation], start + generation_seconds + window - second)
+
+return best and { best.key, best_record } or nil

@@ -1,0 +1,275 @@
+"""The embedded store: one SQLite file shared by the processes of one machine, or a database in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.base import HOUR, Index, Policy, StoreSummary
+from scrapy_neardup.index.batching import Batcher
+from scrapy_neardup.index.record import Record, new_record, seconds_of
+from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, Graded, best, grade, to_match
+
+MEMORY = ":memory:"
+_BATCH = 64
+_EXPIRED_A_CHECK = 4  # twice what a steady window needs
+_TOUCH_SECONDS = 600  # a crawl that runs for days keeps its space
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS spaces (
+    id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, config TEXT NOT NULL,
+    touched REAL NOT NULL,  -- Unix seconds by this machine's clock
+    UNIQUE (namespace, config)
+)
+"""
+# Row numbers grow in the order of arrival: the newest postings of a key are the last ones.
+_SPACE_SCHEMA = (
+    """
+    CREATE TABLE IF NOT EXISTS records_{space} (
+        id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE,
+        keys BLOB NOT NULL,  -- identity and band keys, to find this record's postings again
+        record BLOB NOT NULL
+    )
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS postings_{space} (
+        band INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (band, id)
+    ) WITHOUT ROWID
+    """,
+)
+R = TypeVar("R")
+_Step = Callable[..., R]
+
+
+class SQLiteIndex(Index):
+    """``path`` is a file, made with its folder where it is missing, or ``":memory:"``.
+
+    All SQL runs in one thread of its own; checks that wait together share one transaction.
+    """
+
+    def __init__(self, path: str | Path, namespace: str, config: str, policy: Policy, *, timeout: float = 2.0) -> None:
+        self.path = str(path)
+        self.namespace = namespace
+        self.config = config
+        self.policy = policy
+        self.timeout = timeout
+        self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
+        self._thread: ThreadPoolExecutor | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._space = 0
+        self._touched = 0.0
+        self._previous_second: int | None = None
+
+    async def open(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
+        try:
+            await self._in_thread(self._connect)
+        except BaseException:
+            self._thread.shutdown(wait=False)
+            self._thread = None
+            raise
+
+    async def close(self) -> None:
+        if self._thread is None:
+            return
+        await self._batcher.join()
+        await self._in_thread(self._disconnect)
+        self._thread.shutdown()
+        self._thread = None
+
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+        return await self._batcher.submit((fingerprint, document))
+
+    async def summary(self) -> StoreSummary:
+        return await self._in_thread(self._summarise)
+
+    async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Match | None]:
+        return await self._in_thread(self._check_all, batch)
+
+    async def _in_thread(self, step: _Step[R], *arguments: object) -> R:
+        if self._thread is None:
+            raise StoreUnavailable(f"{self.path}: the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._named, step, *arguments)
+
+    def _named(self, step: _Step[R], *arguments: object) -> R:
+        """Errors of SQLite name the file and what to do about it."""
+        try:
+            return step(*arguments)
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "busy" in str(error):
+                raise StoreUnavailable(
+                    f"{self.path}: another process held the file for over {self.timeout:g} s ({error})"
+                ) from error
+            raise StoreError(
+                f"{self.path}: {error}; the file and its folder must be readable and writable, with room on the disk"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"{self.path}: {error}; it is damaged or no SQLite file: move it away and a new one is made"
+            ) from error
+
+    # What follows runs in the store's own thread.
+
+    def _connect(self) -> None:
+        if self.path != MEMORY:
+            try:
+                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
+        self._connection = sqlite3.connect(self.path, timeout=self.timeout, isolation_level=None)
+        try:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            # Safe against a crash of the process; a power cut may lose the last checks, not the file.
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            with self._transaction() as sql:
+                sql.execute(_SCHEMA)
+                self._drop_idle_spaces(sql)
+                self._space = self._touch_space(sql)
+                for statement in _SPACE_SCHEMA:
+                    sql.execute(statement.format(space=self._space))
+        except BaseException:
+            self._disconnect()
+            raise
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A writer's transaction from its first statement on, so that no other process reads in between."""
+        sql = self._connection
+        if sql is None:
+            raise StoreUnavailable(f"{self.path}: the store is closed")
+        sql.execute("BEGIN IMMEDIATE")
+        try:
+            yield sql
+        except BaseException:
+            if sql.in_transaction:
+                sql.execute("ROLLBACK")
+            raise
+        sql.execute("COMMIT")
+
+    def _touch_space(self, sql: sqlite3.Connection) -> int:
+        self._touched = time.time()
+        sql.execute(
+            "INSERT INTO spaces (namespace, config, touched) VALUES (?, ?, ?)"
+            " ON CONFLICT (namespace, config) DO UPDATE SET touched = excluded.touched",
+            (self.namespace, self.config, self._touched),
+        )
+        row = sql.execute("SELECT id FROM spaces WHERE namespace = ? AND config = ?", (self.namespace, self.config))
+        return int(row.fetchone()[0])
+
+    def _drop_idle_spaces(self, sql: sqlite3.Connection) -> None:
+        idle = time.time() - self.policy.window - HOUR
+        for (space,) in sql.execute("SELECT id FROM spaces WHERE touched < ?", (idle,)).fetchall():
+            sql.execute(f"DROP TABLE IF EXISTS records_{space}")
+            sql.execute(f"DROP TABLE IF EXISTS postings_{space}")
+            sql.execute("DELETE FROM spaces WHERE id = ?", (space,))
+
+    def _check_all(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
+        with self._transaction() as sql:
+            matches = [self._check(sql, fingerprint, document) for fingerprint, document in batch]
+            self._expire(sql, batch)
+            if time.time() - self._touched > _TOUCH_SECONDS:
+                self._touch_space(sql)
+        return matches
+
+    def _check(self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document) -> Match | None:
+        new, key = new_record(fingerprint, document), bytes.fromhex(document.id)
+        if (known := self._record(sql, key)) is not None:
+            return self._answer_again(sql, key, known)
+        match = best(self._graded(sql, fingerprint, key, new))
+        if match is None:
+            registered = new
+        elif match.related:
+            registered = replace(new, story=match.record.story, candidate=match.key)
+        else:
+            old = match.record
+            registered = replace(
+                new, original=old.original, story=old.story, candidate=match.key, url=old.url, title=old.title
+            )
+        self._insert(sql, key, registered, fingerprint.identity_keys + fingerprint.band_keys)
+        return None if match is None else to_match(match)
+
+    def _answer_again(self, sql: sqlite3.Connection, key: bytes, known: Record) -> Match | None:
+        if known.candidate == key or (old := self._record(sql, known.candidate)) is None:
+            return None
+        graded = grade(known.candidate, known, old, self.policy)
+        return None if graded is None else to_match(graded)
+
+    def _record(self, sql: sqlite3.Connection, key: bytes) -> Record | None:
+        row = sql.execute(f"SELECT record FROM records_{self._space} WHERE key = ?", (key,)).fetchone()
+        return None if row is None else Record.unpack(row[0])
+
+    def _graded(self, sql: sqlite3.Connection, fingerprint: Fingerprint, key: bytes, new: Record) -> Iterator[Graded]:
+        seen_at = seconds_of(key)
+        query = f"SELECT record FROM records_{self._space} WHERE id = ?"
+        for row_id, candidate in self._candidates(sql, fingerprint):
+            if abs(seconds_of(candidate) - seen_at) > self.policy.window:
+                continue
+            old = Record.unpack(sql.execute(query, (row_id,)).fetchone()[0])
+            if (graded := grade(candidate, new, old, self.policy)) is not None:
+                yield graded
+
+    def _candidates(self, sql: sqlite3.Connection, fingerprint: Fingerprint) -> list[tuple[int, bytes]]:
+        """Row numbers and keys of those that share most, the oldest of equals first."""
+        query = f"SELECT id FROM postings_{self._space} WHERE band = ? ORDER BY id DESC LIMIT {NEWEST}"
+        weights: Counter[int] = Counter()
+        for keys, weight in ((fingerprint.identity_keys, IDENTITY_WEIGHT), (fingerprint.band_keys, 1)):
+            for band in keys:
+                for (row_id,) in sql.execute(query, (band,)):
+                    weights[row_id] += weight
+        marks = ",".join("?" * len(weights))
+        rows = sql.execute(f"SELECT id, key FROM records_{self._space} WHERE id IN ({marks})", tuple(weights))
+        return sorted(rows, key=lambda row: (-weights[row[0]], row[1]))[:MAX_CANDIDATES]
+
+    def _insert(self, sql: sqlite3.Connection, key: bytes, record: Record, keys: tuple[int, ...]) -> None:
+        row_id = sql.execute(
+            f"INSERT INTO records_{self._space} (key, keys, record) VALUES (?, ?, ?)",
+            (key, struct.pack(f">{len(keys)}I", *keys), record.pack()),
+        ).lastrowid
+        sql.executemany(
+            f"INSERT OR IGNORE INTO postings_{self._space} (band, id) VALUES (?, ?)", [(band, row_id) for band in keys]
+        )
+
+    def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
+        """Remove a few records that left the window.
+
+        Two documents in a row must agree that an hour is over: one with a wrong date does not empty the window.
+        """
+        for _, document in batch:
+            second = int(document.seen_at)
+            agreed = second if self._previous_second is None else min(second, self._previous_second)
+            self._previous_second = second
+            horizon = max(0, (agreed - self.policy.window) // HOUR * HOUR)
+            expired = sql.execute(
+                f"SELECT id, keys FROM records_{self._space} WHERE key < ? ORDER BY key LIMIT {_EXPIRED_A_CHECK}",
+                (horizon.to_bytes(4, "big"),),
+            ).fetchall()
+            for row_id, packed in expired:
+                keys = struct.unpack(f">{len(packed) // 4}I", packed)
+                sql.executemany(
+                    f"DELETE FROM postings_{self._space} WHERE band = ? AND id = ?", [(band, row_id) for band in keys]
+                )
+                sql.execute(f"DELETE FROM records_{self._space} WHERE id = ?", (row_id,))
+
+    def _summarise(self) -> StoreSummary:
+        assert self._connection is not None
+        hours: Counter[int] = Counter()
+        for (key,) in self._connection.execute(f"SELECT key FROM records_{self._space}"):
+            hours[seconds_of(key) // HOUR] += 1
+        pages, size = (self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        return StoreSummary(self.path, self.namespace, self.config, dict(sorted(hours.items())), pages * size)

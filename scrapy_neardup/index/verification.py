@@ -1,0 +1,82 @@
+"""Which candidate is the match; ``scripts/check.lua`` holds the same rules for Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scrapy_neardup.document import Match
+from scrapy_neardup.index.base import Policy
+from scrapy_neardup.index.record import Record
+from scrapy_neardup.measures import containment, resemblance
+
+NEWEST = 16
+"""Postings read a key, the newest: a key that more documents share is a template's, and each copy names its original."""
+
+IDENTITY_WEIGHT = 1000
+"""A shared text or url counts for more than all bands together."""
+
+MAX_CANDIDATES = 32
+"""Records read a check: first those of the same page or text, then those that share most bands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A candidate that passed, with what it passed by."""
+
+    key: bytes
+    record: Record
+    similarity: float
+    containment: float
+    same_text: bool
+    same_url: bool
+    related: bool
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
+        """Smallest first: the page itself unchanged, the same text, the page itself changed, copies, related ones.
+
+        Within each the most alike and of equals the oldest. What passes by containment is still ranked by
+        resemblance: figures and kind are best told against the version that lies nearest.
+        """
+        revisit = self.same_url and self.same_text
+        return (not revisit, not self.same_text, not self.same_url, self.related, -self.similarity, self.key)
+
+
+def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None:
+    """None where the candidate is no match under the policy."""
+    same_url = new.url_hash == old.url_hash and any(new.url_hash)
+    same_source = new.source_hash == old.source_hash and any(new.source_hash)
+    if not same_url and (
+        (policy.scope == "same-source" and not same_source) or (policy.scope == "cross-source" and same_source)
+    ):
+        return None
+    same_text = new.text_hash == old.text_hash
+    similarity = 1.0 if same_text else resemblance(new.signature, old.signature)
+    contained = 1.0 if same_text else containment(similarity, new.size, old.size)
+    score = contained if policy.measure == "containment" else similarity
+    copy = same_url or same_text or score >= policy.threshold
+    if not copy and score < policy.related_threshold:
+        return None
+    return Graded(key, old, similarity, contained, same_text, same_url, related=not copy)
+
+
+def best(graded: Iterable[Graded]) -> Graded | None:
+    return min(graded, key=lambda candidate: candidate.rank, default=None)
+
+
+def to_match(best: Graded) -> Match:
+    record = best.record
+    return Match(
+        original=record.original.hex(),
+        url=record.url.decode("utf-8", "replace"),
+        title=record.title.decode("utf-8", "replace"),
+        story=record.story.hex(),
+        candidate=best.key.hex(),
+        similarity=best.similarity,
+        containment=best.containment,
+        same_text=best.same_text,
+        same_url=best.same_url,
+        related=best.related,
+        figures=record.figures,
+    )
