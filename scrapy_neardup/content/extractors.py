@@ -1,0 +1,71 @@
+"""The extractors: callables ``(html, url) -> main content``, blocks on lines of their own, "" where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from itertools import count
+from typing import cast
+
+from scrapy_neardup.exceptions import SettingsError
+
+Extractor = Callable[[str, str], str]
+
+ALLOWED = "'trafilatura', 'resiliparse' (pip install scrapy-neardup[fast]) or the import path of a callable (html, url)"
+THIN_WORDS = 100
+_PARAGRAPH_WORDS = 8
+_RESET_EVERY = 5000  # trafilatura's caches grow with every page
+_pages = count(1)
+
+
+def load_extractor(name: str) -> Extractor:
+    """The extractor of a name or import path. Raises SettingsError where there is none."""
+    if name == "trafilatura":
+        return extract_with_trafilatura
+    if name == "resiliparse":
+        try:
+            import_module("resiliparse.extract.html2text")
+        except ImportError as error:
+            raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install scrapy-neardup[fast]") from error
+        return extract_with_resiliparse
+    module, dot, attribute = name.rpartition(".")
+    try:
+        extractor = getattr(import_module(module), attribute) if dot else None
+    except (ImportError, AttributeError) as error:
+        raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; must be {ALLOWED}") from error
+    if not callable(extractor):
+        raise SettingsError("NEARDUP_EXTRACTOR", name, f"must be {ALLOWED}")
+    return cast("Extractor", extractor)
+
+
+def extract_with_trafilatura(html: str, url: str) -> str:
+    """The quick pass; the thorough one only where the quick one found next to nothing.
+
+    On news pages of 2006-07 that is 3 pages in 100, and half of what the quick pass loses.
+    """
+    text = _trafilatura(html, url, fast=True)
+    if _words_in_paragraphs(text) < THIN_WORDS:
+        text = _trafilatura(html, url, fast=False) or text
+    return text
+
+
+def extract_with_resiliparse(html: str, url: str) -> str:
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return cast("str", extract_plain_text(html, main_content=True, alt_texts=False))
+
+
+def _trafilatura(html: str, url: str, *, fast: bool) -> str:
+    from trafilatura import extract
+    from trafilatura.meta import reset_caches
+
+    if next(_pages) % _RESET_EVERY == 0:
+        reset_caches()
+    # ``deduplicate`` stays off: its cache is the process's, and turns the fourth extraction of a page into nothing.
+    text = extract(html, url=url or None, fast=fast, include_comments=False, include_tables=False, with_metadata=False)
+    return text or ""
+
+
+def _words_in_paragraphs(text: str) -> int:
+    lengths = (len(line.split()) for line in text.splitlines())
+    return sum(length for length in lengths if length >= _PARAGRAPH_WORDS)

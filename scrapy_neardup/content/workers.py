@@ -1,0 +1,134 @@
+"""Extraction in threads: bounded, with a time limit, and never in the way of the end of the process."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from scrapy_neardup.content.extractors import Extractor
+from scrapy_neardup.exceptions import ExtractionError
+
+
+T = TypeVar("T")
+
+
+class ExtractionThreads:
+    """``workers`` daemon threads; at most four times as many pages are held at a time, further callers wait.
+
+    A page that takes over ``timeout`` seconds, counted from its start, raises ExtractionError. Its thread cannot be
+    stopped: it is given up and a new one takes its place, ``workers`` + ``spares`` at most. With all of them stuck,
+    pages fail at once until one comes back. Threads of ThreadPoolExecutor would be joined at the process's end.
+    """
+
+    def __init__(self, extractor: Extractor, *, workers: int = 2, timeout: float = 10.0, spares: int = 4) -> None:
+        self._extractor = extractor
+        self._workers = workers
+        self._timeout = timeout
+        self._spares = spares
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._in_flight = 4 * workers
+        self._room = asyncio.Semaphore(self._in_flight)
+        self._alive = 0  # threads that serve the queue
+        self._stuck = 0  # threads given up, still in their page
+        self._closed = False
+
+    async def extract(self, html: str, url: str) -> str:
+        """Main content of one page. Raises ExtractionError, naming the url, where the extractor fails or is too slow."""
+        async with self._room:
+            if self._closed:
+                raise ExtractionError(f"{url}: extraction is closed")
+            if not self._serve():
+                raise ExtractionError(f"{url}: all extraction threads are stuck in pages over {self._timeout:g} s")
+            return await self._run(html, url)
+
+    def close(self) -> None:
+        """Let idle threads go; a stuck one ends with the process."""
+        self._closed = True
+        for _ in range(self._alive):
+            self._jobs.put(None)
+
+    def _serve(self) -> bool:
+        """Start a thread where one is missing."""
+        while self._alive < self._workers and self._alive + self._stuck < self._workers + self._spares:
+            self._alive += 1
+            threading.Thread(target=self._work, name="neardup-extract", daemon=True).start()
+        return self._alive > 0
+
+    async def _run(self, html: str, url: str) -> str:
+        job = _Job(html, url, asyncio.get_running_loop())
+        self._jobs.put(job)
+        # A page ahead of this one in the queue may be slow too, and so may the one ahead of that.
+        await asyncio.wait([job.started], timeout=self._in_flight * self._timeout)
+        if not job.started.done():
+            job.started.cancel()
+            raise ExtractionError(f"{url}: all extraction threads are stuck in pages over {self._timeout:g} s")
+        done, _ = await asyncio.wait([job.answer], timeout=self._timeout)
+        if done:
+            return job.answer.result()
+        self._give_up(job)
+        raise ExtractionError(f"{url}: not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s")
+
+    def _give_up(self, job: _Job) -> None:
+        self._alive -= 1
+        self._stuck += 1
+        self._serve()
+        job.answer.add_done_callback(self._take_back)
+
+    def _take_back(self, answer: asyncio.Future[str]) -> None:
+        answer.exception()  # it is too late for this page, whatever came of it
+        self._stuck -= 1
+        self._alive += 1
+        if self._alive > self._workers:
+            self._alive -= 1
+            self._jobs.put(None)
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            if not job.start():
+                continue
+            try:
+                text = self._extractor(job.html, job.url)
+            except BaseException as error:  # a page must not end its thread, whatever it raises
+                job.fail(error)
+            else:
+                job.finish(text)
+
+
+class _Job:
+    """One page on its way to a thread and back; futures are only touched in their own loop."""
+
+    def __init__(self, html: str, url: str, loop: asyncio.AbstractEventLoop) -> None:
+        self.html = html
+        self.url = url
+        self.started: asyncio.Future[None] = loop.create_future()
+        self.answer: asyncio.Future[str] = loop.create_future()
+        self._loop = loop
+
+    def start(self) -> bool:
+        """False where nobody waits for this page any more."""
+        return not self.started.cancelled() and self._in_loop(self._resolve, self.started, None)
+
+    def finish(self, text: object) -> None:
+        if isinstance(text, str):
+            self._in_loop(self._resolve, self.answer, text)
+        else:
+            self.fail(TypeError(f"the extractor returned {type(text).__name__}, not str"))
+
+    def fail(self, error: BaseException) -> None:
+        named = ExtractionError(f"{self.url}: {type(error).__name__}: {error}")
+        self._in_loop(lambda: self.answer.done() or self.answer.set_exception(named))
+
+    @staticmethod
+    def _resolve(future: asyncio.Future[T], value: T) -> None:
+        if not future.done():
+            future.set_result(value)
+
+    def _in_loop(self, step: Callable[..., object], *arguments: object) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(step, *arguments)
+        except RuntimeError:  # the loop is closed: the crawl is over
+            return False
+        return True

@@ -1,0 +1,65 @@
+"""Document -> Fingerprint: the one place where the parts of a sketch meet."""
+
+from __future__ import annotations
+
+import xxhash
+
+from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.sketch.figures import find_figures, pack_figures
+from scrapy_neardup.measures import LANE_BYTES
+from scrapy_neardup.sketch.minhash import sign
+from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.tokens import blocks, count_words, normalise, shingle_hashes, tokenise
+
+_TEXT_KEY_SEED = 0x7E87
+_URL_KEY_SEED = 0x0421
+
+
+class Sketcher:
+    """Makes the fingerprints of one configuration. Pure: the same document gives the same fingerprint everywhere."""
+
+    def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True) -> None:
+        self.preset = preset
+        self.min_words = min_words
+        self.figures = figures
+
+    def body(self, text: str) -> str:
+        """The blocks of a main content that enter the fingerprint.
+
+        Short lines are captions, links and bylines; a text that is nothing but short lines (a poem, a list of
+        results) is taken whole.
+        """
+        kept = "\n".join(block for block in blocks(text) if count_words(block) >= self.preset.min_block_words)
+        return kept if count_words(kept) >= self.min_words else text
+
+    def fingerprint(self, document: Document) -> Fingerprint:
+        """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
+        body = self.body(document.text)
+        tokens = tokenise(normalise(body))
+        text_hash = xxhash.xxh64_digest(" ".join(tokens).encode("utf-8", "surrogatepass"))
+        url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
+        identity_keys = [xxhash.xxh32_intdigest(text_hash, _TEXT_KEY_SEED)]
+        if document.url_identity:
+            identity_keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
+        signature, size = b"", 0
+        if count_words(body) >= self.min_words:
+            hashes = shingle_hashes(tokens, self.preset.shingle_words, self.preset.shingle_characters)
+            signature, size = sign(hashes, self.preset.num_perm, self.preset.seed), len(hashes)
+        return Fingerprint(
+            signature=signature,
+            size=size,
+            text_hash=text_hash,
+            url_hash=url_hash if document.url_identity else bytes(8),
+            source_hash=xxhash.xxh32_digest(document.source.encode()) if document.source else bytes(4),
+            identity_keys=tuple(identity_keys),
+            band_keys=band_keys(signature, self.preset.bands, self.preset.rows),
+            figures=pack_figures(find_figures(body)) if self.figures else b"",
+        )
+
+
+def band_keys(signature: bytes, bands: int, rows: int) -> tuple[int, ...]:
+    """One 32-bit key a band of ``rows`` consecutive lanes, the band's number a part of it; none of no signature."""
+    if not signature:
+        return ()
+    width = rows * LANE_BYTES
+    return tuple(xxhash.xxh32_intdigest(signature[band * width : (band + 1) * width], band) for band in range(bands))

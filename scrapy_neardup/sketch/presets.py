@@ -1,0 +1,58 @@
+"""Methods of detection, one row each."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import xxhash
+
+from scrapy_neardup.measures import LANE_BYTES
+from scrapy_neardup.sketch.tokens import NORMALISER
+
+Measure = Literal["containment", "resemblance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Features, signature, bands, measure and thresholds of one method."""
+
+    name: str
+    shingle_words: int
+    shingle_characters: int  # for scripts written without spaces
+    min_block_words: int
+    num_perm: int
+    bands: int
+    rows: int
+    measure: Measure
+    threshold: float  # from here on a copy
+    related_threshold: float  # from here on the same story
+    seed: int = 1
+
+    def config(self) -> str:
+        """8 hexadecimal digits of every parameter that changes a fingerprint; a part of every key of a store."""
+        decisive = asdict(self)
+        # Thresholds change what is said of two fingerprints, never a fingerprint.
+        for name in ("name", "measure", "threshold", "related_threshold"):
+            del decisive[name]
+        decisive |= {"normaliser": NORMALISER, "lane_bytes": LANE_BYTES, "scheme": "affine32"}
+        return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
+
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            name="news",
+            shingle_words=3,
+            shingle_characters=5,
+            min_block_words=8,
+            num_perm=128,
+            bands=42,
+            rows=3,
+            measure="containment",
+            threshold=0.5,
+            related_threshold=0.25,
+        ),
+    )
+}
