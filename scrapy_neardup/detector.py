@@ -1,0 +1,177 @@
+"""NearDupDetector: Document -> Verdict, the one door to content, sketch, index and stories. Works in any asyncio program."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import xxhash
+
+from scrapy_neardup.content import source_of, url_identity
+from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Reason, Status, Verdict
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Breaker, Index, StoreSummary, index_from_url
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch.figures import changed_figures, unpack_figures
+
+_LONG_TEXT = 30_000  # characters; from here on sketching would hold up the event loop
+_LAST_SECOND = 0xFFFF_FFFF
+_NEAR_SIZE = 0.75  # a copy whose shingle set is smaller than this share of the other's is abridged or extended
+
+
+class NearDupDetector:
+    """Judges documents one by one against the window.
+
+    ``run`` makes document ids: within one run the same document, checked again, keeps its verdict; another run that
+    meets the same page is a revisit. It is drawn at random unless given.
+    """
+
+    def __init__(
+        self,
+        settings: NearDupSettings | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        run: str | None = None,
+        index: Index | None = None,
+    ) -> None:
+        self.settings = settings or NearDupSettings()
+        self.preset = self.settings.resolved_preset()
+        self.sketcher = Sketcher(self.preset, min_words=self.settings.min_words, figures=self.settings.keep_updates)
+        self.index = index or index_from_url(
+            self.settings.store,
+            namespace=self.settings.namespace,
+            config=self.preset.config(),
+            policy=self.settings.policy(),
+            timeout=self.settings.store_timeout,
+        )
+        self.breaker = Breaker()
+        self._clock = clock
+        self._run = secrets.token_hex(8) if run is None else run
+        self._serial = itertools.count()
+        self._opened = False
+        self._long_texts = ThreadPoolExecutor(1, thread_name_prefix="neardup-sketch")
+
+    async def open(self) -> None:
+        """Open the store. Raises StoreError where it cannot be used; ``check`` then tries again by itself."""
+        try:
+            await self.index.open()
+        except StoreError as error:
+            self.breaker.failed(error)
+            raise
+        self._opened = True
+
+    async def close(self) -> None:
+        """Wait for the checks under way and let go of the store."""
+        self._long_texts.shutdown(wait=False, cancel_futures=True)
+        await self.index.close()
+
+    async def summary(self) -> StoreSummary:
+        return await self.index.summary()
+
+    def document(
+        self, text: str, *, url: str = "", title: str = "", seen_at: float | None = None, url_is_own: bool = True
+    ) -> Document:
+        """A document of this run. ``url_is_own`` is False where the url is a page that holds several documents."""
+        seconds = min(max(self._clock() if seen_at is None else seen_at, 0.0), float(_LAST_SECOND))
+        salt = f"{self._run}\n{next(self._serial)}\n{url}"
+        key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
+        identity = url_identity(url) if url_is_own else ""
+        return Document(key.hex(), url, source_of(url), title, text, seconds, identity)
+
+    async def check(self, document: Document) -> Verdict:
+        """The verdict for one document; it is registered in the window. Never raises for the store's sake."""
+        if not document.text.strip():
+            return unchecked("no-text")
+        return await self._check(document, await self._fingerprint(document))
+
+    async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
+        """Verdicts as if the documents were checked one after the other; they travel to the store together."""
+        fingerprints = [await self._fingerprint(document) for document in documents]
+        # Tasks start in this order, and none waits for anything before its check is in the store's queue.
+        return await asyncio.gather(
+            *(
+                self._check(document, fingerprint) if document.text.strip() else _ready(unchecked("no-text"))
+                for document, fingerprint in zip(documents, fingerprints, strict=True)
+            )
+        )
+
+    async def _check(self, document: Document, fingerprint: Fingerprint) -> Verdict:
+        if not self.breaker.allows():
+            return unchecked("store-unavailable")
+        try:
+            match = await self._check_index(fingerprint, document)
+        except StoreError as error:
+            self.breaker.failed(error)
+            return unchecked("store-unavailable")
+        self.breaker.succeeded()
+        return self._verdict(document, fingerprint, match)
+
+    async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+        if not self._opened:
+            await self.index.open()
+            self._opened = True
+        return await self.index.check(fingerprint, document)
+
+    async def _fingerprint(self, document: Document) -> Fingerprint:
+        if len(document.text) < _LONG_TEXT:
+            return self.sketcher.fingerprint(document)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._long_texts, self.sketcher.fingerprint, document)
+
+    def _verdict(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Verdict:
+        if match is None:
+            return Verdict("original", story=document.id) if fingerprint.signature else unchecked("too-short")
+        changes = self._changes(fingerprint, match)
+        status: Status
+        kind: Kind | None = None
+        if match.related:
+            status = "related"
+        elif changes or self._is_changed_page(match):
+            status = "update"
+        else:
+            status, kind = "duplicate", self._kind(match)
+        return Verdict(
+            status,
+            kind=kind,
+            original=match.original,
+            original_url=match.url or None,
+            similarity=round(match.similarity, 4),
+            containment=round(match.containment, 4),
+            story=match.story,
+            changes=changes,
+        )
+
+    def _is_changed_page(self, match: Match) -> bool:
+        if not match.same_url or match.same_text:
+            return False
+        score = match.containment if self.preset.measure == "containment" else match.similarity
+        return self.settings.keep_updates or score < self.preset.threshold
+
+    def _changes(self, fingerprint: Fingerprint, match: Match) -> tuple[str, ...]:
+        if match.same_text or not (match.figures and fingerprint.figures):
+            return ()
+        try:
+            return changed_figures(unpack_figures(match.figures), unpack_figures(fingerprint.figures))
+        except ValueError as error:
+            raise StoreError(f"figures of document {match.candidate}: {error}") from error
+
+    @staticmethod
+    def _kind(match: Match) -> Kind:
+        if match.same_text:
+            return "revisit" if match.same_url else "exact"
+        ratio = match.similarity / match.containment if match.containment else 1.0
+        return "near" if ratio >= _NEAR_SIZE else "contained"
+
+
+def unchecked(reason: Reason) -> Verdict:
+    """The verdict for what cannot be judged."""
+    return Verdict("unchecked", reason=reason)
+
+
+async def _ready(verdict: Verdict) -> Verdict:
+    return verdict

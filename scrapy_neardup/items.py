@@ -1,0 +1,36 @@
+"""Items that declare the fields of a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import scrapy
+
+
+class NearDupItem(scrapy.Item):
+    """Base of items that are to be tagged: ``class Article(NearDupItem): ...``."""
+
+    neardup_status = scrapy.Field()
+    neardup_kind = scrapy.Field()
+    neardup_original = scrapy.Field()
+    neardup_similarity = scrapy.Field()
+    neardup_containment = scrapy.Field()
+    neardup_story = scrapy.Field()
+    neardup_changes = scrapy.Field()
+    neardup_event = scrapy.Field()
+    neardup_reason = scrapy.Field()
+
+
+@dataclass(kw_only=True)
+class NearDupFields:
+    """Mixin of dataclass items that are to be tagged. Its fields are keyword-only and have defaults."""
+
+    neardup_status: str | None = field(default=None)
+    neardup_kind: str | None = field(default=None)
+    neardup_original: str | None = field(default=None)
+    neardup_similarity: float | None = field(default=None)
+    neardup_containment: float | None = field(default=None)
+    neardup_story: str | None = field(default=None)
+    neardup_changes: str | None = field(default=None)
+    neardup_event: str | None = field(default=None)
+    neardup_reason: str | None = field(default=None)

@@ -1,0 +1,199 @@
+"""Item pipelines: item -> verdict -> tag or drop, signals, stats."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.project import data_path
+
+from scrapy_neardup import signals
+from scrapy_neardup.carriage import Content, carriage_of, current
+from scrapy_neardup.detector import NearDupDetector, unchecked
+from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.selection import ItemSelection
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.tagging import Tagger
+from scrapy_neardup.times import parse_time
+from scrapy_neardup.timings import Timings
+from scrapy_neardup.wipeout import WipeoutGuard
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+
+class NearDuplicate(DropItem):
+    """A dropped duplicate; names its url, its original and how alike they are."""
+
+    def __init__(self, url: str, verdict: Verdict) -> None:
+        super().__init__(
+            f"{url or 'an item'} is a duplicate ({verdict.kind}) of {verdict.original_url or verdict.original}: "
+            f"similarity {verdict.similarity}, containment {verdict.containment}",
+            log_level="DEBUG",
+        )
+        self.url = url
+        self.verdict = verdict
+
+
+class CapturePipeline:
+    """The first pipeline of all: takes an item's content from the carriage before another pipeline replaces the item."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.carriage = carriage_of(crawler)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        # Also where there is none: the context may still hold the content of the item before.
+        current.set(self.carriage.take(item))
+        return item
+
+
+class NearDupPipeline:
+    """Judges items. Its position decides what it sees: pipelines before it may clean an item, those after it get tags."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.settings = NearDupSettings.from_mapping(crawler.settings)
+        if not self.settings.enabled:
+            raise NotConfigured
+        if not is_asyncio_available():
+            raise NotConfigured(
+                "scrapy-neardup needs asyncio: leave TWISTED_REACTOR at its default, "
+                "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+            )
+        self.crawler = crawler
+        self.selection = ItemSelection(self.settings.item_classes)
+        self.tagger = Tagger(self.settings.fields)
+        self.wipeout = WipeoutGuard()
+        self.timings = Timings()
+        self.detector = NearDupDetector(_in_data_path(self.settings))
+        self._closing: asyncio.Future[None] | None = None
+        self._time_warned = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def open_spider(self) -> None:
+        # The client belongs to the running loop. An exception here would abort the crawl.
+        try:
+            await self.detector.open()
+        except StoreError as error:
+            logger.error("The store cannot be opened: %s", error)
+            self._count("store/errors")
+            await self._store_lost()
+
+    async def close_spider(self) -> None:
+        try:
+            await self.detector.close()
+        except StoreError as error:
+            logger.error("The store cannot be closed: %s", error)
+        if self.crawler.stats is not None:
+            for name, value in self.timings.summary().items():
+                self.crawler.stats.set_value(f"neardup/check/{name}", value)
+
+    async def process_item(self, item: Any) -> Any:
+        content = current.get()
+        if (content is not None and content.opted_out) or not self.selection.includes(item):
+            return item
+        adapter = ItemAdapter(item)
+        document = self._document(adapter, content)
+        verdict = await self._judge(document, content)
+        self._count_verdict(verdict)
+        await self._send(signals.document_checked, item, verdict)
+        if verdict.status == "duplicate":
+            await self._send(signals.duplicate_found, item, verdict)
+        elif verdict.reason == "store-unavailable":
+            self._count("store/errors")
+            await self._store_lost()
+        copies_other = verdict.status == "duplicate" and verdict.original_url != document.url
+        may_drop = self.wipeout.seen(document.source, copies_other)
+        if verdict.status == "duplicate" and self.settings.action == "drop" and may_drop:
+            self._count("dropped")
+            raise NearDuplicate(document.url, verdict)
+        self.tagger.tag(adapter, verdict)
+        return item
+
+    def _document(self, adapter: ItemAdapter, content: Content | None) -> Document:
+        own_text = self._field(adapter, self.settings.text_field)
+        own_url = self._field(adapter, self.settings.url_field)
+        page_text, page_url, serial = (content.text, content.url, content.serial) if content else ("", "", 0)
+        return self.detector.document(
+            own_text or page_text,
+            url=own_url or page_url,
+            title=self._field(adapter, self.settings.title_field),
+            seen_at=self._seen_at(adapter),
+            # The second text of one page is not that page's text changed.
+            url_is_own=bool(own_url) or not own_text or serial == 0,
+        )
+
+    async def _judge(self, document: Document, content: Content | None) -> Verdict:
+        if not document.text.strip() and content is not None and content.reason is not None:
+            return unchecked(content.reason)
+        with self.timings.measure():
+            return await self.detector.check(document)
+
+    @staticmethod
+    def _field(adapter: ItemAdapter, name: str | None) -> str:
+        value = adapter.get(name) if name else None
+        if isinstance(value, list | tuple):  # as item loaders without output processors leave it
+            value = "\n".join(part for part in value if isinstance(part, str))
+        return value if isinstance(value, str) else ""
+
+    def _seen_at(self, adapter: ItemAdapter) -> float | None:
+        name = self.settings.time_field
+        value = adapter.get(name) if name else None
+        if value is None:
+            return None
+        try:
+            return min(parse_time(value), time.time())
+        except ValueError as error:
+            self._count("time_errors")
+            if not self._time_warned:
+                self._time_warned = True
+                logger.warning("NEARDUP_TIME_FIELD = %r: %s; such items count as seen now", name, error)
+            return None
+
+    def _count_verdict(self, verdict: Verdict) -> None:
+        self._count("checked")
+        self._count(verdict.status)
+        if verdict.kind is not None:
+            self._count(f"{verdict.status}/{verdict.kind}")
+        if verdict.reason is not None:
+            self._count(f"{verdict.status}/{verdict.reason}")
+
+    def _count(self, name: str) -> None:
+        if self.crawler.stats is not None:
+            self.crawler.stats.inc_value(f"neardup/{name}")
+
+    async def _send(self, signal: object, item: Any, verdict: Verdict) -> None:
+        await self.crawler.signals.send_catch_log_async(signal, item=item, verdict=verdict, spider=self.crawler.spider)
+
+    async def _store_lost(self) -> None:
+        if self.settings.on_store_error != "close" or self._closing is not None:
+            return
+        logger.error("The spider is closed: NEARDUP_ON_STORE_ERROR = 'close'")
+        if (engine := self.crawler.engine) is not None:
+            # Not awaited: closing waits for the items under way, and this may be one of them.
+            self._closing = asyncio.ensure_future(engine.close_spider_async(reason="neardup_store_unavailable"))
+
+
+def _in_data_path(settings: NearDupSettings) -> NearDupSettings:
+    """Relative SQLite files live under the project's data directory, so that hourly crawls share a window."""
+    from dataclasses import replace
+
+    scheme, separator, path = settings.store.partition(":///")
+    if scheme != "sqlite" or not separator or path.startswith("/"):
+        return settings
+    return replace(settings, store=f"sqlite:///{data_path(path)}")

@@ -1,0 +1,211 @@
+"""Every ``NEARDUP_*`` setting, read and checked once."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
+
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope
+from scrapy_neardup.sketch import PRESETS, Preset
+from scrapy_neardup.sketch.presets import Measure
+
+PREFIX = "NEARDUP_"
+
+Action = Literal["tag", "drop"]
+OnStoreError = Literal["keep", "close"]
+
+TAGS = (
+    "neardup_status",
+    "neardup_kind",
+    "neardup_original",
+    "neardup_similarity",
+    "neardup_containment",
+    "neardup_story",
+    "neardup_changes",
+    "neardup_event",
+    "neardup_reason",
+)
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+
+Check = Callable[[str, Any], Any]
+
+
+def _boolean(name: str, value: Any) -> bool:
+    text = str(value).strip().lower()
+    if isinstance(value, bool | int) and value in (0, 1):
+        return bool(value)
+    if isinstance(value, str) and text in _TRUE | _FALSE:
+        return text in _TRUE
+    raise SettingsError(name, value, "must be True or False")
+
+
+def _one_of(*allowed: str) -> Check:
+    def check(name: str, value: Any) -> str:
+        if value not in allowed:
+            raise SettingsError(name, value, f"must be one of {', '.join(map(repr, allowed))}")
+        return str(value)
+
+    return check
+
+
+def _number(kind: type[int] | type[float], low: float, high: float) -> Check:
+    word = "a whole number" if kind is int else "a number"
+
+    def check(name: str, value: Any) -> int | float:
+        try:
+            number = kind(value)
+            exact = not isinstance(value, bool) and number == float(value)
+        except (TypeError, ValueError, OverflowError):
+            exact = False
+        if not exact or not low <= number <= high:
+            raise SettingsError(name, value, f"must be {word} from {low:g} to {high:g}")
+        return number
+
+    return check
+
+
+def _optional(check: Check) -> Check:
+    return lambda name, value: None if value is None else check(name, value)
+
+
+def _or_auto(check: Check) -> Check:
+    return lambda name, value: value if value == "auto" else check(name, value)
+
+
+def _text(pattern: str, allowed: str) -> Check:
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise SettingsError(name, value, f"must be {allowed}")
+        return value
+
+    return check
+
+
+def _store(name: str, value: Any) -> str:
+    scheme = value.partition("://")[0] if isinstance(value, str) and "://" in value else ""
+    if scheme not in ("memory", "sqlite", *REDIS_SCHEMES):
+        raise SettingsError(name, value, ALLOWED_STORES)
+    return str(value)
+
+
+def _item_classes(name: str, value: Any) -> tuple[str | type, ...]:
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(i, str | type) for i in items):
+        raise SettingsError(name, value, "must be a list of item classes or of their import paths")
+    return tuple(item.strip() if isinstance(item, str) else item for item in items if item)
+
+
+def _field_names(name: str, value: Any) -> dict[str, str]:
+    """A list narrows the tags; a mapping narrows and renames them."""
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    names = value if isinstance(value, Mapping) else dict(zip(value, value, strict=True)) if value else {}
+    unknown = [tag for tag in names if tag not in TAGS]
+    if not names or unknown or not all(isinstance(target, str) and target for target in names.values()):
+        wrong = f"{unknown[0]!r} is no tag; " if unknown else ""
+        raise SettingsError(name, value, f"{wrong}must be a list, or a mapping to other names, of {', '.join(TAGS)}")
+    if len(set(names.values())) < len(names):
+        raise SettingsError(name, value, "two tags cannot share one field")
+    return {tag: str(target) for tag, target in names.items()}
+
+
+def _setting(default: Any, check: Check) -> Any:
+    return field(default=default, metadata={"check": check})
+
+
+_field_name = _optional(_text(r".*", "the name of an item field, or None"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearDupSettings:
+    """One attribute a setting: ``NEARDUP_ACTION`` is ``action``. ``docs/settings.md`` says what each does.
+
+    Raises SettingsError, which names the setting, its value and what is allowed.
+    """
+
+    enabled: bool = _setting(True, _boolean)
+    action: Action = _setting("tag", _one_of(*get_args(Action)))
+    store: str = _setting("sqlite:///neardup.sqlite", _store)
+    namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
+    window: int = _setting(24 * 3600, _number(int, 7200, 31 * 24 * 3600))
+    preset: str = _setting("news", _one_of(*PRESETS))
+    num_perm: int | None = _setting(None, _optional(_number(int, 16, 512)))
+    bands: int | Literal["auto"] | None = _setting(None, _optional(_or_auto(_number(int, 1, 256))))
+    rows: int | None = _setting(None, _optional(_number(int, 1, 64)))
+    shingle_words: int | None = _setting(None, _optional(_number(int, 1, 20)))
+    shingle_characters: int | None = _setting(None, _optional(_number(int, 1, 50)))
+    threshold: float | None = _setting(None, _optional(_number(float, 0.05, 1)))
+    related_threshold: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
+    measure: Measure | None = _setting(None, _optional(_one_of(*get_args(Measure))))
+    scope: Scope = _setting("all", _one_of(*get_args(Scope)))
+    keep_updates: bool = _setting(True, _boolean)
+    min_words: int = _setting(20, _number(int, 1, 10_000))
+    min_block_words: int | None = _setting(None, _optional(_number(int, 0, 1000)))
+    text_field: str | None = _setting("text", _field_name)
+    url_field: str | None = _setting("url", _field_name)
+    title_field: str | None = _setting("title", _field_name)
+    time_field: str | None = _setting(None, _field_name)
+    item_classes: tuple[str | type, ...] = _setting((), _item_classes)
+    fields: dict[str, str] = field(
+        default_factory=lambda: dict(zip(TAGS, TAGS, strict=True)), metadata={"check": _field_names}
+    )
+    extractor: str = _setting("trafilatura", _text(r"[\w.]+", "the name or import path of an extractor"))
+    extract_timeout: float = _setting(10.0, _number(float, 0.01, 3600))
+    max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31))
+    on_store_error: OnStoreError = _setting("keep", _one_of(*get_args(OnStoreError)))
+    store_timeout: float = _setting(2.0, _number(float, 0.01, 600))
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
+        """From anything with ``NEARDUP_*`` keys; a name under that prefix that is no setting is an error."""
+        known = {PREFIX + each.name.upper(): each for each in fields(cls)}
+        for name in values:
+            if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                raise SettingsError(name, values[name], f"no such setting{f'; is it {near[0]}?' if near else ''}")
+        checked = {
+            each.name: each.metadata["check"](name, values[name]) for name, each in known.items() if name in values
+        }
+        settings = cls(**checked)
+        settings.resolved_preset()
+        return settings
+
+    def resolved_preset(self) -> Preset:
+        """The preset's row with what the user set himself put in its place."""
+        base = PRESETS[self.preset]
+        row = {each.name: getattr(base, each.name) for each in fields(base)}
+        for name in row.keys() & {each.name for each in fields(self)} - {"bands", "rows"}:
+            if (value := getattr(self, name)) is not None:
+                row[name] = value
+        row["bands"], row["rows"] = self._bands_and_rows(row)
+        if row["related_threshold"] > row["threshold"]:
+            if self.related_threshold is not None:
+                allowed = f"must be at most NEARDUP_THRESHOLD = {row['threshold']:g}"
+                raise SettingsError(PREFIX + "RELATED_THRESHOLD", self.related_threshold, allowed)
+            row["related_threshold"] = row["threshold"]
+        return Preset(**row)
+
+    def _bands_and_rows(self, row: dict[str, Any]) -> tuple[int, int]:
+        num_perm = row["num_perm"]
+        if self.bands == "auto":
+            from scrapy_neardup.sketch.minhash import optimal_bands
+
+            return optimal_bands(row["threshold"], num_perm)
+        rows = self.rows if self.rows is not None else row["rows"]
+        most = num_perm // rows
+        if self.bands is not None and self.bands * rows > num_perm:
+            allowed = f"with {rows} rows a band and NEARDUP_NUM_PERM = {num_perm} there are at most {most} bands"
+            raise SettingsError(PREFIX + "BANDS", self.bands, allowed)
+        if not most:
+            raise SettingsError(PREFIX + "ROWS", rows, f"must be at most NEARDUP_NUM_PERM = {num_perm}")
+        return (self.bands if self.bands is not None else min(most, row["bands"]) if self.rows is None else most), rows
+
+    def policy(self) -> Policy:
+        preset = self.resolved_preset()
+        return Policy(self.window, preset.measure, preset.threshold, preset.related_threshold, self.scope)

@@ -1,0 +1,67 @@
+"""Verdict -> flat fields of an item, whatever its type."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from itemadapter import ItemAdapter
+
+from scrapy_neardup.document import Verdict
+
+logger = logging.getLogger(__name__)
+
+
+def tags_of(verdict: Verdict) -> dict[str, Any]:
+    """Every tag, None where it does not apply: a CSV feed takes its columns from the first item."""
+    return {
+        "neardup_status": verdict.status,
+        "neardup_kind": verdict.kind,
+        "neardup_original": verdict.original_url or verdict.original,
+        "neardup_similarity": verdict.similarity,
+        "neardup_containment": verdict.containment,
+        "neardup_story": verdict.story,
+        "neardup_changes": "; ".join(verdict.changes) or None,
+        "neardup_event": verdict.event,
+        "neardup_reason": verdict.reason,
+    }
+
+
+class Tagger:
+    """Writes the tags that ``fields`` (tag -> field name) asks for into those an item can take.
+
+    An item type that takes none of them passes unchanged, and that is said once.
+    """
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        self._fields = fields
+        self._told: set[type] = set()
+
+    def tag(self, adapter: ItemAdapter, verdict: Verdict) -> None:
+        tags = tags_of(verdict)
+        names = {tag: name for tag, name in self._fields.items() if self._takes(adapter, name)}
+        try:
+            for tag, name in names.items():
+                adapter[name] = tags[tag]
+        except Exception as error:  # frozen, or validated by rules of its own
+            self._tell(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
+            return
+        if not names:
+            self._tell(adapter, "declares none of the fields of a verdict")
+
+    @staticmethod
+    def _takes(adapter: ItemAdapter, name: str) -> bool:
+        return isinstance(adapter.item, dict) or name in adapter.field_names()
+
+    def _tell(self, adapter: ItemAdapter, what: str) -> None:
+        kind = type(adapter.item)
+        if kind in self._told:
+            return
+        self._told.add(kind)
+        logger.warning(
+            "%s %s: its items pass untagged. Derive it from scrapy_neardup.NearDupItem (scrapy.Item) or "
+            "scrapy_neardup.NearDupFields (dataclass), declare the fields of NEARDUP_FIELDS in it, or leave it out of "
+            "NEARDUP_ITEM_CLASSES.",
+            f"{kind.__module__}.{kind.__qualname__}",
+            what,
+        )

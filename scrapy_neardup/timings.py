@@ -1,0 +1,46 @@
+"""How long a step takes: count, total and quantiles, in bounded memory."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_RECENT = 10_000
+
+
+class Timings:
+    """Milliseconds of one step. Quantiles are those of its last 10,000 runs."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0.0
+        self.longest = 0.0
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+
+    @contextmanager
+    def measure(self) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add((time.perf_counter() - start) * 1000)
+
+    def add(self, milliseconds: float) -> None:
+        self.count += 1
+        self.total += milliseconds
+        self.longest = max(self.longest, milliseconds)
+        self._recent.append(milliseconds)
+
+    def summary(self) -> dict[str, float]:
+        """``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``; empty where nothing was measured."""
+        if not self.count:
+            return {}
+        ordered = sorted(self._recent)
+        return {
+            "ms_total": round(self.total, 1),
+            "ms_p50": round(ordered[len(ordered) // 2], 3),
+            "ms_p99": round(ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], 3),
+            "ms_max": round(self.longest, 3),
+        }
