@@ -1,0 +1,61 @@
+"""``scrapy neardup <subcommand>``: one module a subcommand, loaded when it is asked for."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+SUBCOMMANDS = {
+    "replay": "runs recorded documents through the detector at their own times",
+}
+
+
+class Subcommand(Protocol):
+    """What a module of this package offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace, settings: dict[str, Any]) -> int:
+        """Returns the exit status. Raises NearDupError for what the user can mend."""
+        ...
+
+
+class Command(ScrapyCommand):
+    requires_project = False
+    default_settings = {"LOG_ENABLED": False}  # noqa: RUF012  Scrapy's own form
+
+    def syntax(self) -> str:
+        return f"<{'|'.join(SUBCOMMANDS)}> [options]"
+
+    def short_desc(self) -> str:
+        return "Replay recorded documents, see what the window holds"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        subparsers = parser.add_subparsers(dest="subcommand", metavar="subcommand", required=True)
+        for name, summary in SUBCOMMANDS.items():
+            subparser = subparsers.add_parser(name, help=summary, description=f"{name}: {summary}")
+            subparser.add_argument(
+                "-s", dest="set", metavar="NAME=VALUE", action="append", default=[], help="set a NEARDUP_* setting"
+            )
+            _module(name).add_arguments(subparser)
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from scrapy_neardup.exceptions import NearDupError
+
+        if args:
+            raise UsageError(f"not understood: {' '.join(args)}")
+        assert self.settings is not None
+        settings = {name: self.settings[name] for name in self.settings if str(name).startswith("NEARDUP_")}
+        try:
+            self.exitcode = _module(opts.subcommand).run(opts, settings)
+        except NearDupError as error:
+            raise UsageError(str(error), print_help=False) from error
+
+
+def _module(name: str) -> Subcommand:
+    return cast("Subcommand", import_module(f"{__name__}.{name}"))

@@ -1,0 +1,118 @@
+"""``scrapy neardup replay``: recorded documents through the detector."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from scrapy_neardup.document import STATUSES
+from scrapy_neardup.exceptions import InputError, SettingsError
+
+if TYPE_CHECKING:
+    from scrapy_neardup.evaluation.replay import Tally
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "input",
+        metavar="INPUT",
+        type=Path,
+        help="JSON lines (plain, .gz, .xz): id, url, title, time and text, html or file",
+    )
+    parser.add_argument("-O", "--output", metavar="OUT.jsonl", type=Path, help="one line per input line, in its order")
+    parser.add_argument("--store", metavar="URL", default="memory://", help="default: memory://, never the live window")
+    parser.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
+    parser.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1, help="extraction processes")
+    parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
+
+
+def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    if options.workers < 1:
+        raise SettingsError("--workers", options.workers, "must be 1 or more")
+    settings["NEARDUP_STORE"] = options.store
+    if options.preset is not None:
+        settings["NEARDUP_PRESET"] = options.preset
+    return asyncio.run(_replay(options, settings))
+
+
+async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    from tqdm import tqdm
+
+    from scrapy_neardup.detector import NearDupDetector
+    from scrapy_neardup.evaluation.feed import count_lines, read_feed
+    from scrapy_neardup.evaluation.pages import PageReader
+    from scrapy_neardup.evaluation.replay import OutputFormat, Tally, replay
+    from scrapy_neardup.settings import NearDupSettings
+
+    settings = NearDupSettings.from_mapping(values)
+    # In a store of its own a replay gives the same ids every time; in a shared one each run is a run of its own.
+    detector = NearDupDetector(settings, run="" if options.store == "memory://" else None)
+    tally, output_format, start = Tally(), OutputFormat(), time.perf_counter()
+    on_terminal = sys.stderr.isatty()
+    with ExitStack() as stack:
+        total = _total(count_lines, options.input) if on_terminal else None
+        output = stack.enter_context(_open_output(options.output)) if options.output else None
+        reader = stack.enter_context(PageReader(settings.extractor, settings.max_html_bytes, options.workers))
+        bar = stack.enter_context(tqdm(total=total, unit=" documents", disable=not on_terminal))
+        await detector.open()
+        try:
+            async for judged in replay(reader.read(read_feed(options.input)), detector):
+                tally.add(judged)
+                bar.update()
+                if judged.error is not None:
+                    tqdm.write(judged.error, file=sys.stderr)
+                if output is not None:
+                    output.write(output_format.line(judged) + "\n")
+        finally:
+            await detector.close()
+    seconds = time.perf_counter() - start
+    _print_json(tally, seconds) if options.json else _print_table(tally, seconds)
+    return 1 if tally.errors else 0
+
+
+def _total(count: Any, path: Path) -> int | None:
+    try:
+        return int(count(path))
+    except (OSError, EOFError):
+        return None  # reading says what is wrong
+
+
+def _open_output(path: Path) -> TextIO:
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _print_json(tally: Tally, seconds: float) -> None:
+    counts: dict[str, Any] = {}
+    for (status, detail), count in sorted(tally.verdicts.items()):
+        counts[status] = counts.get(status, 0) + count
+        if detail:
+            counts[f"{status}/{detail}"] = count
+    summary = {"documents": tally.documents, "errors": tally.errors, "seconds": round(seconds, 3), "verdicts": counts}
+    print(json.dumps(summary))
+
+
+def _print_table(tally: Tally, seconds: float) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("status", "kind or reason", title=f"{tally.documents} documents in {seconds:.1f} s")
+    table.add_column("documents", justify="right")
+    table.add_column("share", justify="right")
+    for status in STATUSES:
+        for (found, detail), count in sorted(tally.verdicts.items()):
+            if found == status:
+                table.add_row(status, detail, str(count), f"{count / tally.documents:.1%}")
+    if tally.errors:
+        table.add_section()
+        table.add_row("wrong lines and pages", "", str(tally.errors), "")
+    Console().print(table)

@@ -1,0 +1,1 @@
+"""Recorded documents through the detector, and how well it did."""

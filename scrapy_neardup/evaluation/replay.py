@@ -1,0 +1,110 @@
+"""Recorded documents through the detector, at their own times."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from scrapy_neardup.detector import NearDupDetector, unchecked
+from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.evaluation.feed import WrongLine
+from scrapy_neardup.evaluation.pages import Page
+
+_TOGETHER = 64  # checks that may travel together; they are made in input order all the same
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What one input line came to: a verdict, or what is wrong with the line."""
+
+    page: Page | WrongLine
+    verdict: Verdict | None
+    document: Document | None = None
+
+    @property
+    def error(self) -> str | None:
+        return self.page.error
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts for the summary."""
+
+    documents: int = 0
+    errors: int = 0
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, judged: Judged) -> None:
+        self.errors += judged.error is not None
+        if judged.verdict is not None:
+            self.documents += 1
+            self.verdicts[judged.verdict.status, judged.verdict.kind or judged.verdict.reason or ""] += 1
+
+
+async def replay(pages: Iterable[Page | WrongLine], detector: NearDupDetector) -> AsyncIterator[Judged]:
+    """Judge pages in their order. One without a time counts as seen together with the one before it."""
+    clock = time.time()
+    iterator = iter(pages)
+    # Reading a page may wait for a worker process: not in the event loop.
+    while batch := await asyncio.to_thread(_take, iterator):
+        documents: list[Document | None] = []
+        for page in batch:
+            if isinstance(page, WrongLine) or page.reason is not None:
+                documents.append(None)
+                continue
+            recorded = page.recorded
+            clock = clock if recorded.time is None else recorded.time
+            documents.append(detector.document(page.text, url=recorded.url, title=recorded.title, seen_at=clock))
+        verdicts = iter(await detector.check_in_order([document for document in documents if document is not None]))
+        for page, document in zip(batch, documents, strict=True):
+            if document is not None:
+                yield Judged(page, next(verdicts), document)
+            elif isinstance(page, WrongLine) or page.reason is None:
+                yield Judged(page, None)
+            else:
+                yield Judged(page, unchecked(page.reason))
+
+
+def _take(iterator: Iterator[Page | WrongLine]) -> list[Page | WrongLine]:
+    return list(islice(iterator, _TOGETHER))
+
+
+class OutputFormat:
+    """Lines of the output: document ids of this run become the ids of the input."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str | int] = {}
+
+    def line(self, judged: Judged) -> str:
+        """One JSON object; a line of the input that cannot be used has ``status`` unchecked and an ``error``."""
+        page = judged.page
+        given = page.id if isinstance(page, WrongLine) else page.recorded.id
+        if judged.document is not None and given is not None:
+            self._ids[judged.document.id] = given
+        verdict = judged.verdict or Verdict("unchecked")
+        row: dict[str, Any] = {
+            "id": given,
+            "status": verdict.status,
+            "kind": verdict.kind,
+            "original": self._given(verdict.original),
+            "original_url": verdict.original_url,
+            "similarity": verdict.similarity,
+            "containment": verdict.containment,
+            "story": self._given(verdict.story),
+            "changes": list(verdict.changes),
+            "event": verdict.event,
+            "reason": verdict.reason,
+        }
+        if judged.error is not None:
+            row["error"] = judged.error
+        return json.dumps(row, ensure_ascii=False)
+
+    def _given(self, document: str | None) -> str | int | None:
+        """A document of an earlier run, in a store that outlives it, keeps the id it has there."""
+        return None if document is None else self._ids.get(document, document)
