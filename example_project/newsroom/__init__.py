@@ -1,0 +1,1 @@
+"""A small Scrapy project that shows scrapy-neardup at work."""

@@ -1,0 +1,1 @@
+"""A news site bundled for offline use, and the loopback proxy that serves it."""

@@ -1,0 +1,1 @@
+"""The spiders of the example: ``newswire`` (bundled site) and ``feeds`` (any feed or sitemap)."""
