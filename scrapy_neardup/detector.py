@@ -1,4 +1,4 @@
-"""NearDupDetector: Document -> Verdict, the one door to content, sketch, index and stories. Works in any asyncio program."""
+"""NearDupDetector: Document -> Verdict, the one door to everything below. Works in any asyncio program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index, StoreSummary, index_from_url
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.figures import changed_figures, unpack_figures
+from scrapy_neardup.sketch.figures import changed_figures, find_figures, unpack_figures
 
 _LONG_TEXT = 30_000  # characters; from here on sketching would hold up the event loop
 _LAST_SECOND = 0xFFFF_FFFF
@@ -105,11 +105,12 @@ class NearDupDetector:
             return unchecked("store-unavailable")
         try:
             match = await self._check_index(fingerprint, document)
+            verdict = self._verdict(document, fingerprint, match)
         except StoreError as error:
             self.breaker.failed(error)
             return unchecked("store-unavailable")
         self.breaker.succeeded()
-        return self._verdict(document, fingerprint, match)
+        return verdict
 
     async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         if not self._opened:
@@ -126,7 +127,7 @@ class NearDupDetector:
     def _verdict(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Verdict:
         if match is None:
             return Verdict("original", story=document.id) if fingerprint.signature else unchecked("too-short")
-        changes = self._changes(fingerprint, match)
+        changes = self._changes(document, fingerprint, match)
         status: Status
         kind: Kind | None = None
         if match.related:
@@ -152,13 +153,17 @@ class NearDupDetector:
         score = match.containment if self.preset.measure == "containment" else match.similarity
         return self.settings.keep_updates or score < self.preset.threshold
 
-    def _changes(self, fingerprint: Fingerprint, match: Match) -> tuple[str, ...]:
+    def _changes(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[str, ...]:
         if match.same_text or not (match.figures and fingerprint.figures):
             return ()
         try:
-            return changed_figures(unpack_figures(match.figures), unpack_figures(fingerprint.figures))
+            old = unpack_figures(match.figures)
         except ValueError as error:
             raise StoreError(f"figures of document {match.candidate}: {error}") from error
+        if not changed_figures(old, unpack_figures(fingerprint.figures)):
+            return ()
+        # What is packed has no labels: they are read from the text where there is something to say.
+        return changed_figures(old, find_figures(self.sketcher.body(document.text).text))
 
     @staticmethod
     def _kind(match: Match) -> Kind:

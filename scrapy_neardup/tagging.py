@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
-
-from itemadapter import ItemAdapter
+from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.document import Verdict
+
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
 

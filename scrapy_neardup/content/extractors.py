@@ -52,7 +52,7 @@ def extract_with_trafilatura(html: str, url: str) -> str:
 def extract_with_resiliparse(html: str, url: str) -> str:
     from resiliparse.extract.html2text import extract_plain_text
 
-    return cast("str", extract_plain_text(html, main_content=True, alt_texts=False))
+    return extract_plain_text(html, main_content=True, alt_texts=False)
 
 
 def _trafilatura(html: str, url: str, *, fast: bool) -> str:

@@ -11,7 +11,6 @@ from typing import TypeVar
 from scrapy_neardup.content.extractors import Extractor
 from scrapy_neardup.exceptions import ExtractionError
 
-
 T = TypeVar("T")
 
 
@@ -36,7 +35,7 @@ class ExtractionThreads:
         self._closed = False
 
     async def extract(self, html: str, url: str) -> str:
-        """Main content of one page. Raises ExtractionError, naming the url, where the extractor fails or is too slow."""
+        """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
         async with self._room:
             if self._closed:
                 raise ExtractionError(f"{url}: extraction is closed")
@@ -119,12 +118,17 @@ class _Job:
 
     def fail(self, error: BaseException) -> None:
         named = ExtractionError(f"{self.url}: {type(error).__name__}: {error}")
-        self._in_loop(lambda: self.answer.done() or self.answer.set_exception(named))
+        self._in_loop(self._reject, self.answer, named)
 
     @staticmethod
     def _resolve(future: asyncio.Future[T], value: T) -> None:
         if not future.done():
             future.set_result(value)
+
+    @staticmethod
+    def _reject(future: asyncio.Future[T], error: Exception) -> None:
+        if not future.done():
+            future.set_exception(error)
 
     def _in_loop(self, step: Callable[..., object], *arguments: object) -> bool:
         try:

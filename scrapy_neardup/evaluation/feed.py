@@ -1,4 +1,4 @@
-"""Recorded documents: JSON lines, plain, .gz or .xz. A line that cannot be used is reported, never skipped in silence."""
+"""Recorded documents: JSON lines, plain, .gz or .xz. A line that cannot be used is reported, never just skipped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any, BinaryIO, cast
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.times import parse_time
 
-_MAGIC = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
     number = 0
     try:
         with _open(path) as file:
-            for number, line in enumerate(file, 1):  # noqa: B007  the handlers below say how far it came
+            for number, line in enumerate(file, 1):
                 if line.strip():
                     yield _parse(line, path, number)
     except (OSError, EOFError, lzma.LZMAError) as error:
@@ -61,8 +60,12 @@ def count_lines(path: Path) -> int:
 
 def _open(path: Path) -> BinaryIO:
     with path.open("rb") as file:
-        opener = _MAGIC.get(file.read(2))
-    return cast("BinaryIO", opener(path, "rb")) if opener else path.open("rb")
+        magic = file.read(2)
+    if magic == b"\x1f\x8b":
+        return cast("BinaryIO", gzip.open(path, "rb"))
+    if magic == b"\xfd7":
+        return cast("BinaryIO", lzma.open(path, "rb"))
+    return path.open("rb")
 
 
 def _parse(line: bytes, path: Path, number: int) -> Recorded | WrongLine:

@@ -101,7 +101,7 @@ class RedisIndex(Index):
             return StoreError(f"{where}: {error}; check user and password in NEARDUP_STORE, and the user's ACL")
         return StoreUnavailable(f"{where}: {type(error).__name__}: {error}")
 
-    async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None | BaseException]:
+    async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
         from redis.exceptions import NoScriptError
 
         client = self._opened()
@@ -158,7 +158,7 @@ class RedisIndex(Index):
             " ".join(map(repr, numbers)).encode(),
         ]
 
-    def _match(self, new: Record, answer: object) -> Match | None | BaseException:
+    def _match(self, new: Record, answer: object) -> Match | BaseException | None:
         if answer is None:
             return None
         if isinstance(answer, Exception):
@@ -204,7 +204,7 @@ def _connect(url: str, timeout: float) -> Redis:
     from redis.asyncio import BlockingConnectionPool, Redis
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
-    from redis.exceptions import ConnectionError
+    from redis.exceptions import ConnectionError as LostConnection
 
     options: dict[str, Any] = {
         "max_connections": _CONNECTIONS,
@@ -212,7 +212,7 @@ def _connect(url: str, timeout: float) -> Redis:
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,
         # A connection the server closed while idle; a check may be sent twice, and is one check.
-        "retry": Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
+        "retry": Retry(NoBackoff(), 1, supported_errors=(LostConnection,)),
         "protocol": 2,
     }
     return Redis(connection_pool=BlockingConnectionPool.from_url(url, **options))

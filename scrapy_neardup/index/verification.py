@@ -11,7 +11,7 @@ from scrapy_neardup.index.record import Record
 from scrapy_neardup.measures import containment, resemblance
 
 NEWEST = 16
-"""Postings read a key, the newest: a key that more documents share is a template's, and each copy names its original."""
+"""Postings read a key, the newest: what more documents share is a template, and each copy names its original."""
 
 IDENTITY_WEIGHT = 1000
 """A shared text or url counts for more than all bands together."""

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.measures import LANE_BYTES
+from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.minhash import sign
 from scrapy_neardup.sketch.presets import Preset
-from scrapy_neardup.sketch.tokens import blocks, count_words, normalise, shingle_hashes, tokenise
+from scrapy_neardup.sketch.tokens import count_words, has_unspaced, normalise, shingle_hashes, tokenise
 
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
+
+
+@dataclass(slots=True)
+class Body:
+    """The blocks of a text, their tokens one after the other, and how many words that is."""
+
+    unspaced: bool  # whether any of the text is in a script written without spaces
+    blocks: list[str] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    words: int = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.blocks)
 
 
 class Sketcher:
@@ -23,27 +39,39 @@ class Sketcher:
         self.min_words = min_words
         self.figures = figures
 
-    def body(self, text: str) -> str:
-        """The blocks of a main content that enter the fingerprint.
+    def body(self, text: str) -> Body:
+        """What of a main content enters the fingerprint.
 
-        Short lines are captions, links and bylines; a text that is nothing but short lines (a poem, a list of
+        Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
         results) is taken whole.
         """
-        kept = "\n".join(block for block in blocks(text) if count_words(block) >= self.preset.min_block_words)
-        return kept if count_words(kept) >= self.min_words else text
+        unspaced = has_unspaced(text)
+        whole, kept = Body(unspaced), Body(unspaced)
+        for block in text.splitlines():
+            tokens = tokenise(normalise(block), unspaced=unspaced)
+            if not tokens:
+                continue
+            words = count_words(tokens, unspaced=unspaced)
+            for body in (whole, kept) if words >= self.preset.min_block_words else (whole,):
+                body.blocks.append(block)
+                body.tokens.extend(tokens)
+                body.words += words
+        return kept if kept.words >= self.min_words else whole
 
     def fingerprint(self, document: Document) -> Fingerprint:
         """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
         body = self.body(document.text)
-        tokens = tokenise(normalise(body))
+        tokens = body.tokens
         text_hash = xxhash.xxh64_digest(" ".join(tokens).encode("utf-8", "surrogatepass"))
         url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
         identity_keys = [xxhash.xxh32_intdigest(text_hash, _TEXT_KEY_SEED)]
         if document.url_identity:
             identity_keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
         signature, size = b"", 0
-        if count_words(body) >= self.min_words:
-            hashes = shingle_hashes(tokens, self.preset.shingle_words, self.preset.shingle_characters)
+        if body.words >= self.min_words:
+            hashes = shingle_hashes(
+                tokens, self.preset.shingle_words, self.preset.shingle_characters, unspaced=body.unspaced
+            )
             signature, size = sign(hashes, self.preset.num_perm, self.preset.seed), len(hashes)
         return Fingerprint(
             signature=signature,
@@ -53,7 +81,7 @@ class Sketcher:
             source_hash=xxhash.xxh32_digest(document.source.encode()) if document.source else bytes(4),
             identity_keys=tuple(identity_keys),
             band_keys=band_keys(signature, self.preset.bands, self.preset.rows),
-            figures=pack_figures(find_figures(body)) if self.figures else b"",
+            figures=pack_figures(find_figures(body.text)) if self.figures else b"",
         )
 
 

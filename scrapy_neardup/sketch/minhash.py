@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
+    import numpy as np
     from datasketch import MinHash
+    from numpy.typing import NDArray
 
 
 def sign(hashes: NDArray[np.uint32], num_perm: int, seed: int) -> bytes:

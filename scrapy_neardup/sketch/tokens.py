@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NORMALISER = 1
 """Version of what this module does to a text; part of the config fingerprint."""
@@ -39,63 +43,58 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def tokenise(normalised: str) -> list[str]:
-    """Words; single characters for scripts written without spaces."""
-    if _UNSPACED_CHARACTER.search(normalised) is None:
-        return _WORD.findall(normalised)
-    return _MIXED_TOKEN.findall(normalised)
+def has_unspaced(text: str) -> bool:
+    """Whether any of it is in a script written without spaces."""
+    return not text.isascii() and _UNSPACED_CHARACTER.search(text) is not None
 
 
-def count_words(text: str) -> int:
-    """Length of a text in words; two characters of an unspaced script count as one word."""
-    unspaced = len(_UNSPACED_CHARACTER.findall(text))
-    if not unspaced:
-        return len(_WORD.findall(text))
-    words = len(_MIXED_TOKEN.findall(text)) - unspaced
-    return words + unspaced // _CHARACTERS_PER_WORD
+def tokenise(normalised: str, *, unspaced: bool) -> list[str]:
+    """Words; with ``unspaced`` also the single characters of scripts written without spaces."""
+    return _MIXED_TOKEN.findall(normalised) if unspaced else _WORD.findall(normalised)
 
 
-def blocks(text: str) -> Iterator[str]:
-    """The lines of a main content, stripped; empty ones left out."""
-    for line in text.splitlines():
-        if stripped := line.strip():
-            yield stripped
+def count_words(tokens: list[str], *, unspaced: bool) -> int:
+    """Length in words; two characters of an unspaced script count as one word."""
+    characters = sum(map(_is_unspaced, tokens)) if unspaced else 0
+    return len(tokens) - characters + characters // _CHARACTERS_PER_WORD
 
 
-def shingle_hashes(tokens: list[str], words: int, characters: int) -> NDArray[np.uint32]:
+def shingle_hashes(tokens: list[str], words: int, characters: int, *, unspaced: bool) -> NDArray[np.uint32]:
     """Distinct 32-bit hashes, sorted, of all runs of ``words`` words and of ``characters`` unspaced characters.
 
-    A text shorter than one shingle gives one hash of all its tokens; an empty one gives none.
+    A run shorter than one shingle gives one hash of all its tokens; no token gives none.
     """
     if not tokens:
         return np.empty(0, dtype=np.uint32)
-    runs = [
-        _hash_windows(_hash_tokens(run), min(len(run), characters if unspaced else words))
-        for unspaced, run in _script_runs(tokens)
-    ]
-    # A short run between two runs of the other script is dropped where longer ones carry the text.
-    return np.unique(runs[0] if len(runs) == 1 else np.concatenate(runs))
+    runs = [(False, tokens)]
+    if unspaced:
+        runs = [(is_unspaced, list(run)) for is_unspaced, run in groupby(tokens, _is_unspaced)]
+    return _distinct(
+        np.concatenate(
+            [_hash_windows(_hash_tokens(run), min(len(run), characters if of else words)) for of, run in runs]
+        )
+    )
 
 
-def _script_runs(tokens: list[str]) -> Iterable[tuple[bool, list[str]]]:
-    if not any(_is_unspaced(token) for token in tokens):
-        return [(False, tokens)]
-    runs: list[tuple[bool, list[str]]] = []
-    for token in tokens:
-        unspaced = _is_unspaced(token)
-        if not runs or runs[-1][0] != unspaced:
-            runs.append((unspaced, []))
-        runs[-1][1].append(token)
-    return runs
+def _distinct(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    # A tenth of the time of np.unique at this size.
+    values = np.sort(values)
+    first = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return values[first]
 
 
 def _is_unspaced(token: str) -> bool:
-    return len(token) == 1 and token > "\u0dff" and _UNSPACED_CHARACTER.match(token) is not None
+    return len(token) == 1 and token > "\u0dff" and has_unspaced(token)
+
+
+@lru_cache(maxsize=1 << 16)  # words repeat: hashing most of them is a look-up
+def _hash_token(token: str) -> int:
+    return xxhash.xxh32_intdigest(token.encode("utf-8", "surrogatepass"))
 
 
 def _hash_tokens(tokens: list[str]) -> NDArray[np.uint64]:
-    digest = xxhash.xxh32_intdigest
-    return np.fromiter((digest(token.encode("utf-8", "surrogatepass")) for token in tokens), np.uint64, len(tokens))
+    return np.fromiter(map(_hash_token, tokens), np.uint64, len(tokens))
 
 
 def _hash_windows(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
@@ -105,4 +104,4 @@ def _hash_windows(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
         multiplier = _MULTIPLIERS[position % len(_MULTIPLIERS)] + np.uint64(2 * (position // len(_MULTIPLIERS)))
         mixed = (mixed ^ (hashes[position : position + count] * multiplier)) * _MIX
         mixed ^= mixed >> _SHIFT
-    return (mixed >> _HALF).astype(np.uint32)
+    return cast("NDArray[np.uint32]", (mixed >> _HALF).astype(np.uint32))

@@ -1,0 +1,91 @@
+"""Precision, recall and F1 under three protocols: plain arithmetic on labels and verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Each in [0, 1]. What is asked of nothing is answered rightly: no links found means a precision of 1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+    @classmethod
+    def of(cls, right: float, found: float, wanted: float) -> Score:
+        """From counts: ``right`` of ``found`` answers are true, and ``wanted`` answers there are."""
+        return cls.from_rates(right / found if found else 1.0, right / wanted if wanted else 1.0)
+
+    @classmethod
+    def from_rates(cls, precision: float, recall: float) -> Score:
+        total = precision + recall
+        return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
+
+
+def mean(scores: Sequence[Score]) -> Score:
+    """The mean of each of the three by itself. Raises ValueError (statistics.StatisticsError) on none."""
+    return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
+
+
+def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
+    """How well copies are told from firsts, documents in the order they came.
+
+    ``clusters`` holds the true cluster of each document, None for background; ``links`` the position of the original
+    each was called a copy of, None where it was called no copy. A link is right if that original is of the document's
+    own cluster. Precision: right links of all links that have a labelled document at either end. Recall: right links
+    of all documents that have an earlier document of their own cluster. (Rodier and Carter 2020.)
+    """
+    right = found = wanted = 0
+    seen: set[T] = set()
+    for cluster, link in zip(clusters, links, strict=True):
+        target = None if link is None else clusters[link]
+        found += link is not None and (cluster is not None or target is not None)
+        right += cluster is not None and cluster == target
+        if cluster is not None:
+            wanted += cluster in seen
+            seen.add(cluster)
+    return Score.of(right, found, wanted)
+
+
+def pairwise(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
+    """Over pairs of documents: same predicted cluster against same true cluster.
+
+    A pair of a labelled and a background document (cluster None) is never true; one of two background documents is
+    not scored.
+    """
+    together = Counter(zip(predicted, clusters, strict=True))
+    right = _pairs([count for (_, cluster), count in together.items() if cluster is not None])
+    background = [count for (_, cluster), count in together.items() if cluster is None]
+    found = _pairs(list(Counter(predicted).values())) - _pairs(background)
+    wanted = _pairs(list(Counter(cluster for cluster in clusters if cluster is not None).values()))
+    return Score.of(right, found, wanted)
+
+
+def b_cubed(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
+    """Mean over labelled documents of how pure and how complete each one's predicted cluster is.
+
+    A background document (cluster None) makes the predicted cluster it is in less pure, and has no score of its own.
+    (Bagga and Baldwin 1998.)
+    """
+    together = Counter(zip(predicted, clusters, strict=True))
+    found, true = Counter(predicted), Counter(clusters)
+    labelled = [(name, cluster, count) for (name, cluster), count in together.items() if cluster is not None]
+    documents = sum(count for _, _, count in labelled)
+    if not documents:
+        return Score(1.0, 1.0, 1.0)
+    return Score.from_rates(
+        sum(count * count / found[name] for name, _, count in labelled) / documents,
+        sum(count * count / true[cluster] for _, cluster, count in labelled) / documents,
+    )
+
+
+def _pairs(sizes: Sequence[int]) -> int:
+    return sum(size * (size - 1) // 2 for size in sizes)
