@@ -1,0 +1,223 @@
+"""``scrapy neardup replay``: the product as it is measured from outside."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+KEYS = [
+    "id",
+    "status",
+    "kind",
+    "original",
+    "original_url",
+    "similarity",
+    "containment",
+    "story",
+    "changes",
+    "event",
+    "reason",
+]
+WORDS = [
+    f"{start}{end}" for start in ("ba", "ke", "mi", "so", "tu", "pla", "dre") for end in ("ran", "lo", "vit", "na")
+]
+NOON = 1_700_000_000
+
+
+def text(seed: int, words: int = 120) -> str:
+    return " ".join(random.Random(seed).choices(WORDS, k=words))
+
+
+def scrapy_neardup(*arguments: object, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "scrapy", "neardup", *map(str, arguments)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture
+def replay(tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    """Replay rows and read the output back."""
+
+    def run(rows: list[dict[str, Any]], *arguments: object, code: int = 0) -> list[dict[str, Any]]:
+        source, out = tmp_path / "input.jsonl", tmp_path / "out.jsonl"
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        scrapy_neardup("replay", source, "-O", out, *arguments, folder=tmp_path, code=code)
+        return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+
+    return run
+
+
+Replay = Callable[..., list[dict[str, Any]]]
+
+
+def test_one_line_out_for_each_line_in_with_exactly_the_documented_keys(replay: Replay) -> None:
+    edited = text(1).replace(WORDS[0], "zebra")
+    out = replay(
+        [
+            {"id": "a", "url": "https://one.example/1", "title": "A", "time": NOON, "text": text(1)},
+            {"id": 7, "url": "https://two.example/1", "title": "B", "time": NOON + 60, "text": text(1)},
+            {"id": "c", "url": "https://three.example/1", "time": NOON + 61, "text": edited},
+            {"id": "d", "url": "https://four.example/1", "time": NOON + 62, "text": text(2)},
+            {"id": "e", "url": "https://one.example/1?utm_source=mail", "time": NOON + 63, "text": text(1)},
+            {"id": "f", "url": "https://five.example/1", "time": NOON + 64, "text": "Too short."},
+            {"id": "g", "url": "https://six.example/1", "time": NOON + 65, "text": " "},
+            {"id": "h", "url": "https://six.example/2", "time": NOON + 66, "text": " ".join(text(1).split()[:70])},
+        ]
+    )
+    assert [list(row) for row in out] == [KEYS] * 8
+    assert [row["id"] for row in out] == ["a", 7, "c", "d", "e", "f", "g", "h"]
+    assert [(row["status"], row["kind"], row["original"], row["reason"]) for row in out] == [
+        ("original", None, None, None),
+        ("duplicate", "exact", "a", None),
+        ("duplicate", "near", "a", None),
+        ("original", None, None, None),
+        ("duplicate", "revisit", "a", None),
+        ("unchecked", None, None, "too-short"),
+        ("unchecked", None, None, "no-text"),
+        ("duplicate", "contained", "a", None),
+    ]
+    assert out[1]["original_url"] == "https://one.example/1"
+    assert out[1]["similarity"] == out[1]["containment"] == 1.0
+    assert [row["story"] for row in out] == ["a", "a", "a", "d", "a", None, None, "a"]
+
+
+def test_figures_that_changed_make_an_update(replay: Replay) -> None:
+    report = f"At least 4 people were killed in the town of Skerrow. {text(3)}"
+    out = replay(
+        [
+            {"id": "first", "time": NOON, "text": report},
+            {"id": "later", "time": NOON + 3600, "text": report.replace("4 people", "12 people")},
+        ]
+    )
+    assert (out[1]["status"], out[1]["original"]) == ("update", "first")
+    assert len(out[1]["changes"]) == 1
+    assert out[1]["changes"][0].endswith(": 4 -> 12")
+
+
+def test_the_window_is_the_documents_own(replay: Replay) -> None:
+    times = ["2019-11-15T00:00:00Z", "2019-11-15T23:59:00+00:00", "2019-11-17T00:00:00", 1574035200]
+    out = replay([{"id": str(n), "time": time, "text": text(4)} for n, time in enumerate(times)])
+    assert [row["status"] for row in out] == ["original", "duplicate", "original", "duplicate"]
+    assert [row["original"] for row in out] == [None, "0", None, "2"]
+
+
+def test_pages_are_extracted_and_verdicts_keep_the_order_of_the_input(replay: Replay, tmp_path: Path) -> None:
+    def page(body: str) -> str:
+        paragraphs = "".join(f"<p>{part}.</p>" for part in body.split(WORDS[5]))
+        return f"<html><body><nav>Home News Sport</nav><article><h1>News</h1>{paragraphs}</article></body></html>"
+
+    (tmp_path / "pages").mkdir()
+    rows: list[dict[str, Any]] = []
+    for number in range(40):
+        body = page(text(number // 2, 300))
+        if number % 2:
+            (tmp_path / f"pages/{number}.html").write_bytes(body.encode("utf-16"))
+            rows.append({"id": number, "file": f"pages/{number}.html"})
+        else:
+            rows.append({"id": number, "html": body})
+    out = replay(rows, "--workers", 2)
+    assert [row["id"] for row in out] == list(range(40))
+    assert [row["original"] for row in out] == [number - 1 if number % 2 else None for number in range(40)]
+
+
+@pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".xz", lzma.open)])
+def test_packed_input_is_read_as_it_is(tmp_path: Path, suffix: str, opener: Any) -> None:
+    source = tmp_path / f"input.jsonl{suffix}"
+    with opener(source, "wt", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "a", "text": text(1)}) + "\n" + json.dumps({"id": "b", "text": text(1)}) + "\n")
+    done = scrapy_neardup("replay", source, "--json", folder=tmp_path)
+    summary = json.loads(done.stdout)
+    assert (summary["documents"], summary["errors"]) == (2, 0)
+    assert summary["verdicts"] == {"duplicate": 1, "duplicate/exact": 1, "original": 1}
+
+
+def test_wrong_lines_are_reported_with_file_and_line_and_nothing_else_is_lost(tmp_path: Path) -> None:
+    good = [json.dumps({"id": name, "text": text(1)}) for name in "abc"]
+    lines = [
+        good[0].encode(),
+        b"{not json",
+        b'["a list"]',
+        b'{"text": "no id"}',
+        b'{"id": "x", "url": "https://a.example/"}',
+        b'{"id": "y", "text": 7}',
+        b'{"id": "z", "text": "t", "time": "yesterday"}',
+        b'{"id": "w", "text": "\xff"}',
+        b'{"id": "gone", "file": "missing.html"}',
+        good[1].encode(),
+        b"",
+        good[2].encode(),
+    ]
+    (tmp_path / "input.jsonl").write_bytes(b"\n".join(lines))
+    done = scrapy_neardup("replay", "input.jsonl", "-O", "out.jsonl", folder=tmp_path, code=1)
+    reported = done.stderr.splitlines()
+    assert [line.split(": ")[0] for line in reported[:7]] == [f"input.jsonl:{number}" for number in range(2, 9)]
+    assert "missing.html" in reported[7]
+    out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in out] == ["a", None, None, None, "x", "y", "z", None, "gone", "b", "c"]
+    assert [row["original"] for row in out if "error" not in row] == [None, "a", "a"]
+    assert all(row["status"] == "unchecked" for row in out if "error" in row)
+
+
+def test_a_replay_into_memory_says_the_same_every_time(replay: Replay) -> None:
+    generator = random.Random(5)
+    rows = [{"id": n, "url": f"https://p{n}.example/", "text": text(generator.randrange(30))} for n in range(200)]
+    assert replay(rows) == replay(rows)
+
+
+def test_a_store_that_lasts_remembers_the_replay_before(replay: Replay, tmp_path: Path) -> None:
+    row = {"id": "a", "url": "https://one.example/1", "time": NOON, "text": text(1)}
+    store = f"sqlite:///{tmp_path}/window.sqlite"
+    assert replay([row], "--store", store)[0]["status"] == "original"
+    again = replay([row], "--store", store)[0]
+    assert (again["status"], again["kind"], again["original_url"]) == ("duplicate", "revisit", "https://one.example/1")
+
+
+def test_settings_and_preset_can_be_given(replay: Replay) -> None:
+    rows = [{"id": 1, "text": text(1)}, {"id": 2, "text": " ".join(text(1).split()[:70])}]
+    assert replay(rows, "--preset", "news")[1]["status"] == "duplicate"
+    strict = replay(rows, "-s", "NEARDUP_MEASURE=resemblance", "-s", "NEARDUP_THRESHOLD=0.9")
+    assert strict[1]["status"] == "related"
+
+
+def test_many_identical_documents_have_one_original(replay: Replay) -> None:
+    out = replay([{"id": n, "url": f"https://p{n}.example/", "text": text(1)} for n in range(500)])
+    assert Counter(row["status"] for row in out) == {"original": 1, "duplicate": 499}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["missing.jsonl"], "missing.jsonl: cannot be read"),
+        (["input.jsonl", "-O", "no/such/folder/out.jsonl"], "no/such/folder/out.jsonl: cannot be written"),
+        (["input.jsonl", "-s", "NEARDUP_THRESHOLD=2"], "NEARDUP_THRESHOLD = '2': must be a number from 0.05 to 1"),
+        (["input.jsonl", "-s", "NEARDUP_TRESHOLD=0.5"], "is it NEARDUP_THRESHOLD?"),
+        (["input.jsonl", "--store", "mysql://host"], "NEARDUP_STORE = 'mysql://host'"),
+        (["input.jsonl", "--preset", "oldnews"], "NEARDUP_PRESET = 'oldnews': must be one of 'news'"),
+        (["input.jsonl", "--workers", "0"], "--workers = 0: must be 1 or more"),
+        (["input.jsonl", "--wrong"], "--wrong"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(tmp_path: Path, arguments: list[str], told: str) -> None:
+    (tmp_path / "input.jsonl").write_text(json.dumps({"id": 1, "text": text(1)}))
+    done = scrapy_neardup("replay", *arguments, folder=tmp_path, code=2)
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_truncated_archive_is_told_and_what_came_before_is_judged(tmp_path: Path) -> None:
+    packed = gzip.compress(b"".join(json.dumps({"id": n, "text": text(n)}).encode() + b"\n" for n in range(2000)))
+    (tmp_path / "input.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    done = scrapy_neardup("replay", "input.jsonl.gz", "-O", "out.jsonl", folder=tmp_path, code=2)
+    assert "cannot be read: Compressed file ended" in done.stderr
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) > 500
