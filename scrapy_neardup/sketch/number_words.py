@@ -1,0 +1,387 @@
+"""Numbers in running text, in digits and in words: how they are found, told from dates and times, and made decimal.
+
+The tables come first. All words in them are case-folded. A word that is common in another language of the tables
+for something else ("once", "cent") is left out where it would mislead; a wrong entry costs little, because a figure
+only counts where two documents have the same neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_ENGLISH = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+    " seventeen eighteen nineteen"
+).split()
+_ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+
+_GERMAN_UNITS = "ein zwei drei vier fünf sechs sieben acht neun".split()
+_GERMAN = "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
+_GERMAN_TEENS = "dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn".split()
+_GERMAN_TENS = "zwanzig dreissig vierzig fünfzig sechzig siebzig achtzig neunzig".split()
+
+_FRENCH = "deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize".split()
+_FRENCH_TENS = "vingt trente quarante cinquante soixante".split()
+
+_SPANISH = "dos tres cuatro cinco seis siete ocho nueve diez".split()
+_SPANISH_TEENS = (
+    "doce trece catorce quince dieciséis diecisiete dieciocho diecinueve veinte veintiuno veintidós veintitrés"
+    " veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"
+).split()
+_SPANISH_TENS = "treinta cuarenta cincuenta sesenta setenta ochenta noventa".split()
+
+_RUSSIAN = "два три четыре пять шесть семь восемь девять десять".split()
+_RUSSIAN_OBLIQUE = "двух трех четырех пяти шести семи восьми девяти десяти".split()
+
+
+def _numbered(words: list[str], start: int, step: int = 1) -> dict[str, int]:
+    return {word: start + step * i for i, word in enumerate(words)}
+
+
+SMALL: dict[str, int] = {
+    **_numbered(_RUSSIAN_OBLIQUE, 2),
+    **_numbered(_RUSSIAN, 2),
+    "трёх": 3,
+    "четырёх": 4,
+    **_numbered(_SPANISH_TENS, 30, 10),
+    **_numbered(_SPANISH_TEENS, 12),
+    **_numbered(_SPANISH, 2),
+    "cien": 100,
+    **_numbered(_FRENCH_TENS, 20, 10),
+    **_numbered(_FRENCH, 2),
+    **{
+        unit + "und" + ten: 10 * i + j
+        for i, ten in enumerate(_GERMAN_TENS, 2)
+        for j, unit in enumerate(_GERMAN_UNITS, 1)
+    },
+    **_numbered(_GERMAN_TENS, 20, 10),
+    **_numbered(_GERMAN_TEENS, 13),
+    **_numbered(_GERMAN, 2),
+    **_numbered(_ENGLISH_TENS, 20, 10),
+    **_numbered(_ENGLISH, 0),
+}
+"""Number words below a hundred (and "cien"); English wins where two languages share a spelling."""
+
+SCALES: dict[str, int] = {
+    **dict.fromkeys("dozen dutzend douzaine docena".split(), 12),
+    **dict.fromkeys("hundred hundert".split(), 100),
+    **dict.fromkeys("thousand tausend mille mil тыс тысяч тысячи тысяча k".split(), 1000),
+    **dict.fromkeys("lakh lakhs".split(), 100_000),
+    **dict.fromkeys(
+        "million millions mn mln mio millionen millón millones milioni млн миллион миллиона миллионов".split(), 10**6
+    ),
+    **dict.fromkeys("crore crores".split(), 10**7),
+    **dict.fromkeys(
+        ("billion bn mrd milliarde milliarden milliard milliards miliardi млрд миллиард миллиарда миллиардов").split(),
+        10**9,
+    ),
+    **dict.fromkeys("trillion trn tn".split(), 10**12),
+}
+"""What multiplies the number before it. "m" is not here: it is a million only behind a currency sign."""
+
+STANDALONE_SCALES = frozenset("dozen hundred thousand million billion dutzend hundert tausend".split())
+"""Scales that are numbers by themselves: "a dozen", "hundred"."""
+
+CURRENCIES: dict[str, str] = {
+    **dict.fromkeys("$ usd dollar dollars dólares".split(), "$"),
+    **dict.fromkeys("€ eur euro euros".split(), "€"),
+    **dict.fromkeys("£ gbp".split(), "£"),
+    **dict.fromkeys("¥ jpy yen cny yuan rmb".split(), "¥"),
+    **dict.fromkeys("₹ inr rs rupee rupees".split(), "₹"),
+    **dict.fromkeys("₽ rub ruble rubles roubles рублей рубля руб".split(), "₽"),
+    **dict.fromkeys("kr sek nok dkk kronor kroner".split(), "kr"),
+    **dict.fromkeys("chf franken".split(), "chf"),
+    "₩": "₩",
+    "₺": "₺",
+}
+
+PERCENT = frozenset("% percent pct prozent procent процентов процента".split())
+PERCENT_PAIRS = frozenset({("per", "cent"), ("pour", "cent"), ("por", "ciento"), ("per", "cento")})
+
+MONTHS = frozenset(
+    (
+        "january february march april may june july august september october november december"
+        " jan feb mar apr jun jul aug sep sept oct nov dec"
+        " januar februar märz mai juni juli oktober dezember"
+        " janvier février mars avril juin juillet août septembre octobre novembre décembre"
+        " enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"
+        " gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre"
+        " janeiro fevereiro março maio junho julho setembro outubro dezembro"
+        " januari februari maart mei augustus"
+        " января февраля марта апреля мая июня июля августа сентября октября ноября декабря"
+    ).split()
+)
+
+BEHIND_MAY = frozenset("be have not also still yet well never already soon even need face die lose become".split())
+"""What tells the verb: "12 may have died"."""
+
+WEEKDAYS = frozenset(
+    (
+        "monday tuesday wednesday thursday friday saturday sunday"
+        " montag dienstag mittwoch donnerstag freitag samstag sonntag"
+        " lundi mardi mercredi jeudi vendredi samedi dimanche"
+        " lunes martes miércoles jueves viernes sábado domingo"
+    ).split()
+)
+
+HEDGES = frozenset(
+    (
+        "the and least about around roughly nearly almost more than over some under fewer less most many"
+        " approximately estimated reportedly another further additional only just"
+        " der die das und mindestens rund etwa fast mehr als über"
+        " les des moins plus près environ que los las menos más cerca unos"
+    ).split()
+)
+"""Words that come and go beside a number without saying what is counted."""
+
+MEASURES = frozenset(
+    (
+        "mile miles km kilometre kilometres kilometer kilometers foot feet ft metre metres meter meters"
+        " inch inches cm centimetres centimeters yards pounds lbs kg kilograms kilos acres hectares"
+    ).split()
+)
+CONVERSIONS = (1.609, 3.281, 2.54, 2.205, 2.471)  # km a mile, feet a metre, cm an inch, pounds a kg, acres a hectare
+
+AGO = frozenset("minute minutes min mins hour hours hr hrs".split())
+CLOCK = frozenset("pm uhr".split())
+TIME_ZONES = frozenset("gmt utc est edt pst pdt cet cest bst hours hrs uhr".split())
+
+COUNTED = frozenset(
+    (
+        "people persons dead deaths killed injured wounded missing cases patients infections victims homes houses"
+        " families jobs workers employees soldiers troops migrants refugees students children women men tests doses"
+        " metres meters miles feet kilometres kilometers kilograms tons tonnes litres liters acres hectares hours"
+        " days points votes seats shares copies units times menschen tote personnes morts personas muertos человек"
+    ).split()
+)
+"""What stands behind a count: "2000 people" is no year."""
+
+NAMED_BEFORE = frozenset("magnitude level category version phase aged age grade zone article section".split())
+"""Words that name the number behind them: "magnitude 6.1 earthquake" is about the magnitude."""
+
+SCORED = frozenset("win victory loss defeat draw lead against over after half overtime ahead".split())
+"""What stands behind a score: "a 2-1 win"."""
+
+_ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀០᠐０"
+_USUAL = str.maketrans(
+    {chr(ord(zero) + i): str(i) for zero in _ZEROS for i in range(10)}
+    | {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "，": ",", "．": "."}
+)
+_UNUSUAL = re.compile("[½¼¾％" + "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS) + "]")
+
+# Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
+# else an edit from one kind to the other would change how many figures there are.
+_PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
+_SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
+# A plain class, not \w: \w is slower, and ends words at the vowel signs of Indic scripts and Thai. The look-ahead lets
+# white space fail at once. A mark behind a number is kept with it: what follows such a mark is not what is counted.
+_TOKEN = re.compile(
+    r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+"
+    r"|(?=[0-9+($€£¥₹₽₩₺%.,;\n])(?:\n|"
+    rf"{_PART}(?:[ \u00a0\u2009\u202f]{_PART})+(?![.,:/'’⁄‐‑–−-]?[0-9])[.,;:)!?]?"
+    r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
+    r"|[0-9]+(?:[.,:/'’⁄‐‑–−-][0-9]+)*[.,;:)!?]?"
+    r"|[$€£¥₹₽₩₺%]"
+    r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
+    r"|[.,;(](?=\s?[0-9]))"
+)
+_ADDRESS_SIGNS = ("://", "www.", ".com/", ".org/", ".net/")
+_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
+_DATE_TIME_PHONE = re.compile(
+    r"[0-9]{4}([-/.])[01]?[0-9]\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\2(?:19|20)[0-9]{2}"
+    r"|[0-3]?[0-9]/[0-3]?[0-9]/[0-9]{2}"
+    r"|(?:[01]?[0-9]|2[0-4])(?::[0-5][0-9]){1,2}|[0-9]{1,2}h[0-9]{2}"
+    r"|(?:19|20)[0-9]{2}(?:[-/](?:19|20)?[0-9]{2})"
+    r"|(?:[0-9][-.])?[0-9]{3}([-.])[0-9]{3}\3[0-9]{4}"
+)
+_DAYS = re.compile("(?:[12][0-9]|3[01]|0?[1-9])(?:-(?:[12][0-9]|3[01]|0?[1-9]))?")
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
+_PLAINER = str.maketrans("⁄‐‑–−’\u00a0\u2009\u202f", "/----'   ")
+_JOINTS = re.compile("([-/])")
+_SEPARATORS = re.compile("[.,' ]")
+_ZERO_RUN = re.compile("0{3,14}")
+MAX_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
+_NUMBER_WORDS = frozenset(SMALL) | STANDALONE_SCALES
+_BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
+
+
+def number_tokens(text: str) -> list[str]:
+    """The words, numbers, currency signs and line ends of a text, case-folded and with ASCII digits. Linear time."""
+    return _TOKEN.findall(_plain(text))
+
+
+def _plain(text: str) -> str:
+    # No NFKC here: it takes as long as finding the tokens, and only these of its changes matter to numbers.
+    if not text.isascii() and _UNUSUAL.search(text):
+        text = text.translate(_USUAL)
+    if any(sign in text for sign in _ADDRESS_SIGNS):
+        text = _ADDRESS.sub(" ", text)
+    return text.casefold()
+
+
+def take_numbers(tokens: list[str]) -> list[tuple[int, int, str, str]]:
+    """Find the numbers and overwrite them: "#" for a figure, "" for a date, time, year or phone number.
+
+    Gives for each figure its first token, the token behind it, its value, and its mark: "%", a currency, "." where
+    punctuation closes it, or "".
+    """
+    numbers = []
+    end = 0
+    for first in [i for i, token in enumerate(tokens) if token < ":" or token in _NUMBER_WORDS]:
+        token = tokens[first]
+        if first < end or token[0] in "$€£¥₹₽₩₺%.,;(\n":
+            continue
+        if token in MONTHS and not _at(tokens, first + 1).isalpha():
+            continue  # "Sept. 11" is not French
+        if token in _NUMBER_WORDS:
+            core, end = _spelled(tokens, first)
+            while core and end < len(tokens) and tokens[end] in SMALL:
+                following, end = _spelled(tokens, end)
+                core = f"{core}/{following}"
+            if not core:
+                continue
+            closed = masked = False
+        else:
+            closed = not token[-1].isdigit()
+            core, end = (token[:-1] if closed else token).translate(_PLAINER), first + 1
+            masked = _is_masked(tokens, first, core, token[-1])
+        if not masked:
+            scale, end = (1, end) if closed else _scale(tokens, first, end)
+            mark, end = _mark(tokens, first, end, closed)
+            numbers.append((first, end, _value(core.replace(":", "-"), scale, mark), mark))
+        tokens[first:end] = ["" if masked else "#"] + [""] * (end - first - 1)
+    return numbers
+
+
+def _spelled(tokens: list[str], first: int) -> tuple[str, int]:
+    """Read number words: "two hundred and five" -> ("205", index behind)."""
+    total, current, room = 0, -1, 100
+    i = first
+    while i < min(len(tokens), first + MAX_WORDS):
+        token = tokens[i]
+        if token in SMALL and SMALL[token] < room:
+            current = max(current, 0) + SMALL[token]
+            room = 10 if current % 100 >= 20 and current % 10 == 0 else 0
+        elif token in SCALES and (i > first or _stands_alone(tokens, i)):
+            current = abs(current) * SCALES[token]
+            room = 100
+            if SCALES[token] > 100:
+                total, current = total + current, 0
+        elif not (i > first and token in ("and", "y") and room and SMALL.get(_at(tokens, i + 1), room) < room):
+            break
+        i += 1
+    return (str(total + current) if i > first else ""), i
+
+
+def _stands_alone(tokens: list[str], i: int) -> bool:
+    """ "a million", but not the "million" that is left where its number was edited away."""
+    return tokens[i] in STANDALONE_SCALES and _at(tokens, i - 1) in ("a", "an")
+
+
+def _at(tokens: list[str], i: int) -> str:
+    return tokens[i] if 0 <= i < len(tokens) else ""
+
+
+def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
+    token = _at(tokens, end)
+    if token == "m" and _at(tokens, first - 1) in CURRENCIES:
+        return 10**6, end + 1
+    return (SCALES[token], end + 1) if token in SCALES else (1, end)
+
+
+def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
+    if not closed:
+        token = _at(tokens, end)
+        if token in PERCENT:
+            return "%", end + 1
+        if (token, _at(tokens, end + 1)) in PERCENT_PAIRS:
+            return "%", end + 2
+        if token in CURRENCIES and (token.isalpha() or not _at(tokens, end + 1)[:1].isdigit()):
+            return CURRENCIES[token], end + 1
+    return CURRENCIES.get(_at(tokens, first - 1), "." if closed else ""), end
+
+
+def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
+    if not core.isdigit():
+        if _DATE_TIME_PHONE.fullmatch(core) or core[0] in "+(":
+            return True
+        return _is_clock(tokens, first, core) or _is_day(tokens, first, core, closing)
+    if len(core) == 4:
+        following = _at(tokens, first + 1)
+        if following in TIME_ZONES:
+            return True
+        counted = closing.isdigit() and (following in COUNTED or following in PERCENT or following in CURRENCIES)
+        return _YEAR.fullmatch(core) is not None and not counted and _at(tokens, first - 1) not in CURRENCIES
+    return len(core) <= 2 and (_is_clock(tokens, first, core) or _is_day(tokens, first, core, closing))
+
+
+def _is_clock(tokens: list[str], first: int, core: str) -> bool:
+    following, second = _at(tokens, first + 1), _at(tokens, first + 2)
+    if following in CLOCK or (following, second) in (("a", "m"), ("p", "m"), ("o", "clock")):
+        return True
+    if following in AGO and second == "ago":
+        return True
+    if following == "am":
+        return "und" not in tokens[max(0, first - 200) : first + 200]  # German "am Montag" is no time of day
+    return following[:1] in ("時", "时", "点") and not following.startswith("時間") and core.isdigit()
+
+
+def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
+    """Whether a month stands beside this number; "12. November" is a day, "in November, 12" is none."""
+    if not _DAYS.fullmatch(core):
+        return False
+    before = _at(tokens, first - 1)
+    if before == "." and len(_at(tokens, first - 2)) <= 4:
+        before = _at(tokens, first - 2)
+    if before in MONTHS:
+        return True
+    behind = first + 1
+    while _at(tokens, behind) in _BETWEEN_DAY_AND_MONTH:
+        behind += 1
+    following = _at(tokens, behind)
+    if following[:1] in ("月", "日", "월", "일"):
+        return not following.startswith(("日間", "日间", "일간"))
+    if following == "may" and _at(tokens, behind + 1) in BEHIND_MAY:
+        return False
+    return following in MONTHS and (closing.isdigit() or closing == ".")
+
+
+def _value(core: str, scale: int, mark: str) -> str:
+    """The plain decimal of a number as written, times ``scale``; parts of scores and ranges each by themselves."""
+    if core.isdigit() and scale == 1:
+        return core.lstrip("0") or "0"
+    if " " in core and not _SPACED.fullmatch(core):
+        core = core.replace(" ", "/")
+    return "".join(
+        part if part in "-/" else _scaled(_decimal(part, mark == "%"), scale) for part in _JOINTS.split(core)
+    )
+
+
+def _decimal(number: str, fraction: bool) -> str:
+    """Tell thousands separators from the decimal one; "1.786" is a fraction only before a percent sign."""
+    whole, *groups = _SEPARATORS.split(number)
+    separators = [character for character in number if not character.isdigit()]
+    decimals = ""
+    if len(set(separators)) > 1 and separators.count(separators[-1]) == 1:
+        decimals = groups.pop()
+    elif not _are_thousands(whole, groups) or (fraction and separators == ["."]):
+        if len(groups) > 1:
+            return ".".join(group.lstrip("0") or "0" for group in (whole, *groups))
+        decimals = "".join(groups)
+        groups = []
+    whole = ("".join((whole, *groups))).lstrip("0") or "0"
+    decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def _are_thousands(whole: str, groups: list[str]) -> bool:
+    if not groups or whole[0] == "0" or len(whole) > 3 or len(groups[-1]) != 3:
+        return False
+    return all(len(group) == 3 for group in groups) or all(len(group) == 2 for group in groups[:-1])  # lakh and crore
+
+
+def _scaled(number: str, scale: int) -> str:
+    if scale == 1 or number.count(".") > 1:
+        return number
+    return format((Decimal(number) * scale).normalize(), "f")
