@@ -8,10 +8,12 @@ from typing import Literal
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
 Kind = Literal["exact", "near", "contained", "revisit"]
 Reason = Literal["no-text", "too-short", "store-unavailable", "extraction-failed"]
+Level = Literal["watch", "breaking", "ended"]
 
 STATUSES: tuple[Status, ...] = ("original", "related", "update", "duplicate", "unchecked")
 KINDS: tuple[Kind, ...] = ("exact", "near", "contained", "revisit")
 REASONS: tuple[Reason, ...] = ("no-text", "too-short", "store-unavailable", "extraction-failed")
+LEVELS: tuple[Level, ...] = ("watch", "breaking", "ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,13 @@ class Fingerprint:
     source_hash: bytes  # 4 bytes of the source, zeros where there is none
     identity_keys: tuple[int, ...]  # of the text, and of the url where it has one
     band_keys: tuple[int, ...]
+    sample_keys: tuple[int, ...] = ()  # a few of the shingles themselves
     figures: bytes = b""  # packed, see sketch.figures
+
+    @property
+    def text_keys(self) -> tuple[int, ...]:
+        """What documents of like text share, each with some probability."""
+        return self.band_keys + self.sample_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +92,70 @@ class Verdict:
     changes: tuple[str, ...] = ()
     event: str | None = None
     reason: Reason | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One document as its story knows it.
+
+    ``number`` is its place in the order of arrival, from 1: of two members the one with the smaller number joined
+    first, whatever their times. 0 until it has joined.
+    """
+
+    id: str
+    url: str
+    title: str
+    source: str  # "" where there is none
+    owner: str  # whose source it is; sources of one owner count once
+    status: Status
+    kind: Kind | None = None
+    changes: tuple[str, ...] = ()
+    number: int = 0
+
+    @property
+    def seen_at(self) -> int:
+        """Unix seconds, UTC; the whole second its id begins with."""
+        return int(self.id[:8], 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A document that matched, and the first document of the story it joins.
+
+    A page whose text changed is no further item: ``counted`` is False, and only its changes are kept.
+    """
+
+    first: Member
+    member: Member
+    counted: bool = True
+
+    @property
+    def story(self) -> str:
+        return self.first.id
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A story's counters as one of its joins left them."""
+
+    id: str  # document id of its first document
+    joined: int  # members so far, the pages that changed among them
+    items: int
+    copies: int  # items that are duplicates
+    times: tuple[int, ...]  # Unix seconds of the newest items in ascending order
+    sources: tuple[int, ...]  # first time of each independent source, ascending
+    levels: tuple[Level, ...] = ()  # raised so far
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A level that is due: whoever's claim is granted raises it, and nobody else.
+
+    ``last_source`` is the time of the newest independent source this was decided by. ``ended`` is refused where a
+    newer one has joined since. ``peak`` goes into the record of the last days when an event has ended.
+    """
+
+    story: str
+    level: Level
+    last_source: int = 0
+    peak: int = 0

@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
 
-from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
 
 Measure = Literal["containment", "resemblance"]
 Scope = Literal["all", "same-source", "cross-source"]
 
 HOUR = 3600
+PEAKS_SECONDS = 8 * 24 * HOUR
+"""How long the peaks of events that have ended are kept after the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,15 @@ class Index(ABC):
     5. A match names the original, never another duplicate, also when the original's own hour is over.
     6. What is read back is length-checked and never evaluated.
     7. Two stores given the same documents in the same order give the same answers.
+    8. A document joins its story once, however often it is said; a level of an event is granted to one claim.
     """
 
     @abstractmethod
     async def open(self) -> None:
-        """Connect, inside the running loop. Raises StoreError where the store cannot be used as configured."""
+        """Connect, inside the running loop; opening twice is opening once.
+
+        Raises StoreError where the store cannot be used as configured.
+        """
 
     @abstractmethod
     async def close(self) -> None:
@@ -76,6 +82,30 @@ class Index(ABC):
 
         Raises StoreUnavailable where the store does not answer in time; the document may then be registered or not.
         """
+
+    @abstractmethod
+    async def join(self, join: Join) -> Story:
+        """Add a document that matched to its story, and the story's first document where it is its second.
+
+        Returns the story as this join left it; joining again changes nothing. A story lives a window after its last
+        member. Raises StoreUnavailable where the store does not answer in time; then join again.
+        """
+
+    @abstractmethod
+    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
+        """The members of the story in the order they joined where the level is now the claimant's, else None."""
+
+    @abstractmethod
+    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
+        """Stories with a level raised that have not ended, by id; with a time those without a new source since."""
+
+    @abstractmethod
+    async def members(self, story: str) -> tuple[Member, ...]:
+        """What is kept of a story's members, in the order they joined; none of a story that is gone."""
+
+    @abstractmethod
+    async def peaks(self, since: int) -> dict[str, int]:
+        """The peak of each event that has ended, by story; forgets stories that began before ``since``."""
 
     @abstractmethod
     async def summary(self) -> StoreSummary:

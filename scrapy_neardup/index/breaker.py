@@ -32,10 +32,11 @@ class Breaker:
         """Whether a check may go to the store now; each True is to be answered by ``failed`` or ``succeeded``."""
         if not self.is_open:
             return True
-        if self._probing or self._clock() < self._retry_at:
+        if self._clock() < self._retry_at:
             self._missed += 1
             return False
         self._probing = True
+        self._retry_at = self._clock() + _LONGEST_PAUSE  # another may try where this one is never answered
         return True
 
     def failed(self, error: Exception) -> None:

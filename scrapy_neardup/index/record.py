@@ -70,6 +70,14 @@ class Record:
         return cls(size, text, url, source, original, story, candidate, *parts)
 
 
+def intact(data: bytes) -> Record | None:
+    """None for bytes that are no record of this version: what is damaged is no candidate."""
+    try:
+        return Record.unpack(data)
+    except StoreError:
+        return None
+
+
 def new_record(fingerprint: Fingerprint, document: Document) -> Record:
     """The record of a document that turns out to be the first of its kind."""
     key = bytes.fromhex(document.id)

@@ -5,34 +5,38 @@ All keys carry one hash tag, ``{neardup:<namespace>:<config>}``, and every one o
 ``…:records:<hour>``     HASH document key -> packed record, until the hour's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 
-Records are the truth; bands are hints, and a posting whose record is gone is no candidate.
+Records are the truth; bands are hints, and a posting whose record is gone is no candidate. Stories: redis_stories.py.
 """
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
+import logging
 import struct
-from collections.abc import Sequence
-from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Awaitable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import HOUR, Index, Policy, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.record import KEY_BYTES, Record, new_record
+from scrapy_neardup.index.lua import script
+from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
+from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, grade, to_match
+
+logger = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
-    from redis.asyncio.client import Pipeline
 
 _BATCH = 64
 _CONNECTIONS = 2
-_MAX_GENERATION = 1 << 16  # seconds; a posting has 2 bytes for the second within its generation
+_GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
+_MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
 _MEASURES = {"containment": 0, "resemblance": 1}
 _SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
+R = TypeVar("R")
 
 
 class RedisIndex(Index):
@@ -48,28 +52,52 @@ class RedisIndex(Index):
         self.policy = policy
         self.timeout = timeout
         self.prefix = f"{{neardup:{namespace}:{config}}}"
-        self._generation_seconds = min(policy.window // 2, _MAX_GENERATION)
         self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
+        self._stories = RedisStories(self.prefix, policy.window)
+        self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
+        self._claims: Batcher[Claim, tuple[Member, ...] | None] = Batcher(self._run_claims, _BATCH)
+        self._opening = asyncio.Lock()
         self._client: Redis | None = None
         self._previous_second: int | None = None
         self._first_live: tuple[int, int] | None = None  # hour, generation
 
     async def open(self) -> None:
-        self._client = _connect(self.url, self.timeout)
-        try:
-            await self._client.ping()
-        except Exception as error:
-            raise self._named(error) from error
+        async with self._opening:
+            if self._client is not None:
+                return
+            client = _connect(self.url, self.timeout)
+            try:
+                await client.ping()
+            except Exception as error:
+                await client.aclose()
+                raise self._named(error) from error
+            self._client = client
 
     async def close(self) -> None:
         if self._client is None:
             return
-        await self._batcher.join()
+        for batcher in (self._batcher, self._joins, self._claims):
+            await batcher.join()
         client, self._client = self._client, None
         await client.aclose()
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         return await self._batcher.submit((fingerprint, document))
+
+    async def join(self, join: Join) -> Story:
+        return await self._joins.submit(join)
+
+    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
+        return await self._claims.submit(claim)
+
+    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
+        return await self._named_errors(self._stories.open_events(self._opened(), quiet_since))
+
+    async def members(self, story: str) -> tuple[Member, ...]:
+        return await self._named_errors(self._stories.members(self._opened(), story))
+
+    async def peaks(self, since: int) -> dict[str, int]:
+        return await self._named_errors(self._stories.peaks(self._opened(), since))
 
     async def summary(self) -> StoreSummary:
         client = self._opened()
@@ -102,34 +130,30 @@ class RedisIndex(Index):
         return StoreUnavailable(f"{where}: {type(error).__name__}: {error}")
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
-        from redis.exceptions import NoScriptError
-
         client = self._opened()
-        source, digest = _script()
-        calls = [
-            (new_record(fingerprint, document), *self._call(fingerprint, document)) for fingerprint, document in batch
-        ]
+        calls = [self._call(fingerprint, document) for fingerprint, document in batch]
+        answers = await self._named_errors(script("check").run(client, calls))
+        await self._unlink_dead(client, batch)
+        records = [new_record(fingerprint, document) for fingerprint, document in batch]
+        return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
+
+    async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
+        answers = await self._named_errors(self._stories.join(self._opened(), batch))
+        return [self._named(answer) if isinstance(answer, Exception) else answer for answer in answers]
+
+    async def _run_claims(self, batch: Sequence[Claim]) -> list[tuple[Member, ...] | BaseException | None]:
+        answers = await self._named_errors(self._stories.claim(self._opened(), batch))
+        return [self._named(answer) if isinstance(answer, Exception) else answer for answer in answers]
+
+    async def _named_errors(self, answer: Awaitable[R]) -> R:
         try:
-            answers = await self._send(client, digest, calls)
-            if any(isinstance(answer, NoScriptError) for answer in answers):
-                await client.script_load(source)
-                answers = await self._send(client, digest, calls)
+            return await answer
         except Exception as error:
             raise self._named(error) from error
-        await self._unlink_dead(client, batch)
-        return [self._match(record, answer) for (record, _, _), answer in zip(calls, answers, strict=True)]
-
-    async def _send(
-        self, client: Redis, digest: str, calls: Sequence[tuple[Record, list[str], list[bytes]]]
-    ) -> list[object]:
-        pipeline: Pipeline = client.pipeline(transaction=False)
-        for _, keys, arguments in calls:
-            pipeline.evalsha(digest, len(keys), *keys, *arguments)
-        return cast("list[object]", await pipeline.execute(raise_on_error=False))
 
     def _call(self, fingerprint: Fingerprint, document: Document) -> tuple[list[str], list[bytes]]:
         """Keys and arguments of one call of ``check.lua``."""
-        second, window, length = int(document.seen_at), self.policy.window, self._generation_seconds
+        second, window, length = int(document.seen_at), self.policy.window, _GENERATION
         first_generation, last_generation = (second - window) // length, (second + window) // length
         first_hour, last_hour = (second - window) // HOUR, (second + window) // HOUR
         keys = [f"{self.prefix}:bands:{number}" for number in range(first_generation, last_generation + 1)]
@@ -150,7 +174,7 @@ class RedisIndex(Index):
             MAX_CANDIDATES,
             IDENTITY_WEIGHT,
         )
-        posted = fingerprint.identity_keys + fingerprint.band_keys
+        posted = fingerprint.identity_keys + fingerprint.text_keys
         return keys, [
             bytes.fromhex(document.id),
             new_record(fingerprint, document).pack(),
@@ -166,7 +190,8 @@ class RedisIndex(Index):
         key, packed = cast("list[bytes]", answer)
         if len(key) != KEY_BYTES:
             return StoreError(f"{_without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
-        graded = grade(key, new, Record.unpack(packed), self.policy)
+        old = intact(packed)
+        graded = None if old is None else grade(key, new, old, self.policy)
         return None if graded is None else to_match(graded)
 
     async def _unlink_dead(self, client: Redis, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
@@ -179,25 +204,25 @@ class RedisIndex(Index):
             agreed = second if self._previous_second is None else min(second, self._previous_second)
             self._previous_second = second
             horizon = agreed - self.policy.window
-            live = horizon // HOUR, horizon // self._generation_seconds
+            live = horizon // HOUR, horizon // _GENERATION
             if self._first_live is None or live < self._first_live:
                 self._first_live = live
             elif live > self._first_live:
-                hours = range(max(self._first_live[0], live[0] - 2 * self.policy.hours), live[0])
-                generations = range(max(self._first_live[1], live[1] - 4), live[1])
+                hours, generations = (_between(*ends) for ends in zip(self._first_live, live, strict=True))
                 dead = [f"{self.prefix}:records:{number}" for number in hours]
                 dead += [f"{self.prefix}:bands:{number}" for number in generations]
                 self._first_live = live
                 try:
                     await client.unlink(*dead)
-                except Exception as error:
-                    raise self._named(error) from error
+                    await self._stories.unlink_dead(client, horizon // HOUR * HOUR)
+                except Exception as error:  # the checks are done, and what is not freed now expires
+                    logger.warning("Dead keys are not freed: %s", self._named(error))
 
 
-@cache
-def _script() -> tuple[str, str]:
-    source = resources.files("scrapy_neardup.index").joinpath("scripts/check.lua").read_text(encoding="utf-8")
-    return source, hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+def _between(first: int, last: int) -> list[int]:
+    """The numbers from ``first`` to before ``last``; of a leap over years the ends, where the documents are."""
+    numbers = range(first, last)
+    return [*numbers[:_MOST_DEAD], *numbers[_MOST_DEAD:][-_MOST_DEAD:]]
 
 
 def _connect(url: str, timeout: float) -> Redis:

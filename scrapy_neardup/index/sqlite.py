@@ -14,30 +14,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import HOUR, Index, Policy, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.record import Record, new_record, seconds_of
+from scrapy_neardup.index.record import Record, intact, new_record, seconds_of
+from scrapy_neardup.index.sqlite_stories import SCHEMA as _STORIES_SCHEMA
+from scrapy_neardup.index.sqlite_stories import TABLES as _STORIES_TABLES
+from scrapy_neardup.index.sqlite_stories import SQLiteStories
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, Graded, best, grade, to_match
 
 MEMORY = ":memory:"
 _BATCH = 64
-_EXPIRED_A_CHECK = 4  # twice what a steady window needs
-_TOUCH_SECONDS = 600  # a crawl that runs for days keeps its space
+_EXPIRED_A_CHECK = 4  # postings of as many records are removed: twice what a steady window needs
+_MOST_EXPIRED = 20_000  # records at once: an hour of a large crawl, or a tenth of a second
+_CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spaces (
     id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, config TEXT NOT NULL,
-    touched REAL NOT NULL,  -- Unix seconds by this machine's clock
+    expires REAL NOT NULL,  -- Unix seconds by this machine's clock
     UNIQUE (namespace, config)
 )
 """
-# Row numbers grow in the order of arrival: the newest postings of a key are the last ones.
+# Row numbers grow in the order of arrival and are never given twice: the newest postings of a key are the last ones.
 _SPACE_SCHEMA = (
     """
     CREATE TABLE IF NOT EXISTS records_{space} (
-        id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE,
+        id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE,
         keys BLOB NOT NULL,  -- identity and band keys, to find this record's postings again
         record BLOB NOT NULL
     )
@@ -47,6 +51,9 @@ _SPACE_SCHEMA = (
         band INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (band, id)
     ) WITHOUT ROWID
     """,
+    # Records that are gone and whose postings are not yet.
+    "CREATE TABLE IF NOT EXISTS expired_{space} (id INTEGER PRIMARY KEY, keys BLOB NOT NULL)",
+    *_STORIES_SCHEMA,
 )
 R = TypeVar("R")
 _Step = Callable[..., R]
@@ -65,25 +72,32 @@ class SQLiteIndex(Index):
         self.policy = policy
         self.timeout = timeout
         self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
+        self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
+        self._stories = SQLiteStories(0)
+        self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
         self._connection: sqlite3.Connection | None = None
         self._space = 0
-        self._touched = 0.0
+        self._claimed = 0.0
         self._previous_second: int | None = None
 
     async def open(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
-        try:
-            await self._in_thread(self._connect)
-        except BaseException:
-            self._thread.shutdown(wait=False)
-            self._thread = None
-            raise
+        async with self._opening:
+            if self._thread is not None:
+                return
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
+            try:
+                await self._in_thread(self._connect)
+            except BaseException:
+                self._thread.shutdown(wait=False)
+                self._thread = None
+                raise
 
     async def close(self) -> None:
         if self._thread is None:
             return
         await self._batcher.join()
+        await self._joins.join()
         await self._in_thread(self._disconnect)
         self._thread.shutdown()
         self._thread = None
@@ -91,11 +105,29 @@ class SQLiteIndex(Index):
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         return await self._batcher.submit((fingerprint, document))
 
+    async def join(self, join: Join) -> Story:
+        return await self._joins.submit(join)
+
+    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
+        return await self._in_thread(self._write, lambda sql: self._stories.claim(sql, claim))
+
+    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
+        return await self._in_thread(self._write, lambda sql: self._stories.open_events(sql, quiet_since))
+
+    async def members(self, story: str) -> tuple[Member, ...]:
+        return await self._in_thread(self._write, lambda sql: self._stories.members(sql, story))
+
+    async def peaks(self, since: int) -> dict[str, int]:
+        return await self._in_thread(self._write, lambda sql: self._stories.peaks(sql, since))
+
     async def summary(self) -> StoreSummary:
         return await self._in_thread(self._summarise)
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Match | None]:
         return await self._in_thread(self._check_all, batch)
+
+    async def _run_joins(self, batch: Sequence[Join]) -> Sequence[Story]:
+        return await self._in_thread(self._write, lambda sql: [self._stories.join(sql, join) for join in batch])
 
     async def _in_thread(self, step: _Step[R], *arguments: object) -> R:
         if self._thread is None:
@@ -135,9 +167,8 @@ class SQLiteIndex(Index):
             with self._transaction() as sql:
                 sql.execute(_SCHEMA)
                 self._drop_idle_spaces(sql)
-                self._space = self._touch_space(sql)
-                for statement in _SPACE_SCHEMA:
-                    sql.execute(statement.format(space=self._space))
+                self._claim_space(sql)
+                self._previous_second = self._last_second(sql)
         except BaseException:
             self._disconnect()
             raise
@@ -162,35 +193,52 @@ class SQLiteIndex(Index):
             raise
         sql.execute("COMMIT")
 
-    def _touch_space(self, sql: sqlite3.Connection) -> int:
-        self._touched = time.time()
+    def _claim_space(self, sql: sqlite3.Connection) -> None:
+        """Put off the end of this namespace's and configuration's tables; make them where they are missing.
+
+        Another process may have removed them while this one was idle for longer than the window.
+        """
+        now = time.time()
         sql.execute(
-            "INSERT INTO spaces (namespace, config, touched) VALUES (?, ?, ?)"
-            " ON CONFLICT (namespace, config) DO UPDATE SET touched = excluded.touched",
-            (self.namespace, self.config, self._touched),
+            "INSERT INTO spaces (namespace, config, expires) VALUES (?, ?, ?)"
+            " ON CONFLICT (namespace, config) DO UPDATE SET expires = max(expires, excluded.expires)",
+            (self.namespace, self.config, now + self.policy.window + HOUR),
         )
         row = sql.execute("SELECT id FROM spaces WHERE namespace = ? AND config = ?", (self.namespace, self.config))
-        return int(row.fetchone()[0])
+        self._space = int(row.fetchone()[0])
+        for statement in _SPACE_SCHEMA:
+            sql.execute(statement.format(space=self._space))
+        self._stories = SQLiteStories(self._space)
+        self._claimed = now
 
     def _drop_idle_spaces(self, sql: sqlite3.Connection) -> None:
-        idle = time.time() - self.policy.window - HOUR
-        for (space,) in sql.execute("SELECT id FROM spaces WHERE touched < ?", (idle,)).fetchall():
-            sql.execute(f"DROP TABLE IF EXISTS records_{space}")
-            sql.execute(f"DROP TABLE IF EXISTS postings_{space}")
+        for (space,) in sql.execute("SELECT id FROM spaces WHERE expires < ?", (time.time(),)).fetchall():
+            for table in ("records", "postings", "expired", *_STORIES_TABLES):
+                sql.execute(f"DROP TABLE IF EXISTS {table}_{space}")
             sql.execute("DELETE FROM spaces WHERE id = ?", (space,))
 
+    def _write(self, step: Callable[[sqlite3.Connection], R]) -> R:
+        try:
+            with self._transaction() as sql:
+                if time.time() - self._claimed > _CLAIM_SECONDS:
+                    self._claim_space(sql)
+                return step(sql)
+        except BaseException:
+            self._claimed = 0.0  # what was rolled back may have been the claim
+            raise
+
     def _check_all(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
-        with self._transaction() as sql:
+        def step(sql: sqlite3.Connection) -> list[Match | None]:
             matches = [self._check(sql, fingerprint, document) for fingerprint, document in batch]
             self._expire(sql, batch)
-            if time.time() - self._touched > _TOUCH_SECONDS:
-                self._touch_space(sql)
-        return matches
+            return matches
+
+        return self._write(step)
 
     def _check(self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document) -> Match | None:
         new, key = new_record(fingerprint, document), bytes.fromhex(document.id)
-        if (known := self._record(sql, key)) is not None:
-            return self._answer_again(sql, key, known)
+        if self._is_registered(sql, key):
+            return self._answer_again(sql, key)
         match = best(self._graded(sql, fingerprint, key, new))
         if match is None:
             registered = new
@@ -201,18 +249,22 @@ class SQLiteIndex(Index):
             registered = replace(
                 new, original=old.original, story=old.story, candidate=match.key, url=old.url, title=old.title
             )
-        self._insert(sql, key, registered, fingerprint.identity_keys + fingerprint.band_keys)
+        self._insert(sql, key, registered, fingerprint.identity_keys + fingerprint.text_keys)
         return None if match is None else to_match(match)
 
-    def _answer_again(self, sql: sqlite3.Connection, key: bytes, known: Record) -> Match | None:
-        if known.candidate == key or (old := self._record(sql, known.candidate)) is None:
+    def _is_registered(self, sql: sqlite3.Connection, key: bytes) -> bool:
+        return sql.execute(f"SELECT 1 FROM records_{self._space} WHERE key = ?", (key,)).fetchone() is not None
+
+    def _answer_again(self, sql: sqlite3.Connection, key: bytes) -> Match | None:
+        known = self._record(sql, key)
+        if known is None or known.candidate == key or (old := self._record(sql, known.candidate)) is None:
             return None
         graded = grade(known.candidate, known, old, self.policy)
         return None if graded is None else to_match(graded)
 
     def _record(self, sql: sqlite3.Connection, key: bytes) -> Record | None:
         row = sql.execute(f"SELECT record FROM records_{self._space} WHERE key = ?", (key,)).fetchone()
-        return None if row is None else Record.unpack(row[0])
+        return None if row is None else intact(row[0])
 
     def _graded(self, sql: sqlite3.Connection, fingerprint: Fingerprint, key: bytes, new: Record) -> Iterator[Graded]:
         seen_at = seconds_of(key)
@@ -220,15 +272,15 @@ class SQLiteIndex(Index):
         for row_id, candidate in self._candidates(sql, fingerprint):
             if abs(seconds_of(candidate) - seen_at) > self.policy.window:
                 continue
-            old = Record.unpack(sql.execute(query, (row_id,)).fetchone()[0])
-            if (graded := grade(candidate, new, old, self.policy)) is not None:
+            old = intact(sql.execute(query, (row_id,)).fetchone()[0])
+            if old is not None and (graded := grade(candidate, new, old, self.policy)) is not None:
                 yield graded
 
     def _candidates(self, sql: sqlite3.Connection, fingerprint: Fingerprint) -> list[tuple[int, bytes]]:
         """Row numbers and keys of those that share most, the oldest of equals first."""
         query = f"SELECT id FROM postings_{self._space} WHERE band = ? ORDER BY id DESC LIMIT {NEWEST}"
         weights: Counter[int] = Counter()
-        for keys, weight in ((fingerprint.identity_keys, IDENTITY_WEIGHT), (fingerprint.band_keys, 1)):
+        for keys, weight in ((fingerprint.identity_keys, IDENTITY_WEIGHT), (fingerprint.text_keys, 1)):
             for band in keys:
                 for (row_id,) in sql.execute(query, (band,)):
                     weights[row_id] += weight
@@ -245,26 +297,37 @@ class SQLiteIndex(Index):
             f"INSERT OR IGNORE INTO postings_{self._space} (band, id) VALUES (?, ?)", [(band, row_id) for band in keys]
         )
 
+    def _last_second(self, sql: sqlite3.Connection) -> int | None:
+        row = sql.execute(f"SELECT key FROM records_{self._space} ORDER BY id DESC LIMIT 1").fetchone()
+        return None if row is None else seconds_of(row[0])
+
     def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
-        """Remove a few records that left the window.
+        """Remove the records of the hours that left the window, and a few postings of records that are gone.
 
         Two documents in a row must agree that an hour is over: one with a wrong date does not empty the window.
         """
+        horizon = 0
         for _, document in batch:
             second = int(document.seen_at)
-            agreed = second if self._previous_second is None else min(second, self._previous_second)
+            if self._previous_second is not None:
+                agreed = min(second, self._previous_second)
+                horizon = max(horizon, (agreed - self.policy.window) // HOUR * HOUR)
             self._previous_second = second
-            horizon = max(0, (agreed - self.policy.window) // HOUR * HOUR)
-            expired = sql.execute(
-                f"SELECT id, keys FROM records_{self._space} WHERE key < ? ORDER BY key LIMIT {_EXPIRED_A_CHECK}",
-                (horizon.to_bytes(4, "big"),),
-            ).fetchall()
-            for row_id, packed in expired:
-                keys = struct.unpack(f">{len(packed) // 4}I", packed)
-                sql.executemany(
-                    f"DELETE FROM postings_{self._space} WHERE band = ? AND id = ?", [(band, row_id) for band in keys]
-                )
-                sql.execute(f"DELETE FROM records_{self._space} WHERE id = ?", (row_id,))
+        self._stories.expire(sql, horizon, _EXPIRED_A_CHECK * len(batch))
+        records, expired = f"records_{self._space}", f"expired_{self._space}"
+        over = [horizon.to_bytes(4, "big")]
+        if sql.execute(f"SELECT 1 FROM {records} WHERE key < ? LIMIT 1", over).fetchone():
+            most = f"SELECT key FROM {records} WHERE key < ? ORDER BY key LIMIT 1 OFFSET {_MOST_EXPIRED}"
+            over = list(sql.execute(most, over).fetchone() or over)
+            sql.execute(f"INSERT OR IGNORE INTO {expired} SELECT id, keys FROM {records} WHERE key < ?", over)
+            sql.execute(f"DELETE FROM {records} WHERE key < ?", over)
+        limit = _EXPIRED_A_CHECK * len(batch)
+        for row_id, packed in sql.execute(f"SELECT id, keys FROM {expired} ORDER BY id LIMIT {limit}").fetchall():
+            keys = struct.unpack(f">{len(packed) // 4}I", packed[: len(packed) // 4 * 4])
+            sql.executemany(
+                f"DELETE FROM postings_{self._space} WHERE band = ? AND id = ?", [(band, row_id) for band in keys]
+            )
+            sql.execute(f"DELETE FROM {expired} WHERE id = ?", (row_id,))
 
     def _summarise(self) -> StoreSummary:
         assert self._connection is not None

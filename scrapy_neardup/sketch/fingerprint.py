@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+import numpy as np
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -13,13 +15,18 @@ from scrapy_neardup.sketch.minhash import sign
 from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.tokens import count_words, has_unspaced, normalise, shingle_hashes, tokenise
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
+_SAMPLE_MODULUS = np.uint32(32)
+_SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
 
 
 @dataclass(slots=True)
 class Body:
-    """The blocks of a text, their tokens one after the other, and how many words that is."""
+    """Blocks of a text, their tokens one after the other, and how many words that is."""
 
     unspaced: bool  # whether any of the text is in a script written without spaces
     blocks: list[str] = field(default_factory=list)
@@ -34,8 +41,10 @@ class Body:
 class Sketcher:
     """Makes the fingerprints of one configuration. Pure: the same document gives the same fingerprint everywhere."""
 
-    def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True) -> None:
+    def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True, by_source: bool = False) -> None:
+        """``by_source`` keeps sources apart already by their keys: copies elsewhere crowd out no candidate."""
         self.preset = preset
+        self.by_source = by_source
         self.min_words = min_words
         self.figures = figures
 
@@ -64,24 +73,29 @@ class Sketcher:
         tokens = body.tokens
         text_hash = xxhash.xxh64_digest(" ".join(tokens).encode("utf-8", "surrogatepass"))
         url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
-        identity_keys = [xxhash.xxh32_intdigest(text_hash, _TEXT_KEY_SEED)]
+        source_hash = xxhash.xxh32_digest(document.source.encode()) if document.source else bytes(4)
+        salt = int.from_bytes(source_hash, "big") if self.by_source else 0
+        identity_keys = [xxhash.xxh32_intdigest(text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
             identity_keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
         signature, size = b"", 0
+        samples: tuple[int, ...] = ()
         if body.words >= self.min_words:
             hashes = shingle_hashes(
                 tokens, self.preset.shingle_words, self.preset.shingle_characters, unspaced=body.unspaced
             )
             signature, size = sign(hashes, self.preset.num_perm, self.preset.seed), len(hashes)
+            samples = sample_keys(hashes, self.preset.samples)
         return Fingerprint(
             signature=signature,
             size=size,
             text_hash=text_hash,
             url_hash=url_hash if document.url_identity else bytes(8),
-            source_hash=xxhash.xxh32_digest(document.source.encode()) if document.source else bytes(4),
+            source_hash=source_hash,
             identity_keys=tuple(identity_keys),
-            band_keys=band_keys(signature, self.preset.bands, self.preset.rows),
-            figures=pack_figures(find_figures(body.text)) if self.figures else b"",
+            band_keys=tuple(key ^ salt for key in band_keys(signature, self.preset.bands, self.preset.rows)),
+            sample_keys=tuple(key ^ salt for key in samples),
+            figures=pack_figures(find_figures(document.text)) if self.figures else b"",
         )
 
 
@@ -91,3 +105,13 @@ def band_keys(signature: bytes, bands: int, rows: int) -> tuple[int, ...]:
         return ()
     width = rows * LANE_BYTES
     return tuple(xxhash.xxh32_intdigest(signature[band * width : (band + 1) * width], band) for band in range(bands))
+
+
+def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:
+    """The lowest of the shingle hashes that are 0 modulo 32.
+
+    Which shingles those are does not depend on the document, so a text and a much longer one that contains it choose
+    the same ones: their resemblance is low and bands miss them. Broder (1997), the sets V_m of "On the resemblance and
+    containment of documents".
+    """
+    return tuple((hashes[hashes % _SAMPLE_MODULUS == 0][:most] ^ _SAMPLE_SEED).tolist())

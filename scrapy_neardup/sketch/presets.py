@@ -24,18 +24,19 @@ class Preset:
     num_perm: int
     bands: int
     rows: int
+    samples: int  # shingles looked up as they are, at most
     measure: Measure
     threshold: float  # from here on a copy
     related_threshold: float  # from here on the same story
     seed: int = 1
 
-    def config(self) -> str:
+    def config(self, *, by_source: bool = False) -> str:
         """8 hexadecimal digits of every parameter that changes a fingerprint; a part of every key of a store."""
         decisive = asdict(self)
         # Thresholds change what is said of two fingerprints, never a fingerprint.
         for name in ("name", "measure", "threshold", "related_threshold"):
             del decisive[name]
-        decisive |= {"normaliser": NORMALISER, "lane_bytes": LANE_BYTES, "scheme": "affine32"}
+        decisive |= {"normaliser": NORMALISER, "lane_bytes": LANE_BYTES, "scheme": "affine32", "by_source": by_source}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
 
@@ -50,6 +51,7 @@ PRESETS: dict[str, Preset] = {
             num_perm=128,
             bands=42,
             rows=3,
+            samples=16,
             measure="containment",
             threshold=0.5,
             related_threshold=0.25,

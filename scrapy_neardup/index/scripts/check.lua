@@ -132,26 +132,32 @@ end
 
 -- Candidates: the newest postings of every key, newest generation first.
 local weights, candidates, left, own_values = {}, {}, {}, nil
+
+local function collect(value, index, start)
+    local found = positions(value, tags[index])
+    local room = left[index] or newest
+    for place = #found, math.max(1, #found - room + 1), -1 do
+        local at = found[place]
+        local high, low = byte(value, at + 2, at + 3)
+        local candidate = struct.pack('>I4', start + high * 256 + low) .. sub(value, at + 4, at + 7)
+        if not weights[candidate] then
+            weights[candidate] = 0
+            candidates[#candidates + 1] = candidate
+        end
+        weights[candidate] = weights[candidate] + (index <= identities and identity_weight or 1)
+    end
+    left[index] = math.max(0, room - #found)
+end
+
 for generation = generations, 1, -1 do
-    local values = redis.call('HMGET', KEYS[generation], unpack(shards))
+    local values = {}
+    if redis.call('EXISTS', KEYS[generation]) == 1 then values = redis.call('HMGET', KEYS[generation], unpack(shards)) end
     if generation == own_generation then own_values = values end
-    local start = (first_generation + generation - 1) * generation_seconds
-    for index = 1, #shards do
+    for index = 1, #values do
         local value = values[index]
-        if value then
-            local found = positions(value, tags[index])
-            local room = left[index] or newest
-            for place = #found, math.max(1, #found - room + 1), -1 do
-                local at = found[place]
-                local high, low = byte(value, at + 2, at + 3)
-                local candidate = struct.pack('>I4', start + high * 256 + low) .. sub(value, at + 4, at + 7)
-                if not weights[candidate] then
-                    weights[candidate] = 0
-                    candidates[#candidates + 1] = candidate
-                end
-                weights[candidate] = weights[candidate] + (index <= identities and identity_weight or 1)
-            end
-            left[index] = math.max(0, room - #found)
+        -- Most keys are nobody else's: one scan says so.
+        if value and find(value, tags[index], 1, true) then
+            collect(value, index, (first_generation + generation - 1) * generation_seconds)
         end
     end
 end
@@ -196,9 +202,11 @@ for index = 1, #shards do
         fields[place] = own_values[index] or ''
     end
     local value = fields[place]
-    local found = positions(value, tags[index])
-    if #found >= newest then
-        value = sub(value, 1, found[1] - 1) .. sub(value, found[1] + POSTING)
+    if find(value, tags[index], 1, true) then
+        local found = positions(value, tags[index])
+        if #found >= newest then
+            value = sub(value, 1, found[1] - 1) .. sub(value, found[1] + POSTING)
+        end
     end
     fields[place] = value .. tags[index] .. posting
 end

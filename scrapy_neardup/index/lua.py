@@ -1,0 +1,46 @@
+"""Lua scripts of this package, called many at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+    from redis.asyncio.client import Pipeline
+
+Call = tuple[Sequence[str], Sequence[bytes]]
+"""Keys and arguments."""
+
+
+class Script:
+    """``scripts/<name>.lua``. A server that does not know it yet is given it."""
+
+    def __init__(self, name: str) -> None:
+        source = resources.files("scrapy_neardup.index").joinpath(f"scripts/{name}.lua")
+        self.source = source.read_text(encoding="utf-8")
+        self.digest = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+
+    async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
+        """One answer, or one error of the server, for each call; they travel in one round trip, in order."""
+        from redis.exceptions import NoScriptError
+
+        answers = await self._send(client, calls)
+        if any(isinstance(answer, NoScriptError) for answer in answers):
+            await client.script_load(self.source)
+            answers = await self._send(client, calls)
+        return answers
+
+    async def _send(self, client: Redis, calls: Sequence[Call]) -> list[object]:
+        pipeline: Pipeline = client.pipeline(transaction=False)
+        for keys, arguments in calls:
+            pipeline.evalsha(self.digest, len(keys), *keys, *arguments)
+        return cast("list[object]", await pipeline.execute(raise_on_error=False))
+
+
+@cache
+def script(name: str) -> Script:
+    return Script(name)

@@ -1,0 +1,177 @@
+"""What a store keeps of a story: its counters and its members, packed. ``scripts/join.lua`` holds the same rules."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+import xxhash
+
+from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, Join, Level, Member, Story
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.record import KEY_BYTES, MAX_URL_BYTES, cut, seconds_of
+
+MOST_ITEMS = 512
+"""Newest items whose times are kept: more of them in a window tell a rule nothing new."""
+
+MOST_SOURCES = 512
+"""Independent sources that are told apart; a story never has more."""
+
+MOST_LOGGED = 200
+"""Members kept for the report; after these only the first member of each further source is."""
+
+NO_OWNER = bytes(4)
+WATCH, BREAKING, ENDED = 1, 2, 4
+BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
+
+_ENTRY = 8  # bytes: an item is a document key; a source is its owner's hash and the second of its first item
+_VERSION = 1
+_MEMBER = struct.Struct(">BBBBBHHH")  # version, status, kind, lengths of source, owner, url, title, changes
+_MAX_TITLE_BYTES = 300
+_MAX_CHANGES_BYTES = 1000
+
+
+@dataclass(slots=True)
+class Tally:
+    """A story's counters, as they are stored."""
+
+    joined: int = 0
+    items: int = 0
+    copies: int = 0
+    levels: int = 0  # bits of those raised
+    last: int = 0  # the latest second of any member
+    ids: bytes = b""
+    sources: bytes = b""
+
+    @property
+    def is_open(self) -> bool:
+        return 0 < self.levels < ENDED
+
+    @property
+    def last_source(self) -> int:
+        """The time of the newest source; of the newest item where no member has a source."""
+        seconds = [second for _, second in self._first_times()] or list(map(seconds_of, _entries(self.ids)))
+        return max(seconds, default=0)
+
+    def knows(self, key: bytes) -> bool:
+        return key in _entries(self.ids)
+
+    def add(self, key: bytes, owner: bytes, *, counted: bool, copy: bool) -> bool:
+        """True where the document is the first of its owner."""
+        self.joined += 1
+        self.last = max(self.last, seconds_of(key))
+        if not counted:
+            return False
+        self.items += 1
+        self.copies += copy
+        self.ids = (self.ids + key)[-MOST_ITEMS * _ENTRY :]
+        return owner != NO_OWNER and self._add_source(owner, key[:4])
+
+    def _add_source(self, owner: bytes, second: bytes) -> bool:
+        for at in range(0, len(self.sources), _ENTRY):
+            if self.sources[at : at + 4] == owner:
+                if second < self.sources[at + 4 : at + _ENTRY]:
+                    self.sources = self.sources[: at + 4] + second + self.sources[at + _ENTRY :]
+                return False
+        if len(self.sources) >= MOST_SOURCES * _ENTRY:
+            return False
+        self.sources += owner + second
+        return True
+
+    def grants(self, claim: Claim) -> bool:
+        """Whether a level is still to be raised: ``watch`` first of all, ``breaking`` once, ``ended`` of what is open.
+
+        An event that ended as a mere watch may still break, and then ends again. Where granted the level is set.
+        """
+        if claim.level == "watch":
+            granted, levels = self.levels == 0, WATCH
+        elif claim.level == "breaking":
+            granted, levels = not self.levels & BREAKING, WATCH | BREAKING
+        else:
+            granted, levels = self.is_open and self.last_source <= claim.last_source, self.levels | ENDED
+        if granted:
+            self.levels = levels
+        return granted
+
+    def story(self, key: bytes) -> Story:
+        """Raises StoreError on bytes that are not whole entries."""
+        if len(self.ids) % _ENTRY or len(self.sources) % _ENTRY or not 0 <= self.levels < 2 * ENDED:
+            raise StoreError(f"story {key.hex()}: its counters are not those of this version")
+        return Story(
+            id=key.hex(),
+            joined=self.joined,
+            items=self.items,
+            copies=self.copies,
+            times=tuple(sorted(map(seconds_of, _entries(self.ids)))),
+            sources=tuple(sorted(second for _, second in self._first_times())),
+            levels=tuple(level for level in LEVELS if self.levels & BITS[level]),
+        )
+
+    def _first_times(self) -> list[tuple[bytes, int]]:
+        return [(entry[:4], int.from_bytes(entry[4:], "big")) for entry in _entries(self.sources)]
+
+
+def join_tally(tally: Tally, join: Join, known: bool) -> list[tuple[bytes, bytes]]:
+    """Count a document into its story, and the story's first one where there is no story yet.
+
+    Returns the members to be kept, by key. A document that is ``known`` to the story already changes nothing.
+    """
+    logged: list[tuple[bytes, bytes]] = []
+    if known or tally.knows(bytes.fromhex(join.member.id)) or join.member.id == join.story:
+        return logged
+    both = [(join.first, True), (join.member, join.counted)]
+    for member, counted in both[1:] if tally.joined else both:
+        key = bytes.fromhex(member.id)
+        new_source = tally.add(key, owner_hash(member), counted=counted, copy=member.status == "duplicate")
+        if tally.joined <= MOST_LOGGED or new_source:
+            logged.append((key, struct.pack(">I", tally.joined) + pack_member(member)))
+    return logged
+
+
+def owner_hash(member: Member) -> bytes:
+    """4 bytes of the owner, zeros where there is none."""
+    return xxhash.xxh32_digest(member.owner.encode("utf-8", "surrogatepass")) if member.owner else NO_OWNER
+
+
+def pack_member(member: Member) -> bytes:
+    """What is kept of a member beside its key and number; long texts are cut."""
+    parts = (
+        cut(member.source, 255),
+        cut(member.owner, 255),
+        member.url.encode("utf-8", "replace")[:MAX_URL_BYTES],
+        cut(member.title, _MAX_TITLE_BYTES),
+        cut("\n".join(member.changes), _MAX_CHANGES_BYTES),
+    )
+    status = STATUSES.index(member.status)
+    kind = KINDS.index(member.kind) + 1 if member.kind else 0
+    return _MEMBER.pack(_VERSION, status, kind, *map(len, parts)) + b"".join(parts)
+
+
+def unpack_member(key: bytes, data: bytes) -> Member:
+    """From the member's number and what ``pack_member`` made. Raises StoreError on any other bytes."""
+    start = 4 + _MEMBER.size
+    if len(key) != KEY_BYTES or len(data) < start or data[4] != _VERSION:
+        raise StoreError(f"a member of {len(data)} bytes is not one of version {_VERSION}")
+    _, status, kind, *lengths = _MEMBER.unpack_from(data, 4)
+    if start + sum(lengths) != len(data) or status >= len(STATUSES) or kind > len(KINDS):
+        raise StoreError(f"member {key.hex()}: {len(data)} bytes do not hold what they say")
+    texts = []
+    for length in lengths:
+        texts.append(data[start : start + length].decode("utf-8", "replace"))
+        start += length
+    source, owner, url, title, changes = texts
+    return Member(
+        id=key.hex(),
+        url=url,
+        title=title,
+        source=source,
+        owner=owner,
+        status=STATUSES[status],
+        kind=KINDS[kind - 1] if kind else None,
+        changes=tuple(changes.split("\n")) if changes else (),
+        number=int.from_bytes(data[:4], "big"),
+    )
+
+
+def _entries(packed: bytes) -> list[bytes]:
+    return [packed[at : at + _ENTRY] for at in range(0, len(packed), _ENTRY)]

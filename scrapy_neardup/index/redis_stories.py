@@ -1,0 +1,140 @@
+"""Stories in Redis, under the hash tag of the window they belong to; every key expires.
+
+``…:story:<id>`` HASH counters and members, until a window after the last member
+``…:stories``    ZSET story -> the latest second of a member
+``…:events``     ZSET story -> second of the newest source, of events that have not ended
+``…:peaks``      ZSET story -> most new sources within an hour, of events that have ended
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from scrapy_neardup.document import Claim, Join, Member, Story
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.base import PEAKS_SECONDS
+from scrapy_neardup.index.lua import Call, script
+from scrapy_neardup.index.membership import (
+    BITS,
+    MOST_ITEMS,
+    MOST_LOGGED,
+    MOST_SOURCES,
+    Tally,
+    owner_hash,
+    pack_member,
+    unpack_member,
+)
+from scrapy_neardup.index.record import KEY_BYTES
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+_COUNTERS = ("joined", "items", "copies", "levels", "last", "ids", "sources")
+_UNLINKED_AT_ONCE = 1000
+
+
+class RedisStories:
+    """The stories of one namespace and configuration. Raises what redis-py raises; its caller names the server."""
+
+    def __init__(self, prefix: str, window: int) -> None:
+        self._prefix = prefix
+        self._window = window
+        self._all, self._open, self._peaks = (f"{prefix}:{name}" for name in ("stories", "events", "peaks"))
+
+    async def join(self, client: Redis, batch: Sequence[Join]) -> list[Story | BaseException]:
+        answers = await script("join").run(client, [self._join_call(join) for join in batch])
+        return [_story(join.story, answer) for join, answer in zip(batch, answers, strict=True)]
+
+    async def claim(self, client: Redis, batch: Sequence[Claim]) -> list[tuple[Member, ...] | BaseException | None]:
+        answers = await script("claim").run(client, [self._claim_call(claim) for claim in batch])
+        return [_granted(answer) for answer in answers]
+
+    async def open_events(self, client: Redis, quiet_since: int | None) -> list[Story]:
+        newest = "+inf" if quiet_since is None else quiet_since
+        keys = sorted(cast("list[bytes]", await client.zrangebyscore(self._open, "-inf", newest)))
+        pipeline = client.pipeline(transaction=False)
+        for key in keys:
+            pipeline.hmget(self._name(key), list(_COUNTERS))
+        answers = cast("list[list[bytes | None]]", await pipeline.execute())
+        stories = []
+        for key, answer in zip(keys, answers, strict=True):
+            if answer[0] is None:
+                await client.zrem(self._open, key)  # its story has expired
+            else:
+                stories.append(_raised(_story(key.hex(), answer)))
+        return stories
+
+    async def members(self, client: Redis, story: str) -> tuple[Member, ...]:
+        return _members(cast("dict[bytes, bytes]", await client.hgetall(self._name(bytes.fromhex(story)))))
+
+    async def peaks(self, client: Redis, since: int) -> dict[str, int]:
+        kept = cast("list[tuple[bytes, float]]", await client.zrange(self._peaks, 0, -1, withscores=True))
+        oldest = since.to_bytes(4, "big")
+        if gone := [key for key, _ in kept if key < oldest]:
+            await client.zrem(self._peaks, *gone)
+        return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
+
+    async def unlink_dead(self, client: Redis, horizon: int) -> None:
+        """Free the stories whose last member was seen before ``horizon``."""
+        dead = cast(
+            "list[bytes]", await client.zrangebyscore(self._all, "-inf", f"({horizon}", start=0, num=_UNLINKED_AT_ONCE)
+        )
+        if dead:
+            await client.unlink(*map(self._name, dead))
+            await client.zrem(self._all, *dead)
+
+    def _name(self, key: bytes) -> str:
+        return f"{self._prefix}:story:{key.hex()}"
+
+    def _join_call(self, join: Join) -> Call:
+        key = bytes.fromhex(join.story)
+        numbers = (
+            int(join.counted),
+            int(join.member.status == "duplicate"),
+            self._window,
+            MOST_ITEMS,
+            MOST_SOURCES,
+            MOST_LOGGED,
+        )
+        arguments = [key, pack_member(join.first), owner_hash(join.first)]
+        arguments += [bytes.fromhex(join.member.id), pack_member(join.member), owner_hash(join.member)]
+        return (self._name(key), self._all, self._open), [*arguments, " ".join(map(str, numbers)).encode()]
+
+    def _claim_call(self, claim: Claim) -> Call:
+        key = bytes.fromhex(claim.story)
+        numbers = (BITS[claim.level], claim.last_source, claim.peak, PEAKS_SECONDS, self._window)
+        return (self._name(key), self._open, self._peaks), [key, " ".join(map(str, numbers)).encode()]
+
+
+def _story(story: str, answer: object) -> Story | BaseException:
+    if isinstance(answer, BaseException):
+        return answer
+    joined, items, copies, levels, last, ids, sources = cast("list[bytes]", answer)
+    try:
+        tally = Tally(int(joined), int(items), int(copies), int(levels), int(last), ids, sources)
+        return tally.story(bytes.fromhex(story))
+    except (StoreError, TypeError, ValueError) as error:
+        return StoreError(f"story {story}: its counters are not those of this version ({error})")
+
+
+def _granted(answer: object) -> tuple[Member, ...] | BaseException | None:
+    if answer is None or isinstance(answer, BaseException):
+        return answer
+    flat = cast("list[bytes]", answer)
+    try:
+        return _members(dict(zip(flat[::2], flat[1::2], strict=True)))
+    except StoreError as error:
+        return error
+
+
+def _members(fields: dict[bytes, bytes]) -> tuple[Member, ...]:
+    """Fields of 8 bytes are document keys; no counter has a name of that length."""
+    found = [unpack_member(key, packed) for key, packed in fields.items() if len(key) == KEY_BYTES]
+    return tuple(sorted(found, key=lambda member: member.number))
+
+
+def _raised(answer: Story | BaseException) -> Story:
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer

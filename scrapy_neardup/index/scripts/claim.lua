@@ -1,0 +1,51 @@
+--[[
+Grants a level of an event to the first who claims it.
+
+KEYS[1]  story (see join.lua)
+KEYS[2]  events that have not ended, ZSET story -> second of the newest source
+KEYS[3]  peaks of events that have ended, ZSET story -> most new sources within an hour
+
+ARGV[1]  document key of the story's first document
+ARGV[2]  numbers in this order: bit of the level (1 watch, 2 breaking, 4 ended), second of the newest source as far as
+         the claimant knows, peak, seconds the peaks are kept, window (seconds)
+
+Returns the story's fields and values where the claim is granted, else nil.
+The rules are those of index/membership.py.
+]]
+local WATCH, BREAKING, ENDED = 1, 2, 4
+
+local numbers = {}
+for number in string.gmatch(ARGV[2], '%S+') do numbers[#numbers + 1] = tonumber(number) end
+local level, last_source, peak, peak_seconds, window = unpack(numbers)
+
+-- The latest second among entries of 8 bytes that hold it from this byte on.
+local function newest_of(entries, from)
+    local newest = 0
+    for at = from, #entries, 8 do newest = math.max(newest, (struct.unpack('>I4', entries, at))) end
+    return newest
+end
+
+local kept = redis.call('HMGET', KEYS[1], 'levels', 'sources', 'ids')
+if not kept[1] then
+    redis.call('ZREM', KEYS[2], ARGV[1])
+    return nil
+end
+local levels = tonumber(kept[1])
+local newest = kept[2] ~= '' and newest_of(kept[2], 5) or newest_of(kept[3], 1)
+local is_open = levels > 0 and levels < ENDED
+if level == WATCH and levels ~= 0 then return nil end
+if level == BREAKING and levels % ENDED >= BREAKING then return nil end
+if level == ENDED then
+    if not is_open or newest > last_source then return nil end
+    redis.call('HSET', KEYS[1], 'levels', levels + ENDED)
+    redis.call('ZREM', KEYS[2], ARGV[1])
+    if peak > 0 then
+        redis.call('ZADD', KEYS[3], peak, ARGV[1])
+        redis.call('EXPIRE', KEYS[3], peak_seconds)
+    end
+else
+    redis.call('HSET', KEYS[1], 'levels', level == WATCH and WATCH or WATCH + BREAKING)
+    redis.call('ZADD', KEYS[2], newest, ARGV[1])
+    redis.call('EXPIRE', KEYS[2], 2 * window)
+end
+return redis.call('HGETALL', KEYS[1])

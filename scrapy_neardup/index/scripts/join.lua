@@ -1,0 +1,100 @@
+--[[
+Adds a document that matched to its story, in one step. Joining again changes nothing.
+
+KEYS[1]  story, HASH. Fields: joined, items, copies, levels (bits: 1 watch, 2 breaking, 4 ended), last (second),
+         ids (document keys of the newest items, 8 bytes each), sources (hash of the owner and second of the first
+         item, 4 bytes each); and of each member kept, by its document key: its number (4) and what is packed of it.
+KEYS[2]  stories of the namespace, ZSET story -> the latest second of any member
+KEYS[3]  events that have not ended, ZSET story -> second of the newest source
+
+ARGV[1]  document key of the story's first document
+ARGV[2]  the first document's packed member    ARGV[3]  its owner's hash, zeros where there is none
+ARGV[4]  document key of the one that joins    ARGV[5]  its packed member     ARGV[6]  its owner's hash
+ARGV[7]  numbers in this order: 1 where it counts as an item, 1 where it is a copy, window (seconds),
+         most items, most sources, most members kept
+
+Returns joined, items, copies, levels, last, ids, sources. The rules are those of index/membership.py.
+]]
+local ENTRY = 8
+local NO_OWNER = string.rep('\0', 4)
+
+local numbers = {}
+for number in string.gmatch(ARGV[7], '%S+') do numbers[#numbers + 1] = tonumber(number) end
+local counts, is_copy, window, most_items, most_sources, most_logged = unpack(numbers)
+
+local function second_of(document)
+    return struct.unpack('>I4', document)
+end
+
+-- The latest second among entries that hold it from this byte on.
+local function newest_of(entries, from)
+    local newest = 0
+    for at = from, #entries, ENTRY do newest = math.max(newest, (struct.unpack('>I4', entries, at))) end
+    return newest
+end
+
+-- Where an entry begins with these bytes, or nil.
+local function place(entries, bytes)
+    local from = 1
+    while true do
+        local at = string.find(entries, bytes, from, true)
+        if not at or (at - 1) % ENTRY == 0 then return at end
+        from = at + 1
+    end
+end
+
+local kept = redis.call('HMGET', KEYS[1], 'joined', 'items', 'copies', 'levels', 'last', 'ids', 'sources')
+local joined, items, copies, levels, last =
+    tonumber(kept[1] or 0), tonumber(kept[2] or 0), tonumber(kept[3] or 0), tonumber(kept[4] or 0), tonumber(kept[5] or 0)
+local ids, sources = kept[6] or '', kept[7] or ''
+local changed = {}
+
+-- True where the owner is new to the story.
+local function add_source(owner, second)
+    if owner == NO_OWNER then return false end
+    local at = place(sources, owner)
+    if at then
+        if second < string.sub(sources, at + 4, at + 7) then
+            sources = string.sub(sources, 1, at + 3) .. second .. string.sub(sources, at + ENTRY)
+        end
+        return false
+    end
+    if #sources >= most_sources * ENTRY then return false end
+    sources = sources .. owner .. second
+    return true
+end
+
+local function add(key, packed, owner, counted, copy)
+    joined = joined + 1
+    last = math.max(last, second_of(key))
+    local new_source = false
+    if counted then
+        items = items + 1
+        copies = copies + copy
+        ids = string.sub(ids .. key, -most_items * ENTRY)
+        new_source = add_source(owner, string.sub(key, 1, 4))
+    end
+    if joined <= most_logged or new_source then
+        changed[#changed + 1] = key
+        changed[#changed + 1] = struct.pack('>I4', joined) .. packed
+    end
+end
+
+local known = ARGV[4] == ARGV[1] or place(ids, ARGV[4]) or redis.call('HEXISTS', KEYS[1], ARGV[4]) == 1
+if not known then
+    if joined == 0 then add(ARGV[1], ARGV[2], ARGV[3], true, 0) end
+    add(ARGV[4], ARGV[5], ARGV[6], counts == 1, is_copy)
+    redis.call('HSET', KEYS[1], 'joined', joined, 'items', items, 'copies', copies, 'levels', levels, 'last', last,
+        'ids', ids, 'sources', sources, unpack(changed))
+    local second = second_of(ARGV[4])
+    -- A member dated far ahead does not keep the story for ever.
+    redis.call('EXPIRE', KEYS[1], window + math.min(window, last - second))
+    redis.call('ZADD', KEYS[2], last, ARGV[1])
+    redis.call('EXPIRE', KEYS[2], 2 * window)
+    if levels > 0 and levels < 4 then
+        local newest = sources ~= '' and newest_of(sources, 5) or newest_of(ids, 1)
+        redis.call('ZADD', KEYS[3], newest, ARGV[1])
+        redis.call('EXPIRE', KEYS[3], 2 * window)
+    end
+end
+return { joined, items, copies, levels, last, ids, sources }

@@ -1,0 +1,201 @@
+"""Document -> Verdict: what is said of which document, over an empty window in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+import pytest
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Verdict
+from scrapy_neardup.settings import NearDupSettings
+
+START = 1_700_000_000.0
+HOUR = 3600
+URL = "https://www.wire.example/news/bridge"
+OTHER = "https://paper.example/2023/bridge-closed"
+
+
+def words(seed: object, count: int) -> list[str]:
+    """Made-up words: no figures, no real language."""
+    letters = random.Random(repr(seed))
+    return ["".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(count)]
+
+
+STORY = words("story", 300)
+
+
+def text_of(tokens: list[str]) -> str:
+    """Paragraphs of 30 words."""
+    return "\n".join(" ".join(tokens[start : start + 30]) for start in range(0, len(tokens), 30))
+
+
+def edited(tokens: list[str], every: int) -> list[str]:
+    return [word if number % every else f"{word}x" for number, word in enumerate(tokens, 1)]
+
+
+@pytest.fixture
+async def detector() -> AsyncIterator[NearDupDetector]:
+    detector = NearDupDetector(NearDupSettings(store="memory://"), clock=lambda: START)
+    await detector.open()
+    yield detector
+    await detector.close()
+
+
+async def judge(
+    detector: NearDupDetector, tokens: list[str] | str, url: str = "", title: str = "", at: float = START
+) -> Verdict:
+    text = tokens if isinstance(tokens, str) else text_of(tokens)
+    return await detector.check(detector.document(text, url=url, title=title, seen_at=at))
+
+
+async def test_the_first_of_its_kind_is_original_and_begins_a_story(detector: NearDupDetector) -> None:
+    document = detector.document(text_of(STORY), url=URL)
+
+    assert await detector.check(document) == Verdict("original", story=document.id)
+
+
+async def test_the_same_text_elsewhere_is_an_exact_duplicate(detector: NearDupDetector) -> None:
+    original = detector.document(text_of(STORY), url=URL)
+    await detector.check(original)
+
+    verdict = await judge(detector, STORY, url=OTHER)
+
+    assert (verdict.status, verdict.kind, verdict.similarity, verdict.containment) == ("duplicate", "exact", 1, 1)
+    assert (verdict.original, verdict.original_url, verdict.story) == (original.id, URL, original.id)
+
+
+async def test_the_same_page_again_is_a_revisit(detector: NearDupDetector) -> None:
+    await judge(detector, STORY, url=URL)
+
+    verdict = await judge(detector, STORY, url=f"{URL}?utm_source=feed#top", at=START + HOUR)
+
+    assert (verdict.status, verdict.kind) == ("duplicate", "revisit")
+
+
+async def test_a_light_edit_is_a_near_duplicate(detector: NearDupDetector) -> None:
+    await judge(detector, STORY, url=URL)
+
+    verdict = await judge(detector, edited(STORY, 40), url=OTHER)
+
+    assert (verdict.status, verdict.kind, verdict.original_url) == ("duplicate", "near", URL)
+    assert 0.7 < (verdict.similarity or 0) < 1
+
+
+@pytest.mark.parametrize(("first", "second"), [(300, 120), (120, 300)], ids=["abridged", "extended"])
+async def test_an_abridged_or_extended_copy_is_contained(detector: NearDupDetector, first: int, second: int) -> None:
+    await judge(detector, STORY[:first], url=URL)
+
+    verdict = await judge(detector, STORY[:second], url=OTHER)
+
+    assert (verdict.status, verdict.kind) == ("duplicate", "contained")
+    assert (verdict.containment or 0) > 0.8 > 0.6 > (verdict.similarity or 0)
+
+
+async def test_a_report_that_shares_a_third_is_related(detector: NearDupDetector) -> None:
+    original = detector.document(text_of(STORY), url=URL)
+    await detector.check(original)
+
+    verdict = await judge(detector, STORY[:105] + words("own reporting", 195), url=OTHER)
+
+    assert (verdict.status, verdict.kind, verdict.story) == ("related", None, original.id)
+
+
+async def test_a_page_whose_text_changed_is_an_update(detector: NearDupDetector) -> None:
+    await judge(detector, STORY, url=URL)
+
+    verdict = await judge(detector, edited(STORY, 40), url=URL)
+
+    assert (verdict.status, verdict.kind, verdict.original_url) == ("update", None, URL)
+
+
+async def test_without_updates_a_lightly_changed_page_is_a_duplicate() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://", keep_updates=False))
+    await detector.open()
+    await judge(detector, STORY, url=URL)
+
+    verdict = await judge(detector, edited(STORY, 40), url=URL)
+    rewritten = await judge(detector, words("rewritten", 300), url=URL)
+    await detector.close()
+
+    assert (verdict.status, verdict.kind) == ("duplicate", "near")
+    assert rewritten.status == "update"
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t ", "\u3000"])
+async def test_without_text_nothing_is_judged(detector: NearDupDetector, text: str) -> None:
+    assert await judge(detector, text) == Verdict("unchecked", reason="no-text")
+
+
+async def test_a_short_text_is_judged_only_against_itself(detector: NearDupDetector) -> None:
+    short = "Watch the video of the bridge"
+
+    assert await judge(detector, short) == Verdict("unchecked", reason="too-short")
+    assert await judge(detector, short.replace("video", "pictures")) == Verdict("unchecked", reason="too-short")
+    assert (await judge(detector, short.upper())).kind == "exact"
+
+
+async def test_the_window_is_of_the_documents_own_time(detector: NearDupDetector) -> None:
+    await judge(detector, STORY, at=START)
+
+    assert (await judge(detector, STORY, at=START + 24 * HOUR)).status == "duplicate"
+    assert (await judge(detector, STORY, at=START - 24 * HOUR - 1)).status == "original"
+
+
+async def test_the_clock_dates_what_has_no_time(detector: NearDupDetector) -> None:
+    assert detector.document("text").seen_at == START
+
+
+async def test_the_same_document_again_keeps_its_verdict(detector: NearDupDetector) -> None:
+    documents = [detector.document(text_of(STORY), url=url) for url in (URL, OTHER, URL)]
+    verdicts = [await detector.check(document) for document in documents]
+
+    assert [await detector.check(document) for document in documents] == verdicts
+    assert [verdict.kind for verdict in verdicts] == [None, "exact", "revisit"]
+
+
+async def test_items_of_one_listing_page_are_not_its_updates(detector: NearDupDetector) -> None:
+    verdicts = [
+        await detector.check(detector.document(text_of(words(number, 60)), url=URL, url_is_own=False))
+        for number in range(5)
+    ]
+
+    assert {verdict.status for verdict in verdicts} == {"original"}
+
+
+async def test_twenty_identical_documents_at_once_have_one_original(detector: NearDupDetector) -> None:
+    verdicts = await asyncio.gather(*(judge(detector, STORY) for _ in range(20)))
+
+    assert sorted(verdict.status for verdict in verdicts) == ["duplicate"] * 19 + ["original"]
+
+
+async def test_a_detector_nobody_opened_opens_itself_once() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+
+    verdicts = await asyncio.gather(*(judge(detector, STORY) for _ in range(20)))
+    await detector.close()
+
+    assert sorted(verdict.status for verdict in verdicts) == ["duplicate"] * 19 + ["original"]
+
+
+async def test_a_long_text_is_judged_as_a_short_one_is(detector: NearDupDetector) -> None:
+    long = words("book", 6000)
+    await judge(detector, long)
+
+    assert (await judge(detector, long)).kind == "exact"
+
+
+@pytest.mark.parametrize(
+    ("url", "source"),
+    [
+        (URL, "wire.example"),
+        ("https://news.bbc.co.uk/1", "bbc.co.uk"),
+        ("", ""),
+        ("ftp://x.example/", ""),
+        ("http://[", ""),
+    ],
+)
+async def test_the_source_is_the_registrable_domain(detector: NearDupDetector, url: str, source: str) -> None:
+    assert detector.document("text", url=url).source == source

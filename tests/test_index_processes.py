@@ -1,0 +1,66 @@
+"""Several real processes on one window."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.synchronize import Barrier
+
+from conftest import CONFIG
+from documents import Article, check
+
+from scrapy_neardup.document import Match
+from scrapy_neardup.index import Policy, index_from_url
+
+PROCESSES = 4
+DOCUMENTS = 200
+AT_ONCE = 20
+
+_together: Barrier
+
+
+def _start(barrier: Barrier) -> None:
+    global _together
+    _together = barrier
+
+
+def _crawl(url: str, namespace: str, process: int) -> tuple[list[Match | None], float]:
+    """The answers for one process's documents, and its slowest check in seconds. Default timeout, as users have it."""
+    articles = [Article(serial=process * DOCUMENTS + number) for number in range(DOCUMENTS)]
+    slowest = 0.0
+
+    async def crawl() -> list[Match | None]:
+        index = index_from_url(url, namespace=namespace, config=CONFIG, policy=Policy())
+        waiting = iter(articles)
+        answers: list[Match | None] = []
+
+        async def one_request_after_the_other() -> None:
+            nonlocal slowest
+            for article in waiting:
+                started = time.monotonic()
+                answers.append(await check(index, article))
+                slowest = max(slowest, time.monotonic() - started)
+
+        _together.wait(30)
+        await index.open()
+        await asyncio.gather(*(one_request_after_the_other() for _ in range(AT_ONCE)))
+        await index.close()
+        return answers
+
+    return asyncio.run(crawl()), slowest
+
+
+def test_processes_that_see_the_same_text_at_once_have_one_original(shared_url: str, namespace: str) -> None:
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(PROCESSES)
+    with ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=_start, initargs=(barrier,)) as pool:
+        crawls = [pool.submit(_crawl, shared_url, namespace, process) for process in range(PROCESSES)]
+        results = [crawl.result(timeout=60) for crawl in crawls]
+
+    answers = [answer for part, _ in results for answer in part]
+    assert len(answers) == PROCESSES * DOCUMENTS
+    assert answers.count(None) == 1
+    assert len({answer.original for answer in answers if answer}) == 1
+    assert max(slowest for _, slowest in results) < 2

@@ -1,0 +1,215 @@
+"""Document -> Fingerprint: the same everywhere, and as alike as the texts are."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import subprocess
+import sys
+import unicodedata
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.measures import LANE_BYTES, resemblance
+from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
+from scrapy_neardup.sketch.minhash import optimal_bands, sign
+
+NEWS = PRESETS["news"]
+ENGLISH = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
+JAPANESE = (
+    "水族館は来月から新しい展示を始めると発表した。館長は多くの人に見てほしいと話している。入場料は変わらない。" * 2
+)
+THAI = "สะพานข้ามแม่น้ำถูกปิดในวันจันทร์หลังจากวิศวกรพบรอยร้าวที่เสาสองต้นและจะเปิดอีกครั้งในเดือนหน้า" * 2
+
+
+def fingerprint(text: str, preset: Preset = NEWS, **parts: str) -> Fingerprint:
+    document = Document("00" * 8, parts.get("url", ""), parts.get("source", ""), "", text, 0.0, parts.get("url", ""))
+    return Sketcher(preset, figures=False).fingerprint(document)
+
+
+# Deterministic.
+
+_PRINT = """
+import sys
+from scrapy_neardup.document import Document
+from scrapy_neardup.sketch import PRESETS, Sketcher
+document = Document("00" * 8, "u", "s", "", sys.stdin.read(), 0.0, "u")
+print(Sketcher(PRESETS["news"]).fingerprint(document), PRESETS["news"].config())
+"""
+
+
+def test_a_fingerprint_is_the_same_in_every_process_under_every_hash_seed() -> None:
+    text = "\n".join((ENGLISH, JAPANESE, THAI))
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", _PRINT],
+            input=text.encode(),
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }
+
+    assert len(printed) == 1
+
+
+def test_a_fingerprint_does_not_change_without_a_new_normaliser() -> None:
+    """These bytes lie in stores: whoever changes them raises NORMALISER, so that old and new never meet."""
+    made = fingerprint(ENGLISH, url="wire.example/a", source="wire.example")
+
+    assert made.signature[:8].hex() == "a22fccfc115ab224"
+    assert made.text_hash.hex() == "5b9435cbd1522497"
+    assert made.url_hash.hex() == "e669f81a7fffca68"
+    assert made.source_hash.hex() == "fea4619f"
+    assert (made.identity_keys, made.band_keys[:2]) == ((95038819, 3167468962), (1249062154, 1261936047))
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        ENGLISH.upper(),
+        ENGLISH.replace("fi", "ﬁ"),
+        "".join(chr(ord(c) + 0xFEE0) if c.isascii() and c.isalpha() else c for c in ENGLISH),
+        ENGLISH.replace(" ", "   "),
+        ENGLISH.replace(".", " !"),
+        ENGLISH + "\nShare this page\n",
+    ],
+    ids=["case", "ligature", "width", "spaces", "punctuation", "short block"],
+)
+def test_how_a_text_is_set_does_not_change_its_fingerprint(variant: str) -> None:
+    assert fingerprint(variant) == fingerprint(ENGLISH)
+
+
+def test_decomposed_and_double_letters_are_those_letters() -> None:
+    assert fingerprint(ENGLISH + "Cafe\u0301 STRASSE") == fingerprint(ENGLISH + "café straße")
+
+
+@given(st.text())
+def test_any_text_has_a_fingerprint(text: str) -> None:
+    made = fingerprint(text)
+
+    assert len(made.text_hash) == 8
+    assert len(made.signature) in (0, NEWS.num_perm * LANE_BYTES)
+    assert all(0 <= key < 1 << 32 for key in made.identity_keys + made.band_keys)
+
+
+# Scripts written without spaces.
+
+
+@pytest.mark.parametrize("text", [JAPANESE, THAI], ids=["Japanese", "Thai"])
+def test_scripts_without_spaces_are_shingled_by_characters(text: str) -> None:
+    letters = unicodedata.normalize("NFKC", text).replace("。", "")
+
+    assert fingerprint(text).size == len({letters[start : start + 5] for start in range(len(letters) - 4)})
+
+
+@pytest.mark.parametrize(("text", "cut"), [(JAPANESE, "来月から"), (THAI, "วิศวกร")], ids=["Japanese", "Thai"])
+def test_a_light_edit_in_them_stays_alike(text: str, cut: str) -> None:
+    one, other = fingerprint(text), fingerprint(text.replace(cut, "", 1))
+
+    assert 0.6 < resemblance(one.signature, other.signature) < 1
+
+
+def test_two_characters_without_spaces_count_as_a_word() -> None:
+    assert fingerprint(JAPANESE[:19]).signature == b""
+    assert fingerprint("".join(JAPANESE.split("。"))[:39]).signature == b""
+    assert fingerprint("".join(JAPANESE.split("。"))[:40]).signature
+
+
+# Blocks.
+
+
+def test_blocks_of_few_words_do_not_enter_the_fingerprint() -> None:
+    caption = "Photo by A. Writer for this paper"
+    longer = "This block has as many words as is asked for"
+
+    assert fingerprint(f"{ENGLISH}\n{caption}") == fingerprint(ENGLISH)
+    assert fingerprint(f"{ENGLISH}\n{longer}") != fingerprint(ENGLISH)
+    assert fingerprint(f"{ENGLISH}\n{caption}", replace(NEWS, min_block_words=0)) != fingerprint(ENGLISH)
+
+
+def test_a_text_of_nothing_but_short_lines_is_taken_whole() -> None:
+    poem = "\n".join(ENGLISH.split()[start] + " of the river" for start in range(20))
+
+    assert fingerprint(poem).signature
+    assert fingerprint(poem) == fingerprint(poem.replace("\n", " "))
+
+
+def test_a_text_under_the_fewest_words_has_no_signature() -> None:
+    words = ENGLISH.split()
+
+    assert fingerprint(" ".join(words[:19])).signature == b""
+    assert fingerprint(" ".join(words[:19])).band_keys == ()
+    assert fingerprint(" ".join(words[:20])).signature
+
+
+# Signatures estimate resemblance.
+
+
+@pytest.mark.parametrize("true", [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_estimate_lies_within_four_standard_errors(true: float, seed: int) -> None:
+    numbers = np.random.default_rng(seed).permutation(1 << 20)[:2000].astype(np.uint32) * np.uint32(4093)
+    shared = round(1000 * true)
+    rest = (1000 - shared) // 2
+    a, b = numbers[: shared + rest], np.concatenate([numbers[:shared], numbers[1000 : 1000 + rest]])
+    jaccard = shared / (shared + 2 * rest)
+
+    estimate = resemblance(sign(a, 128, 1), sign(b, 128, 1))
+
+    assert abs(estimate - jaccard) <= 4 * math.sqrt(jaccard * (1 - jaccard) / 128)
+
+
+def test_more_lanes_estimate_better() -> None:
+    numbers = np.random.default_rng(7).permutation(1 << 20)[:1500].astype(np.uint32)
+    a, b = numbers[:1000], numbers[500:]
+
+    errors = {
+        lanes: np.mean([abs(resemblance(sign(a, lanes, seed), sign(b, lanes, seed)) - 1 / 3) for seed in range(30)])
+        for lanes in (32, 512)
+    }
+
+    assert errors[512] < errors[32] / 2
+
+
+@given(st.lists(st.integers(0, (1 << 32) - 1), min_size=1, max_size=50, unique=True), st.randoms())
+def test_a_signature_is_that_of_the_set(hashes: list[int], shuffled: random.Random) -> None:
+    again = hashes * 2
+    shuffled.shuffle(again)
+
+    assert sign(np.array(hashes, np.uint32), 32, 1) == sign(np.array(again, np.uint32), 32, 1)
+
+
+def test_bands_are_found_for_a_threshold() -> None:
+    bands, rows = optimal_bands(0.5, 128)
+
+    assert bands * rows <= 128
+    assert abs((1 / bands) ** (1 / rows) - 0.5) < 0.1
+
+
+# Configurations.
+
+
+def test_every_parameter_of_a_fingerprint_is_in_its_configuration() -> None:
+    told_of_two = {"name", "measure", "threshold", "related_threshold"}
+    for each in fields(Preset):
+        value = getattr(NEWS, each.name)
+        changed = replace(NEWS, **{each.name: value + 1 if isinstance(value, int) else value * 2})
+
+        assert (changed.config() == NEWS.config()) is (each.name in told_of_two), each.name
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"shingle_words": 4}, {"num_perm": 64, "bands": 21}, {"seed": 2}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_another_parameter_gives_another_signature(changes: dict[str, int]) -> None:
+    assert fingerprint(ENGLISH, replace(NEWS, **changes)).signature != fingerprint(ENGLISH).signature

@@ -1,0 +1,299 @@
+"""What a store that is damaged, away, hung or locked costs: a clear error, and never the crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from documents import Article, check
+from redis import Redis
+from servers import RedisServer, free_port
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Verdict
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index import Breaker
+from scrapy_neardup.settings import NearDupSettings
+
+if TYPE_CHECKING:
+    from conftest import OpenIndex
+
+TEXT = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
+LOST = Verdict("unchecked", reason="store-unavailable")
+
+
+# SQLite
+
+
+async def test_a_file_that_is_no_sqlite_file_is_named(open_index: OpenIndex, tmp_path: Path) -> None:
+    file = tmp_path / "window.sqlite"
+    file.write_bytes(random.Random(1).randbytes(20_000))
+
+    with pytest.raises(StoreError, match=r"window\.sqlite.*damaged or no SQLite file.*move it away"):
+        await open_index(f"sqlite:///{file}")
+
+
+@pytest.mark.parametrize("kept", [100, 4096, 10_000])
+async def test_a_truncated_file_is_named(open_index: OpenIndex, tmp_path: Path, kept: int) -> None:
+    file = tmp_path / "window.sqlite"
+    index = await open_index(f"sqlite:///{file}")
+    await asyncio.gather(*(check(index, Article(f"story {number}")) for number in range(100)))
+    await index.close()
+    file.write_bytes(file.read_bytes()[:kept])
+
+    async def use() -> None:
+        await check(await open_index(f"sqlite:///{file}"), Article())
+
+    with pytest.raises(StoreError, match=r"window\.sqlite"):
+        await use()
+
+
+async def test_a_folder_in_place_of_the_file_is_named(open_index: OpenIndex, tmp_path: Path) -> None:
+    (tmp_path / "window.sqlite").mkdir()
+
+    with pytest.raises(StoreError, match=r"window\.sqlite.*must be readable and writable"):
+        await open_index(f"sqlite:///{tmp_path}/window.sqlite")
+
+
+async def test_a_folder_that_cannot_be_made_is_named(open_index: OpenIndex, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StoreError, match=r"file/window\.sqlite.*folder cannot be made"):
+        await open_index(f"sqlite:///{tmp_path}/file/window.sqlite")
+
+
+async def test_a_missing_folder_is_made(open_index: OpenIndex, tmp_path: Path) -> None:
+    index = await open_index(f"sqlite:///{tmp_path}/data/neardup/window.sqlite")
+
+    assert await check(index, Article()) is None
+
+
+async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_index: OpenIndex, tmp_path: Path) -> None:
+    file = tmp_path / "window.sqlite"
+    index = await open_index(f"sqlite:///{file}", timeout=0.1)
+
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        started = time.monotonic()
+        answers = await asyncio.gather(*(check(index, Article()) for _ in range(200)), return_exceptions=True)
+        waited = time.monotonic() - started
+        other.execute("ROLLBACK")
+
+    assert {type(answer) for answer in answers} == {StoreUnavailable}
+    assert "another process held the file for over 0.1 s" in str(answers[0])
+    assert waited < 1, "all that wait, wait together"
+    assert await check(index, Article()) is None
+
+
+async def test_a_locked_file_leaves_nothing_half_registered(open_index: OpenIndex, tmp_path: Path) -> None:
+    file = tmp_path / "window.sqlite"
+    index = await open_index(f"sqlite:///{file}")
+    with closing(sqlite3.connect(file, isolation_level=None)) as sql:
+        sql.execute("CREATE TRIGGER fail BEFORE INSERT ON postings_1 BEGIN SELECT RAISE(ABORT, 'disk'); END")
+        with pytest.raises(StoreError):
+            await check(index, Article())
+        sql.execute("DROP TRIGGER fail")
+
+    assert await check(index, Article()) is None
+
+
+# Redis
+
+
+@pytest.fixture
+def guarded_server(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path, password="right-secret").start()
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("credentials", ["", ":wrong-secret@", "somebody:wrong-secret@"])
+async def test_a_wrong_password_names_the_mend_and_is_not_shown(
+    open_index: OpenIndex, guarded_server: RedisServer, credentials: str
+) -> None:
+    with pytest.raises(StoreError, match="check user and password in NEARDUP_STORE") as caught:
+        await open_index(f"redis://{credentials}127.0.0.1:{guarded_server.port}/0")
+
+    assert not isinstance(caught.value, StoreUnavailable)
+    assert "secret" not in str(caught.value)
+
+
+async def test_the_right_password_opens(open_index: OpenIndex, guarded_server: RedisServer) -> None:
+    index = await open_index(guarded_server.url)
+
+    assert await check(index, Article()) is None
+    assert "secret" not in (await index.summary()).location
+
+
+@pytest.mark.parametrize("scheme", ["redis", "unix"])
+async def test_no_server_is_unavailable_and_named(open_index: OpenIndex, tmp_path: Path, scheme: str) -> None:
+    where = f"127.0.0.1:{free_port()}" if scheme == "redis" else f"{tmp_path}/no.sock"
+
+    with pytest.raises(StoreUnavailable, match=where):
+        await open_index(f"{scheme}://{where}")
+
+
+async def test_a_unix_socket_works_as_a_port_does(open_index: OpenIndex, redis_server: RedisServer) -> None:
+    await check(await open_index(redis_server.url), Article())
+
+    assert await check(await open_index(redis_server.unix_url), Article()) is not None
+
+
+async def test_a_server_without_memory_is_unavailable_and_keeps_answering(
+    open_index: OpenIndex, redis_server: RedisServer
+) -> None:
+    index = await open_index(redis_server.url)
+    with closing(Redis.from_url(redis_server.url)) as client:
+        client.config_set("maxmemory", "1")
+        answers = await asyncio.gather(*(check(index, Article()) for _ in range(3)), return_exceptions=True)
+        client.config_set("maxmemory", "0")
+
+    assert {type(answer) for answer in answers} == {StoreUnavailable}
+    assert await check(index, Article()) is None
+
+
+async def test_a_check_after_the_script_was_flushed_loads_it_again(
+    open_index: OpenIndex, redis_server: RedisServer
+) -> None:
+    index = await open_index(redis_server.url)
+    await check(index, Article())
+    with closing(Redis.from_url(redis_server.url)) as client:
+        client.script_flush()
+
+    matches = await asyncio.gather(*(check(index, Article()) for _ in range(50)))
+
+    assert None not in matches
+
+
+# The breaker: what a lost store costs a crawl.
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+async def _detector(store: str, clock: Clock, timeout: float = 0.3) -> NearDupDetector:
+    detector = NearDupDetector(NearDupSettings(store=store, store_timeout=timeout))
+    detector.breaker = Breaker(clock)
+    await detector.open()
+    return detector
+
+
+async def test_a_killed_server_costs_verdicts_and_a_restarted_one_gives_them_again(
+    redis_server: RedisServer, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    detector = await _detector(redis_server.url, clock)
+    assert (await detector.check(detector.document(TEXT))).status == "original"
+
+    redis_server.stop()
+    for _ in range(5):
+        assert await detector.check(detector.document(TEXT)) == LOST
+        clock.now += 1
+    assert [record.message.split(";")[0] for record in caplog.records] == ["The store is lost"]
+
+    redis_server.start()
+    clock.now += 60
+    assert (await detector.check(detector.document(TEXT))).status == "original"
+    assert (await detector.check(detector.document(TEXT))).status == "duplicate"
+    assert [record.message for record in caplog.records[1:]] == ["The store is back; 5 documents passed unchecked."]
+    await detector.close()
+
+
+async def test_a_hung_server_costs_its_timeout_once_for_all_who_wait(redis_server: RedisServer, clock: Clock) -> None:
+    detector = await _detector(redis_server.url, clock)
+    await detector.check(detector.document(TEXT))
+    redis_server.pause()
+
+    started = time.monotonic()
+    verdicts = await asyncio.gather(*(detector.check(detector.document(TEXT)) for _ in range(300)))
+    first = time.monotonic() - started
+    verdicts += [await detector.check(detector.document(TEXT)) for _ in range(100)]
+    after = time.monotonic() - started - first
+    redis_server.resume()
+    clock.now += 60
+
+    assert set(verdicts) == {LOST}
+    assert first < 3 * 0.3
+    assert after < 0.3
+    assert (await detector.check(detector.document(TEXT))).status == "duplicate"
+    await detector.close()
+
+
+async def test_one_check_at_a_time_tries_whether_the_store_is_back(redis_server: RedisServer, clock: Clock) -> None:
+    detector = await _detector(redis_server.url, clock)
+    redis_server.stop()
+    await detector.check(detector.document(TEXT))
+    redis_server.start()
+    clock.now += 60
+
+    verdicts = await asyncio.gather(*(detector.check(detector.document(TEXT)) for _ in range(10)))
+
+    assert verdicts.count(LOST) == 9
+    assert (await detector.check(detector.document(TEXT))).status == "duplicate"
+    await detector.close()
+
+
+async def test_a_cancelled_try_does_not_keep_the_store_away(redis_server: RedisServer, clock: Clock) -> None:
+    detector = await _detector(redis_server.url, clock)
+    redis_server.pause()
+    assert await detector.check(detector.document(TEXT)) == LOST
+    clock.now += 60
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(detector.check(detector.document(TEXT)), 0.05)
+    redis_server.resume()
+    clock.now += 60
+
+    await detector.check(detector.document(TEXT))
+    assert (await detector.check(detector.document(TEXT))).status == "duplicate"
+    await detector.close()
+
+
+async def test_a_store_that_was_away_at_the_start_is_used_once_it_is_there(
+    redis_server: RedisServer, clock: Clock
+) -> None:
+    redis_server.stop()
+    with pytest.raises(StoreUnavailable):
+        await _detector(redis_server.url, clock)
+    detector = NearDupDetector(NearDupSettings(store=redis_server.url))
+    detector.breaker = Breaker(clock)
+    assert await detector.check(detector.document(TEXT)) == LOST
+
+    redis_server.start()
+    clock.now += 60
+
+    assert (await detector.check(detector.document(TEXT))).status == "original"
+    await detector.close()
+
+
+def test_the_breaker_waits_longer_each_time_up_to_a_quarter_of_a_minute(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    breaker.failed(StoreUnavailable("away"))
+    pauses = []
+    for _ in range(8):
+        lost = clock.now
+        while not breaker.allows():
+            clock.now += 0.25
+        pauses.append(clock.now - lost)
+        breaker.failed(StoreUnavailable("away"))
+
+    assert pauses == [0.5, 1, 2, 4, 8, 15, 15, 15]
