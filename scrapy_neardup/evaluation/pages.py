@@ -62,7 +62,7 @@ class PageReader:
             self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
         source = entry.html if entry.html is not None else entry.file
         try:
-            return self._pool.submit(_extract, self._extractor, source, entry.url, self._max_html_bytes)
+            return self._pool.submit(extract_page, self._extractor, source, entry.url, self._max_html_bytes)
         except BrokenProcessPool:
             self._pool = None
             return self._submit(entry)
@@ -80,7 +80,8 @@ class PageReader:
             return Page(entry, "", "extraction-failed", f"{entry.file or entry.url}: {error}")
 
 
-def _extract(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:
+def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:
+    """Main content of HTML or of a file of it. Raises ExtractionError, and OSError where the file cannot be read."""
     html = decode_html(source.read_bytes()) if isinstance(source, Path) else source or ""
     if len(html) > max_html_bytes:
         raise ExtractionError(f"{len(html)} characters, over NEARDUP_MAX_HTML_BYTES = {max_html_bytes}")

@@ -6,16 +6,17 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from statistics import fmean
 
 from scrapy_neardup.detector import NearDupDetector, unchecked
-from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 
-PROTOCOLS = ("online", "pairwise", "b-cubed")
+PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
 COPIES = ("duplicate", "update")
 """Verdicts that link a document to its original."""
 
@@ -27,14 +28,15 @@ _TOGETHER = 64
 class Order:
     """Verdicts on the documents in one random order.
 
-    ``order`` holds positions of documents, in the order they were checked. ``originals`` and ``stories`` are in the
-    documents' own order: for each the position of the document it was called a copy of, or None, and the position of
-    the document that began its story, its own where it was not judged.
+    ``order`` holds positions of documents, in the order they were checked. What follows is in the documents' own order
+    and names documents by position: of a copy the document it was recognised by and the original it was linked to,
+    None where it is no copy; the document that began its story, itself where it joined none.
     """
 
     seed: int
     order: tuple[int, ...]
     verdicts: tuple[Verdict, ...]
+    matches: tuple[int | None, ...]
     originals: tuple[int | None, ...]
     stories: tuple[int, ...]
 
@@ -59,11 +61,14 @@ class Evaluation:
     def scores(self, clusters: Sequence[str | None]) -> dict[str, list[Score]]:
         """Of each protocol one score an order; ``clusters`` has None for background documents.
 
-        Online judges copies: verdicts ``duplicate`` and ``update``. Pairwise and B-cubed judge stories: all that
-        ``duplicate``, ``update`` and ``related`` joined; a document that was not judged is a story of its own.
+        Online judges copies, verdicts ``duplicate`` and ``update``, by the earlier document they were recognised by;
+        originals is the same, stricter: by the original they were linked to. The two differ where labels tell
+        clusters apart that copy each other. Pairwise and B-cubed judge stories: all that ``duplicate``, ``update``
+        and ``related`` joined; a document that was not judged is a story of its own.
         """
         return {
-            "online": [_online(order, clusters) for order in self.orders],
+            "online": [_online(order, order.matches, clusters) for order in self.orders],
+            "originals": [_online(order, order.originals, clusters) for order in self.orders],
             "pairwise": [pairwise(clusters, order.stories) for order in self.orders],
             "b-cubed": [b_cubed(clusters, order.stories) for order in self.orders],
         }
@@ -73,20 +78,27 @@ class Evaluation:
         return {protocol: mean(scores) for protocol, scores in self.scores(clusters).items()}
 
 
-async def evaluate(pages: Sequence[Page], settings: NearDupSettings, seeds: Sequence[int]) -> Evaluation:
+async def evaluate(
+    pages: Sequence[Page],
+    settings: NearDupSettings,
+    seeds: Sequence[int],
+    sketcher: RememberingSketcher | None = None,
+) -> Evaluation:
     """Check all pages in one random order a seed, each time in an empty window in memory, spread over that window.
 
-    The urls, titles and texts are judged; the recorded times are not. Raises ValueError without a seed.
+    The urls, titles and texts are judged; the recorded times are not. A ``sketcher`` of the same configuration that
+    is handed from one call to the next saves sketching again. Raises ValueError without a seed.
     """
     if not seeds:
         raise ValueError("at least one order is needed")
     settings = replace(settings, store="memory://")
-    sketcher = _RememberingSketcher(NearDupDetector(settings).sketcher)
+    sketcher = sketcher or RememberingSketcher.of(settings)
+    sketched_before = sketcher.seconds
     orders, sizes, seconds = [], [], 0.0
     for seed in seeds:
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
-        detector = NearDupDetector(settings, run=str(seed))
+        detector = _WitnessedDetector(settings, run=str(seed))
         detector.sketcher = sketcher
         await detector.open()
         try:
@@ -98,22 +110,26 @@ async def evaluate(pages: Sequence[Page], settings: NearDupSettings, seeds: Sequ
             await detector.close()
         if summary.bytes is not None and summary.documents:
             sizes.append(summary.bytes / summary.documents)
-        orders.append(_order(seed, positions, checked))
+        orders.append(_order(seed, positions, checked, detector.matches))
     cost = Cost(
         sketch=1e6 * sketcher.seconds / max(1, sketcher.sketched),
-        check=1e6 * (seconds - sketcher.seconds) / max(1, len(pages) * len(seeds)),
+        check=1e6 * (seconds + sketched_before - sketcher.seconds) / max(1, len(pages) * len(seeds)),
         bytes=fmean(sizes) if sizes else None,
     )
     return Evaluation(settings.preset, tuple(orders), cost)
 
 
-class _RememberingSketcher(Sketcher):
+class RememberingSketcher(Sketcher):
     """Sketches each text once: a fingerprint depends on nothing but the document, whatever the order."""
 
     def __init__(self, sketcher: Sketcher) -> None:
         vars(self).update(vars(sketcher))
         self._remembered: dict[tuple[str, str, str, str], Fingerprint] = {}
         self.seconds = 0.0
+
+    @classmethod
+    def of(cls, settings: NearDupSettings) -> RememberingSketcher:
+        return cls(NearDupDetector(replace(settings, store="memory://")).sketcher)
 
     @property
     def sketched(self) -> int:
@@ -127,6 +143,20 @@ class _RememberingSketcher(Sketcher):
         fingerprint = self._remembered[key] = super().fingerprint(document)
         self.seconds += time.perf_counter() - start
         return fingerprint
+
+
+class _WitnessedDetector(NearDupDetector):
+    """Keeps which document each copy was recognised by; a verdict names the original alone."""
+
+    def __init__(self, settings: NearDupSettings, *, run: str) -> None:
+        super().__init__(settings, run=run)
+        self.matches: dict[str, str] = {}
+
+    async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+        match = await super()._check_index(fingerprint, document)
+        if match is not None:
+            self.matches[document.id] = match.candidate
+        return match
 
 
 async def _check(detector: NearDupDetector, pages: Sequence[Page]) -> list[tuple[str | None, Verdict]]:
@@ -154,32 +184,29 @@ async def _check(detector: NearDupDetector, pages: Sequence[Page]) -> list[tuple
     return checked
 
 
-def _order(seed: int, positions: Sequence[int], checked: Sequence[tuple[str | None, Verdict]]) -> Order:
+def _order(
+    seed: int, positions: Sequence[int], checked: Sequence[tuple[str | None, Verdict]], matches: dict[str, str]
+) -> Order:
     position_of = {given: position for position, (given, _) in zip(positions, checked, strict=True) if given}
-    verdicts: dict[int, Verdict] = {
-        position: verdict for position, (_, verdict) in zip(positions, checked, strict=True)
-    }
-    originals: list[int | None] = []
-    stories: list[int] = []
-    for position in range(len(positions)):
-        verdict = verdicts[position]
-        copy_of = verdict.original if verdict.status in COPIES else None
-        originals.append(None if copy_of is None else position_of[copy_of])
-        stories.append(position if verdict.story is None else position_of.get(verdict.story, position))
+    by_position = sorted(zip(positions, checked, strict=True), key=itemgetter(0))
+    copies = [(given, verdict) if verdict.status in COPIES else (None, None) for _, (given, verdict) in by_position]
     return Order(
-        seed,
-        tuple(positions),
-        tuple(verdicts[position] for position in range(len(positions))),
-        tuple(originals),
-        tuple(stories),
+        seed=seed,
+        order=tuple(positions),
+        verdicts=tuple(verdict for _, (_, verdict) in by_position),
+        matches=tuple(position_of[matches[given]] if given else None for given, _ in copies),
+        originals=tuple(
+            position_of[verdict.original] if verdict and verdict.original else None for _, verdict in copies
+        ),
+        stories=tuple(position_of.get(verdict.story or "", position) for position, (_, verdict) in by_position),
     )
 
 
-def _online(order: Order, clusters: Sequence[str | None]) -> Score:
+def _online(order: Order, links: Sequence[int | None], clusters: Sequence[str | None]) -> Score:
     """``metrics.online`` wants documents, and the links between them, in the order they came."""
     came = {position: number for number, position in enumerate(order.order)}
-    links = (order.originals[position] for position in order.order)
+    linked = (links[position] for position in order.order)
     return online(
         [clusters[position] for position in order.order],
-        [None if link is None else came[link] for link in links],
+        [None if link is None else came[link] for link in linked],
     )

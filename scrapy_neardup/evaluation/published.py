@@ -1,4 +1,4 @@
-"""What the papers report on the gold set of near-duplicate news articles, or on other data where they used another."""
+"""What the papers report, on the gold set of near-duplicate news articles or on data of their own."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Published:
 
 
 PUBLISHED = (
-    Published("Rodier and Carter 2020", "nrc", 0.971, 0.940, "0.955", "online"),
+    Published("Rodier and Carter 2020", "nrc", 0.971, 0.940, "0.955", "gold set, online"),
     Published("Gibson et al. 2008", "cedar", None, None, "0.985", "other data"),
     Published("Montanari and Puglisi 2012", "ddd", None, None, "0.95", "other data"),
-    Published("Hu and You 2017", "simhash", 0.85, 0.45, "0.59", "as measured by others"),
-    Published("Mohammadi and Khasteh 2020", "multiref", 0.87, 0.98, "0.92", "offline"),
-    Published("SpotSigs (Theobald et al. 2008)", None, None, None, "0.94", "offline"),
-    Published("SigNCD (Zhang et al. 2010)", None, None, None, "0.92", "offline"),
+    Published("Hu and You 2017", "simhash", 0.85, 0.45, "0.59", "gold set, as measured by others"),
+    Published("Mohammadi and Khasteh 2020", "multiref", 0.87, 0.98, "0.92", "gold set"),
+    Published("SpotSigs", None, None, None, "0.94", "gold set"),
+    Published("SigNCD", None, None, None, "0.92", "gold set"),
 )
 
 

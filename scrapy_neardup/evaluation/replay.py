@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.stories import StoryEvent, special_report
 
 _TOGETHER = 64  # checks that may travel together; they are made in input order all the same
 
@@ -39,6 +40,7 @@ class Tally:
     documents: int = 0
     errors: int = 0
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
 
     def add(self, judged: Judged) -> None:
         self.errors += judged.error is not None
@@ -47,8 +49,15 @@ class Tally:
             self.verdicts[judged.verdict.status, judged.verdict.kind or judged.verdict.reason or ""] += 1
 
 
-async def replay(pages: Iterable[Page | WrongLine], detector: NearDupDetector) -> AsyncIterator[Judged]:
-    """Judge pages in their order. One without a time counts as seen together with the one before it."""
+async def replay(
+    pages: Iterable[Page | WrongLine],
+    detector: NearDupDetector,
+    on_event: Callable[[StoryEvent], None] | None = None,
+) -> AsyncIterator[Judged]:
+    """Judge pages in their order. One without a time counts as seen together with the one before it.
+
+    ``on_event`` gets each event after the pages it speaks of.
+    """
     clock = time.time()
     iterator = iter(pages)
     # Reading a page may wait for a worker process: not in the event loop.
@@ -69,6 +78,9 @@ async def replay(pages: Iterable[Page | WrongLine], detector: NearDupDetector) -
                 yield Judged(page, None)
             else:
                 yield Judged(page, unchecked(page.reason))
+        for event in detector.take_events():
+            if on_event is not None:
+                on_event(event)
 
 
 def _take(iterator: Iterator[Page | WrongLine]) -> list[Page | WrongLine]:
@@ -104,6 +116,10 @@ class OutputFormat:
         if judged.error is not None:
             row["error"] = judged.error
         return json.dumps(row, ensure_ascii=False)
+
+    def event_line(self, event: StoryEvent) -> str:
+        """One JSON object: the special report."""
+        return json.dumps(special_report(event, lambda document: self._ids.get(document, document)), ensure_ascii=False)
 
     def _given(self, document: str | None) -> str | int | None:
         """A document of an earlier run, in a store that outlives it, keeps the id it has there."""

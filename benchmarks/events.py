@@ -1,0 +1,309 @@
+"""How soon, how often and how rightly events are raised, as Markdown; and a timeline of one stream.
+
+usage: python benchmarks/events.py [--data DIR] [--seeds N] [--workers N] [--plot timeline.svg]
+
+DIR as for accuracy.py. Streams: gold clusters that arrive over some hours (exponential, mean 1.5 h) among other pages
+spread over 24 h. Simulated news: two weeks of it, see simulated_news.py. Newswire: October 1987.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+import xxhash
+from accuracy import _default_data, _pages, _table, _unpacked
+from simulated_news import DAYS, News, simulate
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Claim, Join, Member, Story
+from scrapy_neardup.evaluation.feed import read_feed
+from scrapy_neardup.evaluation.labels import read_background, read_labelled
+from scrapy_neardup.evaluation.metrics import b_cubed
+from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.evaluation.replay import Judged, replay
+from scrapy_neardup.index.membership import Tally, join_tally, unpack_member
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker
+
+MIDNIGHT = 1_573_776_000  # 15 November 2019, UTC
+HOUR = 3600
+DAY = 24 * HOUR
+LARGE = 30  # documents of a cluster that must not be missed
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=_default_data())
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
+    parser.add_argument("--plot", type=Path, help="draw the first stream's events into this PNG or SVG and stop")
+    options = parser.parse_args()
+    settings = NearDupSettings(store="memory://")
+    with ExitStack() as stack:
+        data = _unpacked(options.data, stack)
+        reader = stack.enter_context(PageReader(settings.extractor, settings.max_html_bytes, options.workers))
+        gold = read_labelled(data / "gold-dev.jsonl", ("merged",))
+        pages = _pages(reader, gold.documents)
+        background = _pages(reader, read_background([data / "stream-dev.jsonl"]))
+        stream = Stream(pages, gold.clusters["merged"], background)
+        if options.plot:
+            asyncio.run(_plot(stream, options.plot))
+            return
+        asyncio.run(_streams(stream, range(options.seeds)))
+        asyncio.run(_simulated(range(options.seeds)))
+        asyncio.run(_newswire(data, reader))
+
+
+# Streams of real pages
+
+
+@dataclass(frozen=True)
+class Stream:
+    pages: list[Page]
+    clusters: Sequence[str]
+    background: list[Page]
+
+    def at(self, seed: int) -> list[tuple[Page, str | None]]:
+        """Pages with times, in their order, each with its cluster."""
+        draw = random.Random(seed)
+        timed: list[tuple[Page, str | None]] = []
+        members: dict[str, list[Page]] = defaultdict(list)
+        for page, cluster in zip(self.pages, self.clusters, strict=True):
+            members[cluster].append(page)
+        for cluster, pages in sorted(members.items()):
+            begin = MIDNIGHT + draw.uniform(0, 18 * HOUR)
+            for number, page in enumerate(draw.sample(pages, len(pages))):
+                time = begin + (draw.expovariate(1 / (1.5 * HOUR)) if number else 0)
+                timed.append((_timed(page, time), cluster))
+        timed += [(_timed(page, MIDNIGHT + draw.uniform(0, DAY)), None) for page in self.background]
+        return sorted(timed, key=lambda row: row[0].recorded.time or 0)
+
+
+def _timed(page: Page, time: float) -> Page:
+    return replace(page, recorded=replace(page.recorded, time=time))
+
+
+@dataclass
+class Outcome:
+    """What one replay of a stream raised."""
+
+    raised: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Cluster -> which of its documents tipped each of its events, from 1."""
+    background: int = 0
+    b_cubed: float = 0.0
+
+
+async def _run(timed: Sequence[tuple[Page, str | None]], rule: str) -> tuple[list[Judged], list[StoryEvent]]:
+    detector = NearDupDetector(NearDupSettings(store="memory://", event_rule=rule), run="")
+    await detector.open()
+    events: list[StoryEvent] = []
+    judged = [each async for each in replay((page for page, _ in timed), detector, events.append)]
+    await detector.finish(all_over=True)
+    await detector.close()
+    return judged, events + detector.take_events()
+
+
+async def _outcome(timed: Sequence[tuple[Page, str | None]], rule: str) -> Outcome:
+    judged, _ = await _run(timed, rule)
+    outcome, seen = Outcome(), Counter[str]()
+    stories: list[str] = []
+    for number, ((_, cluster), each) in enumerate(zip(timed, judged, strict=True)):
+        assert each.verdict is not None
+        stories.append(each.verdict.story or str(number))
+        if cluster is not None:
+            seen[cluster] += 1
+        if each.verdict.event == "breaking":
+            if cluster is None:
+                outcome.background += 1
+            else:
+                outcome.raised[cluster].append(seen[cluster])
+    outcome.b_cubed = b_cubed([cluster for _, cluster in timed], stories).f1
+    return outcome
+
+
+async def _streams(stream: Stream, seeds: Sequence[int]) -> None:
+    sizes = Counter(stream.clusters)
+    large = {cluster for cluster, size in sizes.items() if size >= LARGE}
+    rows = []
+    for rule in RULES:
+        for seed in seeds:
+            outcome = await _outcome(stream.at(seed), rule)
+            tipped = [outcome.raised[cluster][0] for cluster in large if outcome.raised[cluster]]
+            several = sum(len(numbers) > 1 for numbers in outcome.raised.values())
+            rows.append(
+                (
+                    rule,
+                    seed,
+                    f"{len(tipped)} of {len(large)}",
+                    f"{median(tipped):.0f}, {max(tipped)}" if tipped else "-",
+                    sum(map(len, outcome.raised.values())),
+                    several,
+                    outcome.background,
+                    f"{outcome.b_cubed:.4f}",
+                )
+            )
+    head = ("rule", "seed", f"of {LARGE} and more", "tipped by document (median, last)", "events")
+    title = f"{len(stream.pages)} gold pages among {len(stream.background)} others over 24 h"
+    _table(title, (*head, "clusters with several", "from the background", "B-cubed F1 of stories"), rows)
+
+
+# Simulated news
+
+
+class TallyStore:
+    """Stories in a dict, by the counting of the SQLite store: two weeks in seconds."""
+
+    def __init__(self) -> None:
+        self._tallies: dict[str, Tally] = defaultdict(Tally)
+        self._members: dict[str, dict[bytes, bytes]] = defaultdict(dict)
+        self._peaks: dict[str, int] = {}
+        self._open: set[str] = set()
+
+    async def join(self, join: Join) -> Story:
+        tally, members = self._tallies[join.story], self._members[join.story]
+        members.update(join_tally(tally, join, bytes.fromhex(join.member.id) in members))
+        return tally.story(bytes.fromhex(join.story))
+
+    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
+        if not self._tallies[claim.story].grants(claim):
+            return None
+        if claim.level == "ended":
+            self._open.discard(claim.story)
+            self._peaks[claim.story] = claim.peak
+        else:
+            self._open.add(claim.story)
+        return tuple(unpack_member(*item) for item in self._members[claim.story].items())
+
+    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
+        stories = [self._tallies[key].story(bytes.fromhex(key)) for key in sorted(self._open)]
+        return [story for story in stories if quiet_since is None or story.sources[-1] <= quiet_since]
+
+    async def peaks(self, since: int) -> dict[str, int]:
+        self._peaks = {story: peak for story, peak in self._peaks.items() if int(story[:8], 16) >= since}
+        return dict(self._peaks)
+
+
+@dataclass(frozen=True)
+class Alarms:
+    recall: float
+    false_a_day: float
+    delay: float  # minutes, median
+    watches_a_day: float
+    threshold: int
+
+
+async def _alarms(news: News, rule: str, events_per_day: float) -> Alarms:
+    tracker = StoryTracker(TallyStore(), rule, events_per_day)
+    firsts: dict[int, Member] = {}
+    stories: dict[str, int] = {}
+    breaking: dict[int, float] = {}
+    watches = 0
+    for number, item in enumerate(news.items):
+        key = int(item.time).to_bytes(4, "big") + xxhash.xxh32_digest(str(number).encode())
+        owner = news.owners.get(item.source, item.source)
+        member = Member(key.hex(), "", "", item.source, owner, "duplicate")
+        if item.story not in firsts:
+            firsts[item.story] = replace(member, status="original")
+            stories[member.id] = item.story
+        elif event := await tracker.join(Join(firsts[item.story], member)):
+            watches += event.level == "watch"
+            if event.level == "breaking":
+                breaking[item.story] = (event.time - firsts[item.story].seen_at) / 60
+        await tracker.advance(int(item.time))
+    found = [minutes for story, minutes in breaking.items() if story in news.true]
+    false = len(breaking) - len(found)
+    delay = median(found) if found else float("nan")
+    return Alarms(len(found) / len(news.true), false / DAYS, delay, watches / DAYS, tracker.breaking_over)
+
+
+async def _simulated(seeds: Sequence[int]) -> None:
+    news = [simulate(seed) for seed in seeds]
+    budget = NearDupSettings().events_per_day
+    rows: list[tuple[Any, ...]] = []
+    for rule, events_per_day in (("count", budget), ("sources", 1e6), ("sources", budget), ("sources", budget / 2)):
+        alarms = [await _alarms(each, rule, events_per_day) for each in news]
+        shown = "-" if rule == "count" else "none" if events_per_day == 1e6 else f"{events_per_day:g}"
+        rows.append(
+            (
+                rule,
+                shown,
+                f"{mean(each.recall for each in alarms):.3f}",
+                f"{mean(each.false_a_day for each in alarms):.1f}",
+                f"{mean(each.delay for each in alarms):.0f} min",
+                f"{mean(each.watches_a_day for each in alarms):.1f}",
+                ", ".join(str(each.threshold) for each in alarms),
+            )
+        )
+    items = mean(len(each.items) for each in news) / DAYS
+    title = f"Simulated news: {DAYS} days, {items:.0f} items a day in stories, mean of {len(seeds)} seeds"
+    head = (
+        "rule",
+        "budget a day",
+        "recall",
+        "false alarms a day",
+        "median delay",
+        "watches a day",
+        "threshold at the end",
+    )
+    _table(title, head, rows)
+
+
+# Newswire
+
+
+async def _newswire(data: Path, reader: PageReader) -> None:
+    """One agency has no independent sources: only the counting rule has something to say."""
+    pages = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, Page)]
+    timed = [(page, None) for page in sorted(pages, key=lambda page: page.recorded.time or 0)]
+    _, events = await _run(timed, "count")
+    rows = [
+        (_iso(event.time), event.story.items, event.members[0].title, event.members[-1].title)
+        for event in events
+        if event.level == "breaking"
+    ]
+    _table(f"Newswire of 1987: {len(timed)} texts, rule count", ("raised", "items", "first", "last"), rows)
+
+
+def _iso(second: int) -> str:
+    from datetime import datetime, timezone
+
+    return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%d %H:%M")
+
+
+# The timeline
+
+
+async def _plot(stream: Stream, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    _, events = await _run(stream.at(0), "sources")
+    ended = {event.story.id: event for event in events if event.level == "ended"}
+    breaking = [event for event in events if event.level == "breaking"]
+    figure, axes = pyplot.subplots(figsize=(11, 0.35 * len(breaking) + 1.2), layout="constrained")
+    for row, event in enumerate(breaking):
+        whole = ended[event.story.id]
+        hours = [(time - MIDNIGHT) / HOUR for time in whole.story.sources]
+        axes.plot(hours, [row] * len(hours), "|", color="tab:gray", markersize=9)
+        axes.plot((event.time - MIDNIGHT) / HOUR, row, "o", color="tab:red")
+        axes.plot((whole.time - MIDNIGHT) / HOUR, row, "s", color="tab:blue", markersize=4)
+    axes.set_yticks(range(len(breaking)), [(event.members[0].title or event.story.id)[:60] for event in breaking])
+    axes.set_xlabel("hours: each mark a new source; red: breaking; blue: ended")
+    figure.savefig(path)
+    print(f"{path}: {len(breaking)} events")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""``scrapy neardup eval``: how right the verdicts are on documents people sorted into clusters."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy_neardup.commands.labelled import add_input_arguments, read_input
+from scrapy_neardup.exceptions import SettingsError
+
+if TYPE_CHECKING:
+    from scrapy_neardup.commands.labelled import LabelledInput
+    from scrapy_neardup.evaluation.protocols import Evaluation
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_input_arguments(parser)
+    presets = parser.add_mutually_exclusive_group()
+    presets.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
+    presets.add_argument("--all-presets", action="store_true", help="every row of it, side by side")
+    parser.add_argument("--seeds", metavar="N", type=int, default=5, help="random orders (default: 5)")
+
+
+def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    from tqdm import tqdm
+
+    from scrapy_neardup.evaluation.protocols import evaluate
+    from scrapy_neardup.settings import NearDupSettings
+    from scrapy_neardup.sketch import PRESETS
+
+    if options.seeds < 1:
+        raise SettingsError("--seeds", options.seeds, "must be 1 or more")
+    if options.preset is not None:
+        settings["NEARDUP_PRESET"] = options.preset
+    names = list(PRESETS) if options.all_presets else [settings.get("NEARDUP_PRESET", "news")]
+    # Wrong settings are said before the pages are read.
+    configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
+    source = read_input(options, configured[0])
+    evaluations = [
+        asyncio.run(evaluate(source.pages, each, range(options.seeds)))
+        for each in tqdm(configured, unit=" presets", disable=not sys.stderr.isatty())
+    ]
+    _print_json(options.input, source, evaluations) if options.json else _print_table(source, evaluations)
+    return 1 if source.errors else 0
+
+
+def _print_json(path: Path, source: LabelledInput, evaluations: list[Evaluation]) -> None:
+    presets = {
+        evaluation.preset: {
+            "labels": {label: _scores(evaluation, clusters) for label, clusters in source.clusters.items()},
+            "microseconds": {"sketch": round(evaluation.cost.sketch, 1), "check": round(evaluation.cost.check, 1)},
+            "bytes": None if evaluation.cost.bytes is None else round(evaluation.cost.bytes),
+            "published": _published(evaluation.preset),
+        }
+        for evaluation in evaluations
+    }
+    summary = {
+        "input": str(path),
+        "documents": source.labelled,
+        "background": len(source.pages) - source.labelled,
+        "without_text": source.without_text,
+        "errors": source.errors,
+        "clusters": source.cluster_counts,
+        "orders": len(evaluations[0].orders),
+        "presets": presets,
+    }
+    print(json.dumps(summary))
+
+
+def _scores(evaluation: Evaluation, clusters: list[str | None]) -> dict[str, Any]:
+    """Means over the orders, and the F1 of each order."""
+    means, single = evaluation.mean_scores(clusters), evaluation.scores(clusters)
+    return {
+        protocol: {
+            "precision": round(score.precision, 4),
+            "recall": round(score.recall, 4),
+            "f1": round(score.f1, 4),
+            "f1_by_order": [round(each.f1, 4) for each in single[protocol]],
+        }
+        for protocol, score in means.items()
+    }
+
+
+def _published(preset: str) -> str | None:
+    from scrapy_neardup.evaluation.published import published_for
+
+    row = published_for(preset)
+    return None if row is None else str(row)
+
+
+def _print_table(source: LabelledInput, evaluations: list[Evaluation]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from scrapy_neardup.evaluation.published import PUBLISHED
+
+    orders = len(evaluations[0].orders)
+    background = len(source.pages) - source.labelled
+    title = f"{source.labelled} documents" + (f" among {background} others" if background else "")
+    table = Table(title=f"{title}, mean of {orders} order{'s' if orders > 1 else ''}")
+    for name in ("preset", "label", "protocol"):
+        table.add_column(name)
+    for name in ("precision", "recall", "F1", "us sketch", "us check", "bytes"):
+        table.add_column(name, justify="right")
+    table.add_column("published")
+    for evaluation in evaluations:
+        cost = evaluation.cost
+        memory = "" if cost.bytes is None else f"{cost.bytes:.0f}"
+        about = [f"{cost.sketch:.0f}", f"{cost.check:.0f}", memory, _published(evaluation.preset) or ""]
+        for label, clusters in source.clusters.items():
+            for protocol, score in evaluation.mean_scores(clusters).items():
+                rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
+                table.add_row(evaluation.preset, label, protocol, *rates, *about)
+                about = [""] * len(about)
+        table.add_section()
+    if len(evaluations) > 1:
+        for row in PUBLISHED:
+            if row.preset is None:
+                table.add_row(row.system, *[""] * 8, str(row))
+    Console().print(table)

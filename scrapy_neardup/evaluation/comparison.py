@@ -1,0 +1,231 @@
+"""Two documents side by side: how alike they are, what they share, and why the second gets its verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup.measures import containment, resemblance
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch.tokens import count_words, has_unspaced, normalise, shingle_hashes, tokenise
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A run of words as they stand in the text."""
+
+    text: str
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A line of the main content that does not enter the fingerprint, and why."""
+
+    line: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two documents. ``words`` and ``shingles`` are those that enter the fingerprint."""
+
+    words: int
+    shingles: int
+    own: tuple[Passage, ...]  # what the other does not have
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``verdict`` is that of the second document when the first is all the window holds.
+
+    Resemblance and containment are in [0, 1]: estimated from the signatures, as the store does it, and exact.
+    """
+
+    first: Side
+    second: Side
+    shared: tuple[Passage, ...]  # as they stand in the second
+    resemblance: float
+    containment: float
+    exact_resemblance: float
+    exact_containment: float
+    shared_bands: int
+    bands: int
+    verdict: Verdict
+    why: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known of a document to be compared."""
+
+    text: str
+    url: str = ""
+    title: str = ""
+
+
+async def compare(first: Given, second: Given, settings: NearDupSettings) -> Comparison:
+    detector = NearDupDetector(replace(settings, store="memory://"))
+    now = 1_000_000_000.0
+    documents = [
+        detector.document(given.text, url=given.url, title=given.title, seen_at=now + number)
+        for number, given in enumerate((first, second))
+    ]
+    await detector.open()
+    try:
+        verdict = (await detector.check_in_order(documents))[1]
+    finally:
+        await detector.close()
+    return _comparison(detector, documents[0], documents[1], verdict)
+
+
+def _comparison(detector: NearDupDetector, a: Document, b: Document, verdict: Verdict) -> Comparison:
+    sketcher = detector.sketcher
+    prints = (sketcher.fingerprint(a), sketcher.fingerprint(b))
+    estimated = 1.0 if prints[0].text_hash == prints[1].text_hash else resemblance(*(each.signature for each in prints))
+    sets = (_shingles(sketcher, a.text), _shingles(sketcher, b.text))
+    common = len(sets[0] & sets[1])
+    passages = [_passages(sketcher, one, other) for one, other in ((a.text, b.text), (b.text, a.text))]
+    exact = common / len(sets[0] | sets[1]) if common else 0.0
+    comparison = Comparison(
+        first=_side(sketcher, a.text, len(sets[0]), passages[0]),
+        second=_side(sketcher, b.text, len(sets[1]), passages[1]),
+        shared=tuple(passage for is_shared, passage in passages[1] if is_shared),
+        resemblance=estimated,
+        containment=containment(estimated, prints[0].size, prints[1].size),
+        exact_resemblance=exact,
+        exact_containment=common / min(map(len, sets)) if common else 0.0,
+        shared_bands=len(set(prints[0].band_keys) & set(prints[1].band_keys)),
+        bands=detector.preset.bands,
+        verdict=verdict,
+        why=(),
+    )
+    return replace(comparison, why=tuple(_why(comparison, detector, prints)))
+
+
+def _shingles(sketcher: Sketcher, text: str) -> set[int]:
+    body, preset = sketcher.body(text), sketcher.preset
+    hashes = shingle_hashes(body.tokens, preset.shingle_words, preset.shingle_characters, unspaced=body.unspaced)
+    return set(hashes.tolist())
+
+
+def _side(sketcher: Sketcher, text: str, shingles: int, passages: Sequence[tuple[bool, Passage]]) -> Side:
+    return Side(
+        words=sketcher.body(text).words,
+        shingles=shingles,
+        own=tuple(passage for is_shared, passage in passages if not is_shared),
+        left_out=tuple(_left_out(sketcher, text)),
+    )
+
+
+def _left_out(sketcher: Sketcher, text: str) -> Iterator[LeftOut]:
+    kept = Counter(block.strip() for block in sketcher.body(text).blocks)
+    limit = sketcher.preset.min_block_words
+    for line in text.splitlines():
+        block = line.strip()
+        if kept[block]:
+            kept[block] -= 1
+        elif block:
+            unspaced = has_unspaced(block)
+            words = count_words(tokenise(normalise(block), unspaced=unspaced), unspaced=unspaced)
+            yield LeftOut(block, f"{words} words, under {limit}" if words < limit else "boilerplate")
+
+
+def _passages(sketcher: Sketcher, text: str, other: str) -> list[tuple[bool, Passage]]:
+    """The text cut where words that lie in a shingle of both texts and words that do not meet."""
+    body = sketcher.body(text)
+    preset = sketcher.preset
+    width = preset.shingle_characters if body.unspaced else preset.shingle_words
+    pieces = list(_pieces(body.text))
+    tokens: list[str] = []
+    owners: list[int] = []
+    for number, (piece, _) in enumerate(pieces):
+        found = tokenise(normalise(piece), unspaced=body.unspaced)
+        tokens += found
+        owners += [number] * len(found)
+    theirs = set(_windows(sketcher.body(other).tokens, width))
+    shared: set[int] = set()
+    for start, window in enumerate(_windows(tokens, width)):
+        if window in theirs:
+            shared.update(owners[start : start + width])
+    marks: list[bool] = []
+    with_words = set(owners)
+    for number in range(len(pieces)):  # a dash goes with the word before it
+        marks.append(number in shared if number in with_words or not marks else marks[-1])
+    runs = groupby(range(len(pieces)), key=marks.__getitem__)
+    return [(is_shared, _passage(pieces, list(run), owners)) for is_shared, run in runs]
+
+
+def _windows(tokens: Sequence[str], width: int) -> Iterator[tuple[str, ...]]:
+    return zip(*(tokens[start:] for start in range(width)), strict=False)
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """What stands between spaces, or is one character of an unspaced script; and whether it follows without a space."""
+    for chunk in text.split():
+        if not has_unspaced(chunk):
+            yield chunk, False
+            continue
+        follows = False
+        for unspaced, run in groupby(chunk, key=has_unspaced):
+            for piece in run if unspaced else ("".join(run),):
+                yield piece, follows
+                follows = True
+
+
+def _passage(pieces: Sequence[tuple[str, bool]], run: Sequence[int], owners: Sequence[int]) -> Passage:
+    text = "".join(piece if follows else f" {piece}" for piece, follows in (pieces[number] for number in run))
+    return Passage(text.strip(), len(set(run).intersection(owners)))
+
+
+def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fingerprint]) -> Iterator[str]:
+    """The rules that led to the verdict, in the order they are asked."""
+    settings, preset, verdict = detector.settings, detector.preset, comparison.verdict
+    score = comparison.containment if preset.measure == "containment" else comparison.resemblance
+    for name, side, fingerprint in zip("AB", (comparison.first, comparison.second), prints, strict=True):
+        if not fingerprint.signature:
+            yield f"{name} has {side.words} words, under NEARDUP_MIN_WORDS = {settings.min_words}: exact repeats alone"
+    same_text = prints[0].text_hash == prints[1].text_hash
+    same_url = prints[0].url_hash == prints[1].url_hash and any(prints[0].url_hash)
+    if same_url:
+        yield f"the same url, with {'the same' if same_text else 'another'} text"
+    elif same_text:
+        yield "the same text, but for case and punctuation"
+    elif all(fingerprint.signature for fingerprint in prints):
+        yield from _score_against_thresholds(comparison, detector, score)
+    if verdict.status == "update" and verdict.changes:
+        yield f"figures changed: {'; '.join(verdict.changes)}"
+    if verdict.kind in ("near", "contained") and comparison.containment:
+        ratio = comparison.resemblance / comparison.containment
+        yield f"resemblance is {ratio:.2f} of containment: {_KIND_SAYS[verdict.kind]}"
+
+
+_KIND_SAYS = {"near": "about the same length", "contained": "one of the two is abridged or extended"}
+
+
+def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector, score: float) -> Iterator[str]:
+    preset, verdict = detector.preset, comparison.verdict
+    exact = comparison.exact_containment if preset.measure == "containment" else comparison.exact_resemblance
+    named = f"{preset.measure} {score:.2f}"
+    copy, related = (
+        f"NEARDUP_THRESHOLD = {preset.threshold:g}",
+        f"NEARDUP_RELATED_THRESHOLD = {preset.related_threshold:g}",
+    )
+    matched = verdict.original is not None
+    if not matched and not comparison.shared_bands:
+        missed = f", though the exact {preset.measure} is {exact:.2f}" if exact >= preset.threshold else ""
+        yield f"none of {comparison.bands} bands in common: never compared{missed}"
+    elif not matched and score >= preset.related_threshold:
+        yield f"{named} would do, but another rule stands against it (NEARDUP_SCOPE = {detector.settings.scope})"
+    elif score >= preset.threshold:
+        yield f"{named} >= {copy}: a copy"
+    elif score >= preset.related_threshold:
+        yield f"{named} < {copy}, but >= {related}: the same story, no copy"
+    else:
+        yield f"{named} < {related}: another story"

@@ -1,0 +1,84 @@
+"""Precision and recall over a grid of thresholds, each measured by running the detector with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scrapy_neardup.evaluation.metrics import Score
+from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.evaluation.protocols import RememberingSketcher, evaluate
+from scrapy_neardup.exceptions import NearDupError
+from scrapy_neardup.settings import NearDupSettings
+
+PLOT_FORMATS = (".png", ".svg")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The online score with ``NEARDUP_THRESHOLD`` at ``threshold``."""
+
+    threshold: float
+    score: Score
+
+
+def thresholds(low: float, high: float, step: float) -> list[float]:
+    """From ``low`` to ``high``, both included where a step lands there."""
+    return [round(low + number * step, 6) for number in range(int((high - low) / step + 1e-9) + 1)]
+
+
+async def measure(
+    pages: Sequence[Page],
+    clusters: Sequence[str | None],
+    settings: NearDupSettings,
+    grid: Sequence[float],
+    seeds: Sequence[int],
+) -> AsyncIterator[Point]:
+    """One point a threshold, the mean of one order a seed. A related threshold above it is lowered with it."""
+    sketcher = RememberingSketcher.of(settings)
+    related = settings.resolved_preset().related_threshold
+    for threshold in grid:
+        tried = replace(settings, threshold=threshold, related_threshold=min(related, threshold))
+        evaluation = await evaluate(pages, tried, seeds, sketcher)
+        yield Point(threshold, evaluation.mean_scores(clusters)["online"])
+
+
+def suggest(points: Sequence[Point], precision: float | None = None) -> Point | None:
+    """The point of the best F1; with a ``precision`` that of the most recall that has it, None where none has."""
+    if precision is None:
+        return max(points, key=lambda point: (point.score.f1, point.score.precision), default=None)
+    precise = [point for point in points if point.score.precision >= precision]
+    return max(precise, key=lambda point: (point.score.recall, point.score.precision), default=None)
+
+
+def require_matplotlib() -> None:
+    """Raises NearDupError, which names the extra, where a plot cannot be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise NearDupError(f"a plot needs matplotlib ({error}): pip install scrapy-neardup[plot]") from error
+
+
+def plot(points: Sequence[Point], suggested: Point | None, path: Path) -> None:
+    """Draws precision against recall, and all three over the threshold. Raises OSError where it cannot be written."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4.5), layout="constrained")
+    curve, rates = figure.subplots(1, 2)
+    recalls = [point.score.recall for point in points]
+    precisions = [point.score.precision for point in points]
+    curve.plot(recalls, precisions, "o-", markersize=3)
+    for point in points:
+        curve.annotate(f"{point.threshold:g}", (point.score.recall, point.score.precision), fontsize=7)
+    curve.set(xlabel="recall", ylabel="precision", title="online")
+    grid = [point.threshold for point in points]
+    rates.plot(grid, precisions, label="precision")
+    rates.plot(grid, recalls, label="recall")
+    rates.plot(grid, [point.score.f1 for point in points], label="F1")
+    if suggested is not None:
+        curve.plot(suggested.score.recall, suggested.score.precision, "ro", fillstyle="none", markersize=10)
+        rates.axvline(suggested.threshold, color="red", linestyle=":", label=f"suggested: {suggested.threshold:g}")
+    rates.set(xlabel="NEARDUP_THRESHOLD", title="by threshold")
+    rates.legend()
+    figure.savefig(path)

@@ -1,0 +1,290 @@
+"""``eval``, ``tune`` and ``explain`` as people run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Neardup = Callable[..., "subprocess.CompletedProcess[str]"]
+
+WORDS = (
+    "harbour minister election railway vaccine orchard glacier verdict museum parliament drought ferry budget comet "
+    "strike festival embassy reservoir bridge tunnel campaign senate volcano refinery cyclone merger airline harvest"
+).split()
+
+
+def story(seed: int, words: int = 150) -> str:
+    """Words of no story but this one: two of them share hardly a shingle."""
+    rng = random.Random(seed)
+    return " ".join(f"{rng.choice(WORDS)}{rng.randrange(1000)}" for _ in range(words))
+
+
+def edited(text: str, number: int) -> str:
+    words = text.split()
+    words[number * 7 % len(words)] = f"edit{number}"
+    return " ".join(words)
+
+
+@pytest.fixture
+def neardup(tmp_path: Path) -> Neardup:
+    """Runs the command outside any project, in a folder of its own."""
+
+    def run(*arguments: str, code: int = 0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "scrapy", "neardup", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "COLUMNS": "160", **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    """Two clusters of four copies, the second of which people know by two names; and a story of its own."""
+    rows: list[dict[str, Any]] = []
+    for cluster, seed in (("ferry", 1), ("storm", 2), ("gale", 2), ("chess", 3)):
+        for number in range(1 if cluster == "chess" else 4):
+            rows.append(
+                {
+                    "id": f"{cluster}{number}",
+                    "url": f"https://{cluster}{number}.example/",
+                    "text": edited(story(seed), number + len(rows)),
+                    "cluster": cluster,
+                    "merged": "storm" if cluster == "gale" else cluster,
+                    "original": number == 0,
+                }
+            )
+    return write(tmp_path / "gold.jsonl", rows)
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_eval_prints_a_table_of_every_protocol(neardup: Neardup, gold: Path) -> None:
+    printed = neardup("eval", str(gold), "--label", "cluster,merged").stdout
+    assert "13 documents, mean of 5 orders" in printed
+    for protocol in ("online", "originals", "pairwise", "b-cubed"):
+        assert printed.count(protocol) == 2
+
+
+def test_eval_for_machines(neardup: Neardup, gold: Path) -> None:
+    found = json.loads(neardup("eval", str(gold), "--label", "cluster", "--label", "merged", "--json").stdout)
+    assert (found["documents"], found["background"], found["errors"], found["orders"]) == (13, 0, 0, 5)
+    assert found["clusters"] == {"cluster": 4, "merged": 3}
+    news = found["presets"]["news"]
+    merged = news["labels"]["merged"]
+    for protocol in ("online", "originals", "pairwise", "b-cubed"):
+        assert {merged[protocol][name] for name in ("precision", "recall", "f1")} == {1.0}
+        assert merged[protocol]["f1_by_order"] == [1.0] * 5
+    # Storm and gale are one story: of the 6 + 28 pairs in stories, 6 + 12 are in clusters.
+    assert news["labels"]["cluster"]["pairwise"]["precision"] == round(18 / 34, 4)
+    assert news["labels"]["cluster"]["pairwise"]["recall"] == 1
+    assert news["microseconds"]["check"] > 0
+    assert news["bytes"] > 0
+
+
+def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
+    rows = [{"id": "copy", "text": edited(story(3), 5)}, *({"id": n, "text": story(50 + n)} for n in range(5))]
+    background = write(tmp_path / "background.jsonl", rows)
+    found = json.loads(
+        neardup("eval", str(gold), "--label", "merged", "--background", str(background), "--json").stdout
+    )
+    assert (found["documents"], found["background"]) == (13, 6)
+    online = found["presets"]["news"]["labels"]["merged"]["online"]
+    # 3 + 7 links are right; one more, of the copy and the chess story, is not.
+    assert (online["precision"], online["recall"]) == (round(10 / 11, 4), 1)
+
+
+def test_eval_of_all_presets_shows_what_was_published(neardup: Neardup, gold: Path) -> None:
+    from scrapy_neardup.sketch import PRESETS
+
+    found = json.loads(neardup("eval", str(gold), "--all-presets", "--seeds", "1", "--json").stdout)
+    assert list(found["presets"]) == list(PRESETS)
+    assert found["presets"]["news"]["published"] is None
+
+
+def test_eval_extracts_pages_and_says_which_it_cannot(neardup: Neardup, tmp_path: Path) -> None:
+    paragraphs = "".join(f"<p>{edited(story(1), n)}</p>" for n in range(3))
+    (tmp_path / "page.html").write_text(f"<html><body><article>{paragraphs}</article></body></html>")
+    rows = [
+        {"id": "a", "file": "page.html", "cluster": "x", "original": True},
+        {"id": "b", "file": "page.html", "cluster": "x"},
+        {"id": "c", "file": "gone.html", "cluster": "x"},
+    ]
+    done = neardup("eval", str(write(tmp_path / "pages.jsonl", rows)), "--json", code=1)
+    assert "gone.html: No such file or directory" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["errors"] == 1
+    assert found["presets"]["news"]["labels"]["cluster"]["online"]["precision"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--label", "topic"], "no line has the label 'topic'; there is cluster, merged, original"),
+        (["--label", "cluster,"], "must be a key"),
+        (["--seeds", "0"], "--seeds = 0: must be 1 or more"),
+        (["--preset", "newz"], "NEARDUP_PRESET = 'newz': must be one of"),
+        (["-s", "NEARDUP_THRESHOLD=2"], "NEARDUP_THRESHOLD = '2': must be"),
+        (["--workers", "0"], "--workers = 0: must be 1 or more"),
+        (["--background", "gone.jsonl"], "gone.jsonl: cannot be read"),
+    ],
+)
+def test_eval_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[str], message: str) -> None:
+    done = neardup("eval", str(gold), *arguments, code=2)
+    assert message in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_eval_names_the_lines_whose_labels_are_wrong(neardup: Neardup, gold: Path) -> None:
+    rows = [json.loads(line) for line in gold.read_text().splitlines()]
+    del rows[4]["cluster"]
+    rows[7]["id"] = rows[6]["id"]
+    done = neardup("eval", str(write(gold, rows)), code=2)
+    assert "gold.jsonl:5: the label 'cluster' is missing" in done.stdout + done.stderr
+    assert "gold.jsonl:8: the id 'storm2' is that of line 7 too" in done.stdout + done.stderr
+
+
+def test_tune_prints_the_curve_and_a_threshold(neardup: Neardup, gold: Path) -> None:
+    printed = neardup("tune", str(gold), "--label", "merged", "--from", "0.3", "--to", "0.5", "--step", "0.1").stdout
+    assert all(f" {threshold} " in printed for threshold in ("0.3", "0.4", "0.5"))
+    assert "NEARDUP_THRESHOLD = 0.3" in printed
+
+
+def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path: Path) -> None:
+    # Pairs of copies, and a pair that shares a half of its words: no copy, say the labels.
+    half = story(9)
+    texts = {"a": [story(1), edited(story(1), 3)], "b": [half + " " + story(10)], "c": [half + " " + story(11)]}
+    rows = [
+        {"id": f"{name}{n}", "text": text, "cluster": name, "original": n == 0}
+        for name, each in texts.items()
+        for n, text in enumerate(each)
+    ]
+    path = str(write(tmp_path / "halves.jsonl", rows))
+    low = json.loads(neardup("tune", path, "--from", "0.3", "--to", "0.3", "--json").stdout)
+    assert low["suggested"]["precision"] == 0.5
+    high = json.loads(neardup("tune", path, "--from", "0.3", "--precision", "0.99", "--json").stdout)
+    assert high["suggested"]["precision"] == 1
+    assert 0.4 <= high["suggested"]["threshold"] <= 0.8
+    assert neardup("tune", path, "--from", "0.3", "--to", "0.3", "--precision", "0.99", code=1).stdout.count("--to")
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_tune_draws_the_curve(neardup: Neardup, gold: Path, tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    drawing = tmp_path / f"curve.{suffix}"
+    neardup("tune", str(gold), "--step", "0.2", "--seeds", "1", "--plot", str(drawing))
+    head = drawing.read_bytes()[:200]
+    assert head.startswith(b"\x89PNG") if suffix == "png" else b"<?xml" in head
+
+
+def test_tune_names_the_extra_that_is_missing(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without/matplotlib.py").write_text("raise ImportError('not installed')")
+    done = neardup("tune", str(gold), "--plot", "c.png", code=2, env={"PYTHONPATH": str(tmp_path / "without")})
+    assert "pip install scrapy-neardup[plot]" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--precision", "1.5"], "--precision = 1.5: must be over 0 and at most 1"),
+        (["--from", "0"], "--from = 0.0: must be from 0.05 to 1"),
+        (["--from", "0.5", "--to", "0.4"], "--to = 0.4: must be from --from = 0.5 to 1"),
+        (["--step", "0"], "--step = 0.0: must be from 0.001 to 1"),
+        (["--plot", "curve.txt"], "must end in .png or .svg"),
+        (["--label", "cluster,merged"], "tune takes one label"),
+    ],
+)
+def test_tune_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[str], message: str) -> None:
+    done = neardup("tune", str(gold), *arguments, code=2)
+    assert message in done.stdout + done.stderr
+
+
+def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"By A. Writer\n{story(1)}\n{story(2)}")
+    (tmp_path / "b.html").write_text(f"<html><body><article><p>{story(1)}</p></article></body></html>")
+    printed = neardup("explain", "a.txt", "b.html").stdout
+    assert "B after A: duplicate/contained" in printed
+    assert "In both: 150 words in 1 passages" in printed
+    assert "Only in A: 150 words" in printed
+    assert "[3 words, under 8] By A. Writer" in printed
+
+
+def test_explain_lines_of_a_feed(neardup: Neardup, gold: Path) -> None:
+    found = json.loads(neardup("explain", f"{gold}#storm0", f"{gold}#gale1", "--json").stdout)
+    assert found["verdict"]["status"] == "duplicate"
+    assert found["exact_resemblance"] > 0.9
+    assert found["shared"]
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = f"<html><body><article><p>{story(1)}</p></article></body></html>".encode()
+            if self.path == "/large":
+                body += b" " * 6_000_000
+            self.send_response(404 if self.path == "/gone" else 200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_explain_fetches_urls(neardup: Neardup, site: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(story(1))
+    assert "duplicate/exact" in neardup("explain", "a.txt", f"{site}/page").stdout
+    for path, message in (("gone", "cannot be fetched: HTTP Error 404"), ("large", "over NEARDUP_MAX_HTML_BYTES")):
+        done = neardup("explain", "a.txt", f"{site}/{path}", code=2)
+        assert message in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("content", ["", "   \n", "<html><body><script>var x = 1;</script></body></html>"])
+def test_explain_says_that_a_page_has_no_text(neardup: Neardup, tmp_path: Path, content: str) -> None:
+    (tmp_path / "a.txt").write_text(story(1))
+    (tmp_path / "b.html").write_text(content)
+    done = neardup("explain", "a.txt", "b.html", code=1)
+    assert "b.html: there is no text in it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gone.html", "there is no such file"),
+        ("gold.jsonl", "name one as gold.jsonl#id"),
+        ("gold.jsonl#nobody", "no line has the id 'nobody'"),
+        ("http://[broken", "cannot be fetched"),
+    ],
+)
+def test_explain_says_what_is_wrong(neardup: Neardup, gold: Path, name: str, message: str) -> None:
+    done = neardup("explain", name, "gold.jsonl#storm0", code=2)
+    assert message in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr

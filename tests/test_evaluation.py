@@ -1,0 +1,345 @@
+"""The measures against values worked out by hand, their laws, and what is said of labels that cannot be relied on."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.evaluation.comparison import Given, compare
+from scrapy_neardup.evaluation.curve import Point, suggest, thresholds
+from scrapy_neardup.evaluation.feed import Recorded
+from scrapy_neardup.evaluation.labels import read_background, read_labelled
+from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
+from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.evaluation.protocols import RememberingSketcher, evaluate
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.settings import NearDupSettings
+
+FERRY = (
+    "A ferry with ninety people on board sank in the strait on Sunday night, and rescue boats searched the cold water "
+    "until dawn. The captain told the coast guard that a door of the car deck had stood open. Fishermen from three "
+    "villages pulled most of the passengers out, and a hospital ship took the injured to the mainland."
+)
+COMET = (
+    "Astronomers at the southern observatory have found a comet that nobody had expected before next year. It will "
+    "pass the orbit of Mars in spring and may be seen without a telescope for about a week. Its tail holds more "
+    "carbon than any other on record, the team writes in a paper that came out yesterday."
+)
+BAKERY = (
+    "The oldest bakery of the town closes after four generations because no apprentice wants to rise at two in the "
+    "morning. The owner hopes that a museum takes the stone oven, which was built before the railway came. On the last "
+    "day customers stood in a queue around the market square for a loaf of rye bread."
+)
+
+
+def approx(precision: float, recall: float, f1: float) -> Any:
+    return pytest.approx((precision, recall, f1))
+
+
+def numbers(score: Score) -> tuple[float, float, float]:
+    return score.precision, score.recall, score.f1
+
+
+# Six documents of clusters A A A B B and background, predicted as {0, 1, 3}, {2}, {4, 5}.
+CLUSTERS = ["A", "A", "A", "B", "B", None]
+PREDICTED = [0, 0, 2, 0, 4, 4]
+
+
+def test_pairwise_by_hand() -> None:
+    # Found: 01, 03, 13, 45; right: 01. Wanted: 01, 02, 12, 34.
+    assert numbers(pairwise(CLUSTERS, PREDICTED)) == approx(1 / 4, 1 / 4, 1 / 4)
+
+
+def test_b_cubed_by_hand() -> None:
+    # Purity: 2/3, 2/3, 1, 1/3, 1/2. Completeness: 2/3, 2/3, 1/3, 1/2, 1/2.
+    precision, recall = (19 / 6) / 5, (8 / 3) / 5
+    f1 = 2 * precision * recall / (precision + recall)
+    assert numbers(b_cubed(CLUSTERS, PREDICTED)) == approx(precision, recall, f1)
+
+
+def test_online_by_hand() -> None:
+    # 1 right; 3 to the wrong cluster; 4 missed; 5 (background) linked to a labelled document; 2 right.
+    score = online(CLUSTERS, [None, 0, 1, 0, None, 3])
+    assert numbers(score) == approx(2 / 4, 2 / 3, 4 / 7)
+
+
+def test_a_link_between_two_background_documents_is_not_scored() -> None:
+    assert online(["A", "A", None, None], [None, 0, None, 2]) == Score(1, 1, 1)
+    assert pairwise(["A", "A", None, None], [0, 0, 2, 2]) == Score(1, 1, 1)
+    assert b_cubed(["A", "A", None, None], [0, 0, 2, 2]) == Score(1, 1, 1)
+
+
+def test_a_labelled_document_linked_to_background_is_a_false_link() -> None:
+    assert online([None, "A", "A"], [None, 0, 1]).precision == 0.5
+
+
+def test_nothing_found_is_precise_and_finds_nothing() -> None:
+    assert online(["A", "A"], [None, None]) == Score(1, 0, 0)
+    assert pairwise(["A", "A"], [0, 1]) == Score(1, 0, 0)
+
+
+def test_the_mean_is_taken_of_each_rate_by_itself() -> None:
+    assert numbers(mean([Score(1, 0, 0), Score(0.5, 1, 2 / 3)])) == approx(0.75, 0.5, 1 / 3)
+
+
+clusterings = st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.integers(0, 4)), max_size=30)
+
+
+@given(clusterings)
+def test_every_rate_is_a_share(rows: list[tuple[str | None, int]]) -> None:
+    clusters, predicted = [row[0] for row in rows], [row[1] for row in rows]
+    first: dict[int, int] = {}
+    links = [None if first.setdefault(name, n) == n else first[name] for n, name in enumerate(predicted)]
+    for score in (pairwise(clusters, predicted), b_cubed(clusters, predicted), online(clusters, links)):
+        assert all(0 <= rate <= 1 for rate in numbers(score))
+        low, high = sorted((score.precision, score.recall))
+        assert low <= score.f1 + 1e-12
+        assert score.f1 <= high + 1e-12
+
+
+@given(st.lists(st.sampled_from("ABCDE"), max_size=30))
+def test_the_true_clusters_are_a_perfect_answer(clusters: list[str]) -> None:
+    first: dict[str, int] = {}
+    links = [None if first.setdefault(name, n) == n else first[name] for n, name in enumerate(clusters)]
+    assert pairwise(clusters, clusters) == Score(1, 1, 1)
+    assert numbers(b_cubed(clusters, clusters)) == approx(1, 1, 1)
+    assert online(clusters, links) == Score(1, 1, 1)
+
+
+@given(clusterings)
+def test_pairwise_agrees_with_counting_pairs(rows: list[tuple[str | None, int]]) -> None:
+    found = wanted = right = 0
+    for i, (cluster, name) in enumerate(rows):
+        for other, other_name in rows[:i]:
+            same = cluster is not None and cluster == other
+            together = name == other_name and (cluster is not None or other is not None)
+            found, wanted, right = found + together, wanted + same, right + (same and together)
+    clusters, predicted = [row[0] for row in rows], [row[1] for row in rows]
+    assert pairwise(clusters, predicted) == Score.of(right, found, wanted)
+
+
+def page(number: int, text: str, reason: Any = None) -> Page:
+    url = f"https://paper{number}.example/story"
+    return Page(Recorded(number, f"d{number}", url, "", None, text, None, None), text, reason)
+
+
+def edited(text: str, seed: int) -> str:
+    words = text.split()
+    words[3 + seed] = f"changed{seed}"
+    return " ".join(words)
+
+
+async def test_evaluation_of_copies_and_a_stranger() -> None:
+    pages = [page(n, edited(FERRY, n)) for n in range(4)] + [page(4 + n, edited(COMET, n)) for n in range(3)]
+    pages.append(page(9, BAKERY))
+    evaluation = await evaluate(pages, NearDupSettings(store="redis://nowhere.invalid"), range(3))
+    scores = evaluation.mean_scores(["ferry"] * 4 + ["comet"] * 3 + [None])
+    assert all(numbers(score) == approx(1, 1, 1) for score in scores.values())
+    assert len({order.order for order in evaluation.orders}) == 3
+    assert evaluation.cost.check > 0
+    assert evaluation.cost.sketch > 0
+    assert evaluation.cost.bytes is not None
+
+
+async def test_the_same_seeds_give_the_same_evaluation() -> None:
+    pages = [page(n, edited(text, n)) for text in (FERRY, COMET) for n in range(5)]
+    one, two = [await evaluate(pages, NearDupSettings(), range(2)) for _ in range(2)]
+    assert one.orders == two.orders
+
+
+async def test_a_missed_copy_costs_recall_and_a_false_one_precision() -> None:
+    pages = [page(1, FERRY), page(2, edited(FERRY, 1)), page(3, COMET)]
+    evaluation = await evaluate(pages, NearDupSettings(), [0])
+    assert numbers(evaluation.mean_scores(["x", "x", "x"])["online"]) == approx(1, 0.5, 2 / 3)
+    assert numbers(evaluation.mean_scores(["x", "y", "z"])["online"]) == approx(0, 1, 0)
+
+
+async def test_originals_are_stricter_where_clusters_copy_each_other() -> None:
+    # Both later documents of "b" are copies of the first of "a" too; each is recognised by its own like.
+    first, second = FERRY, edited(edited(FERRY, 2), 9)
+    pages = [page(1, first), page(2, second), page(3, second + " Reported by our own staff."), page(4, first)]
+    evaluation = await evaluate(pages, NearDupSettings(), range(8))
+    scores = evaluation.mean_scores(["a", "b", "b", "a"])
+    assert scores["originals"].precision < scores["online"].precision
+
+
+async def test_a_page_that_could_not_be_extracted_is_in_no_story() -> None:
+    pages = [page(1, FERRY), page(2, "", "extraction-failed"), page(3, FERRY)]
+    (order,) = (await evaluate(pages, NearDupSettings(), [0])).orders
+    assert order.verdicts[1].reason == "extraction-failed"
+    assert order.stories[1] == 1
+    assert order.stories[0] == order.stories[2]
+
+
+async def test_an_evaluation_needs_an_order() -> None:
+    with pytest.raises(ValueError, match="at least one order"):
+        await evaluate([], NearDupSettings(), [])
+
+
+async def test_a_sketch_is_made_once_whatever_the_order() -> None:
+    pages = [page(n, edited(FERRY, n)) for n in range(3)]
+    sketcher = RememberingSketcher.of(NearDupSettings())
+    await evaluate(pages, NearDupSettings(), range(4), sketcher)
+    assert sketcher.sketched == 3
+
+
+def test_thresholds_include_both_ends() -> None:
+    assert thresholds(0.2, 0.4, 0.1) == [0.2, 0.3, 0.4]
+    assert thresholds(0.5, 0.5, 0.05) == [0.5]
+
+
+def test_the_suggested_threshold() -> None:
+    points = [
+        Point(0.3, Score.from_rates(0.80, 0.95)),
+        Point(0.4, Score.from_rates(0.96, 0.94)),
+        Point(0.5, Score.from_rates(0.97, 0.90)),
+        Point(0.6, Score.from_rates(0.99, 0.70)),
+    ]
+    assert suggest(points) is points[1]
+    assert suggest(points, 0.97) is points[2]
+    assert suggest(points, 0.98) is points[3]
+    assert suggest(points, 0.995) is None
+
+
+Row = dict[str, Any]
+
+
+def row(number: int, cluster: str | None = "A", *, original: Any = False, **more: Any) -> Row:
+    labels = {} if cluster is None else {"cluster": cluster}
+    return {"id": f"d{number}", "text": FERRY, **labels, "original": original, **more}
+
+
+def written(tmp_path: Path, *rows: Row | str | bytes) -> Path:
+    path = tmp_path / "labelled.jsonl"
+    lines = [line if isinstance(line, bytes | str) else json.dumps(line) for line in rows]
+    path.write_bytes(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
+    return path
+
+
+def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
+    path = written(tmp_path, row(1, original=True, merged=7), row(2, merged=7), row(3, "B", original=True, merged=7))
+    labelled = read_labelled(path, ["cluster", "merged"])
+    assert [document.id for document in labelled.documents] == ["d1", "d2", "d3"]
+    assert labelled.clusters == {"cluster": ("A", "A", "B"), "merged": ("7", "7", "7")}
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "line", "message"),
+    [
+        ([row(1, original=True), row(2, None)], ["cluster"], 2, "the label 'cluster' is missing"),
+        ([row(1, original=True), row(2, "")], ["cluster"], 2, "the label 'cluster' is missing"),
+        ([row(1, original=True), row(2, ["A"])], ["cluster"], 2, "must be a text or a whole number, not ['A']"),
+        ([row(1, original=True), row(2, True)], ["cluster"], 2, "must be a text or a whole number, not True"),
+        ([row(1, original=True), row(1)], ["cluster"], 2, "the id 'd1' is that of line 1 too"),
+        ([row(1, original=True), row(2, "B")], ["cluster"], 2, "no document of cluster 'B' has 'original': true"),
+        ([row(1, original="yes")], ["cluster"], 1, "'original' must be true or false, not 'yes'"),
+        ([row(1, original=1)], ["cluster"], 1, "'original' must be true or false, not 1"),
+        (
+            [row(1, original=True, merged="X"), row(2, original=True, merged="Y")],
+            ["merged"],
+            2,
+            "cluster 'A' is in merged 'Y' here, and in 'X' on line 1",
+        ),
+        ([row(1, original=True), "{not json"], ["cluster"], 2, "no JSON"),
+        ([row(1, original=True), b'{"id": "caf\xe9"}'], ["cluster"], 2, "not UTF-8"),
+        ([row(1, original=True), {"id": 2, "cluster": "A"}], ["cluster"], 2, "needs 'text', 'html' or 'file'"),
+    ],
+)
+def test_labels_that_cannot_be_relied_on(
+    tmp_path: Path, rows: list[Any], labels: list[str], line: int, message: str
+) -> None:
+    path = written(tmp_path, *rows)
+    with pytest.raises(InputError) as error:
+        read_labelled(path, labels)
+    assert f"{path}:{line}: " in str(error.value)
+    assert message in str(error.value)
+
+
+def test_two_labels_that_cross_each_other(tmp_path: Path) -> None:
+    pairs = [("1", "1"), ("1", "2"), ("2", "2"), ("2", "1")]
+    rows = [{"id": n, "text": FERRY, "x": x, "y": y, "original": True} for n, (x, y) in enumerate(pairs)]
+    with pytest.raises(InputError, match=r"x '1' is in y '2' here, and in '1' on line 1"):
+        read_labelled(written(tmp_path, *rows), ["x", "y"])
+
+
+def test_a_label_on_no_line_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no line has the label 'topic'; there is cluster, original \(--label KEY\)"):
+        read_labelled(written(tmp_path, row(1, original=True)), ["topic"])
+
+
+def test_many_errors_are_counted(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read_labelled(written(tmp_path, row(0, original=True), *[row(n, None) for n in range(1, 31)]))
+    assert len(str(error.value).splitlines()) == 21
+    assert str(error.value).endswith("and 10 more")
+
+
+def test_a_file_without_documents(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no document"):
+        read_labelled(written(tmp_path))
+
+
+def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, {"id": 1, "text": FERRY}, {"id": 2, "text": COMET})
+    assert [document.id for document in read_background([path, path])] == [1, 2, 1, 2]
+    with pytest.raises(InputError, match=r"labelled\.jsonl:1: no JSON"):
+        read_background([written(tmp_path, "{")])
+
+
+async def test_comparison_of_an_abridged_copy() -> None:
+    whole = f"By our reporter\n{FERRY}\n{COMET}"
+    comparison = await compare(Given(whole), Given(COMET), NearDupSettings())
+    assert (comparison.verdict.status, comparison.verdict.kind) == ("duplicate", "contained")
+    assert comparison.exact_containment == 1
+    assert comparison.exact_resemblance == pytest.approx(comparison.second.shingles / comparison.first.shingles)
+    assert comparison.resemblance == pytest.approx(comparison.exact_resemblance, abs=0.15)
+    assert [passage.text for passage in comparison.shared] == [COMET]
+    assert [passage.text for passage in comparison.first.own] == [FERRY]
+    assert comparison.second.own == ()
+    assert [(left.line, left.why) for left in comparison.first.left_out] == [("By our reporter", "3 words, under 8")]
+    assert any("NEARDUP_THRESHOLD = 0.5: a copy" in line for line in comparison.why)
+
+
+async def test_comparison_names_what_changed() -> None:
+    comparison = await compare(Given(FERRY), Given(FERRY.replace("ninety", "forty")), NearDupSettings())
+    assert comparison.verdict.status == "update"
+    assert any("figures changed" in line and "90 -> 40" in line for line in comparison.why)
+    assert [passage.text for passage in comparison.second.own] == ["forty"]
+
+
+async def test_comparison_of_strangers() -> None:
+    comparison = await compare(Given(FERRY), Given(COMET), NearDupSettings())
+    assert comparison.verdict.status == "original"
+    assert comparison.shared_bands == 0
+    assert comparison.shared == ()
+    assert comparison.why == ("none of 42 bands in common: never compared",)
+
+
+async def test_comparison_of_a_text_too_short_to_compare() -> None:
+    comparison = await compare(Given(FERRY), Given("Ferry sinks in the strait."), NearDupSettings())
+    assert comparison.verdict.reason == "too-short"
+    assert comparison.why[0].startswith("B has 5 words, under NEARDUP_MIN_WORDS = 20")
+
+
+async def test_comparison_of_one_url() -> None:
+    url = "https://paper.example/ferry"
+    comparison = await compare(Given(FERRY, url), Given(COMET, url), NearDupSettings())
+    assert comparison.verdict.status == "update"
+    assert "the same url, with another text" in comparison.why
+
+
+async def test_comparison_of_a_script_without_spaces() -> None:
+    first = (
+        "昨夜、海峡でフェリーが沈没し、救助船が夜明けまで冷たい海を捜索した。船長は車両甲板の扉が開いていたと話した。"
+    )
+    last = "漁師たちが乗客の大半を引き上げ、病院船が負傷者を本土へ運んだ。"
+    comparison = await compare(Given(first + last), Given(first), NearDupSettings())
+    assert comparison.exact_containment == 1
+    assert "".join(passage.text for passage in comparison.first.own).rstrip("。") in last
+    assert math.isclose(comparison.second.words, sum(passage.words for passage in comparison.shared) // 2, abs_tol=1)
