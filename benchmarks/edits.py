@@ -105,11 +105,12 @@ _NUMBER = re.compile(
     r"(?<![\w.,:/$€£#+–-])(?P<sign>[$€£]?)(?P<digits>\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w:/–-]|[.,]\d)"
 )
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_MES = r"(?:janeiro|fevereiro|março|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro)"
 _DATED_BEFORE = re.compile(
     rf"(?:{_MONTH}|no\.|number|section|article|page|chapter|phase|type|level|version|ios)\s*$", re.IGNORECASE
 )
 _DATED_BEHIND = re.compile(
-    rf"\s*(?:{_MONTH}\b|de [a-z]+ro\b|de [a-z]+il\b|de (?:ma|j)[a-z]+o\b|[ap]\.?m\b|o'clock|gmt|et\b|bst|cet)",
+    rf"\s*(?:{_MONTH}\b|de {_MES}\b|[ap]\.?m\b|o'clock|gmt|et\b|bst|cet)",
     re.IGNORECASE,
 )
 

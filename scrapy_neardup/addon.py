@@ -9,19 +9,20 @@ from scrapy.exceptions import UsageError
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
+    from scrapy_neardup.settings import NearDupSettings
+
 
 class Addon:
     """Wires middleware and pipelines in; what the settings already say of them stays."""
 
-    def update_settings(self, settings: BaseSettings) -> None:
-        from scrapy_neardup.exceptions import SettingsError
-        from scrapy_neardup.settings import NearDupSettings
+    @classmethod
+    def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
+        # A wrong setting found later, when the crawl has begun to start, leaves Scrapy 2.14 with exit status 0.
+        _checked(settings)
 
-        try:
-            enabled = NearDupSettings.from_mapping(settings).enabled
-        except SettingsError as error:
-            raise UsageError(str(error)) from error
-        if not enabled:
+    def update_settings(self, settings: BaseSettings) -> None:
+        # Once more: a spider's own settings come in after those of its project.
+        if not _checked(settings).enabled:
             return
         from scrapy_neardup.middleware import NearDupSpiderMiddleware
         from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
@@ -30,3 +31,21 @@ class Addon:
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
+
+
+def _checked(settings: BaseSettings) -> NearDupSettings:
+    """Our settings, and what they name can be imported."""
+    from scrapy_neardup.content import load_extractor
+    from scrapy_neardup.exceptions import SettingsError
+    from scrapy_neardup.selection import ItemSelection
+    from scrapy_neardup.settings import NearDupSettings
+    from scrapy_neardup.stories import load_rule
+
+    try:
+        checked = NearDupSettings.from_mapping(settings)
+        load_extractor(checked.extractor)
+        load_rule(checked.event_rule)
+        ItemSelection(checked.item_classes)
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    return checked

@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import is_asyncio_available
+
 from scrapy_neardup.document import Reason
+from scrapy_neardup.settings import NearDupSettings
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -32,7 +36,15 @@ class Content:
     serial: int = 0  # of the item among those of its response
 
 
-current: ContextVar[Content | None] = ContextVar("neardup_content", default=None)
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """The item on its way through the pipelines, as the spider yielded it, and its content."""
+
+    item: object = None
+    content: Content | None = None
+
+
+current: ContextVar[Captured] = ContextVar("neardup_captured", default=Captured())  # noqa: B039 (frozen)
 
 
 class Carriage:
@@ -58,6 +70,11 @@ class Carriage:
             self._contents[id(item)] = (item, content, times - 1)
         return content
 
+    def forget(self, item: object) -> None:
+        """Let go of an item that left the pipelines before it was captured."""
+        if current.get().item is not item:
+            self.take(item)
+
 
 _carriages: WeakKeyDictionary[Crawler, Carriage] = WeakKeyDictionary()
 
@@ -65,3 +82,16 @@ _carriages: WeakKeyDictionary[Crawler, Carriage] = WeakKeyDictionary()
 def carriage_of(crawler: Crawler) -> Carriage:
     """The one carriage of a crawler, shared by its middleware and its capture pipeline."""
     return _carriages.setdefault(crawler, Carriage())
+
+
+def settings_of(crawler: Crawler) -> NearDupSettings:
+    """The settings of a crawler's components. Raises NotConfigured where they have nothing to do, or no asyncio."""
+    settings = NearDupSettings.from_mapping(crawler.settings)
+    if not settings.enabled:
+        raise NotConfigured
+    if not is_asyncio_available():
+        raise NotConfigured(
+            "scrapy-neardup needs asyncio: leave TWISTED_REACTOR at its default, "
+            "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+        )
+    return settings

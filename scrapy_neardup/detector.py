@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TypeVar
 
 import xxhash
 
 from scrapy_neardup.content import source_of, url_identity
-from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Reason, Status, Verdict
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Match, Member, Reason, Status, Verdict
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker, Index, StoreSummary, index_from_url
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.sketch.figures import changed_figures, find_figures, unpack_figures
+from scrapy_neardup.stories import StoryEvent, StoryTracker
 
+logger = logging.getLogger(__name__)
+
+R = TypeVar("R")
+_LEAD = 120  # characters
+_LEAD_WORDS = 6
 _LONG_TEXT = 30_000  # characters; from here on sketching would hold up the event loop
 _LAST_SECOND = 0xFFFF_FFFF
 _NEAR_SIZE = 0.75  # a copy whose shingle set is smaller than this share of the other's is abridged or extended
@@ -41,15 +50,23 @@ class NearDupDetector:
     ) -> None:
         self.settings = settings or NearDupSettings()
         self.preset = self.settings.resolved_preset()
-        self.sketcher = Sketcher(self.preset, min_words=self.settings.min_words, figures=self.settings.keep_updates)
+        by_source = self.settings.scope == "same-source"
+        self.sketcher = Sketcher(
+            self.preset,
+            min_words=self.settings.min_words,
+            figures=self.settings.keep_updates,
+            by_source=by_source,
+        )
         self.index = index or index_from_url(
             self.settings.store,
             namespace=self.settings.namespace,
-            config=self.preset.config(),
+            config=self.preset.config(by_source=by_source),
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
         )
+        self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)
         self.breaker = Breaker()
+        self._events: list[StoryEvent] = []
         self._clock = clock
         self._run = secrets.token_hex(8) if run is None else run
         self._serial = itertools.count()
@@ -87,30 +104,84 @@ class NearDupDetector:
         """The verdict for one document; it is registered in the window. Never raises for the store's sake."""
         if not document.text.strip():
             return unchecked("no-text")
-        return await self._check(document, await self._fingerprint(document))
+        verdict, event = await self._check(document, await self._fingerprint(document))
+        self._events += [event] if event else []
+        await self._advance([document])
+        return verdict
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Verdicts as if the documents were checked one after the other; they travel to the store together."""
         fingerprints = [await self._fingerprint(document) for document in documents]
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
-        return await asyncio.gather(
+        answers = await asyncio.gather(
             *(
                 self._check(document, fingerprint) if document.text.strip() else _ready(unchecked("no-text"))
                 for document, fingerprint in zip(documents, fingerprints, strict=True)
             )
         )
+        self._events += [event for _, event in answers if event]
+        await self._advance(documents)
+        return [verdict for verdict, _ in answers]
 
-    async def _check(self, document: Document, fingerprint: Fingerprint) -> Verdict:
+    def take_events(self) -> list[StoryEvent]:
+        """What the documents checked since the last call have raised, in their order."""
+        events, self._events = self._events, []
+        return events
+
+    async def current_events(self) -> list[StoryEvent]:
+        """Events that have not ended, as they stand. Raises StoreError where the store cannot be asked."""
+        stories = await self.index.open_events()
+        return [self.stories.current(story, await self.index.members(story.id)) for story in stories]
+
+    async def finish(self, *, all_over: bool = False) -> None:
+        """End the events that are over by now; all of them where no document will come any more. Never raises."""
+        self._events += await self._kept(self.stories.finish(all_over=all_over)) or []
+
+    async def _check(self, document: Document, fingerprint: Fingerprint) -> tuple[Verdict, StoryEvent | None]:
         if not self.breaker.allows():
-            return unchecked("store-unavailable")
+            return unchecked("store-unavailable"), None
         try:
             match = await self._check_index(fingerprint, document)
             verdict = self._verdict(document, fingerprint, match)
         except StoreError as error:
             self.breaker.failed(error)
-            return unchecked("store-unavailable")
+            return unchecked("store-unavailable"), None
         self.breaker.succeeded()
-        return verdict
+        # A text too short to be compared is a notice or a caption: copies of it are no coverage.
+        if match is None or not fingerprint.signature or (match.same_url and verdict.status != "update"):
+            return verdict, None
+        event = await self._kept(self.stories.join(self._join(document, match, verdict)))
+        return (replace(verdict, event=event.level), event) if event else (verdict, None)
+
+    def _join(self, document: Document, match: Match, verdict: Verdict) -> Join:
+        # Of a related document's story the match knows no more than its key, unless it is the first document itself.
+        is_first = match.original == match.story
+        url, title = (match.url, match.title) if is_first else ("", "")
+        first = self._member(match.story, url, title, source_of(url), Verdict("original"))
+        return Join(
+            first,
+            self._member(document.id, document.url, document.title or _lead(document.text), document.source, verdict),
+            counted=not match.same_url,
+        )
+
+    def _member(self, key: str, url: str, title: str, source: str, verdict: Verdict) -> Member:
+        owner = self.settings.source_owners.get(source, source)
+        return Member(key, url, title, source, owner, verdict.status, verdict.kind, verdict.changes)
+
+    async def _advance(self, documents: Sequence[Document]) -> None:
+        for document in documents if not self.breaker.is_open else ():
+            self._events += await self._kept(self.stories.advance(int(document.seen_at))) or []
+
+    async def _kept(self, answer: Awaitable[R]) -> R | None:
+        """None where the store fails: a verdict is not lost for its story's sake."""
+        try:
+            return await answer
+        except StoreUnavailable as error:
+            if not self.breaker.is_open:
+                self.breaker.failed(error)
+        except StoreError as error:
+            logger.warning("A story cannot be kept: %s", error)
+        return None
 
     async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         if not self._opened:
@@ -154,7 +225,8 @@ class NearDupDetector:
         return self.settings.keep_updates or score < self.preset.threshold
 
     def _changes(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[str, ...]:
-        if match.same_text or not (match.figures and fingerprint.figures):
+        # Also of the same body: the figure may be in a headline too short to enter the fingerprint.
+        if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
             return ()
         try:
             old = unpack_figures(match.figures)
@@ -163,7 +235,7 @@ class NearDupDetector:
         if not changed_figures(old, unpack_figures(fingerprint.figures)):
             return ()
         # What is packed has no labels: they are read from the text where there is something to say.
-        return changed_figures(old, find_figures(self.sketcher.body(document.text).text))
+        return changed_figures(old, find_figures(document.text))
 
     @staticmethod
     def _kind(match: Match) -> Kind:
@@ -178,5 +250,11 @@ def unchecked(reason: Reason) -> Verdict:
     return Verdict("unchecked", reason=reason)
 
 
-async def _ready(verdict: Verdict) -> Verdict:
-    return verdict
+def _lead(text: str) -> str:
+    """What stands for a missing headline: the first line that is a sentence rather than a byline."""
+    lines = (line.strip() for line in text.split("\n", 20))
+    return next((line[:_LEAD] for line in lines if len(line.split()) >= _LEAD_WORDS), "")
+
+
+async def _ready(verdict: Verdict) -> tuple[Verdict, None]:
+    return verdict, None

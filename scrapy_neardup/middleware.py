@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter, is_item
 from scrapy import Request, signals
-from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response, TextResponse
 
-from scrapy_neardup.carriage import Content, carriage_of
+from scrapy_neardup.carriage import Content, carriage_of, settings_of
+from scrapy_neardup.content import ExtractionThreads, load_extractor
 from scrapy_neardup.exceptions import ExtractionError
-from scrapy_neardup.selection import ItemSelection
-from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.selection import ItemSelection, text_of
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from typing_extensions import Self
-
-    from scrapy_neardup.content import ExtractionThreads
 
 logger = logging.getLogger(__name__)
 
@@ -30,16 +27,16 @@ class NearDupSpiderMiddleware:
     """Extracts a response's main content once, when it yields its first item that carries no text of its own."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.settings = NearDupSettings.from_mapping(crawler.settings)
-        if not self.settings.enabled:
-            raise NotConfigured
+        self.settings = settings_of(crawler)
         self.crawler = crawler
         self.carriage = carriage_of(crawler)
         self.selection = ItemSelection(self.settings.item_classes)
         self.timings = Timings()
-        self._threads: ExtractionThreads | None = None
-        crawler.signals.connect(self._forget, signals.item_dropped)
-        crawler.signals.connect(self._forget, signals.item_error)
+        extractor = load_extractor(self.settings.extractor)
+        self._threads = ExtractionThreads(extractor, timeout=self.settings.extract_timeout)
+        # Dropped before it came to the capture pipeline.
+        crawler.signals.connect(self.carriage.forget, signals.item_dropped)
+        crawler.signals.connect(self.carriage.forget, signals.item_error)
         crawler.signals.connect(self._close, signals.spider_closed)
 
     @classmethod
@@ -64,8 +61,7 @@ class NearDupSpiderMiddleware:
             yield output
 
     def _has_text(self, item: Any) -> bool:
-        name = self.settings.text_field
-        return name is not None and bool(ItemAdapter(item).get(name))
+        return bool(text_of(ItemAdapter(item), self.settings.text_field))
 
     async def _content(self, response: Response) -> Content:
         if not isinstance(response, TextResponse) or not _looks_like_html(response):
@@ -76,27 +72,14 @@ class NearDupSpiderMiddleware:
             return Content(url=response.url, reason="extraction-failed")
         try:
             with self.timings.measure():
-                text = await self._extraction().extract(response.text, response.url)
+                text = await self._threads.extract(response.text, response.url)
         except ExtractionError as error:
             logger.warning("No main content: %s", error)
             return Content(url=response.url, reason="extraction-failed")
         return Content(text, response.url, None if text.strip() else "no-text")
 
-    def _extraction(self) -> ExtractionThreads:
-        if self._threads is None:
-            from scrapy_neardup.content import ExtractionThreads, load_extractor
-
-            extractor = load_extractor(self.settings.extractor)
-            self._threads = ExtractionThreads(extractor, timeout=self.settings.extract_timeout)
-        return self._threads
-
-    def _forget(self, item: Any) -> None:
-        # Dropped before it came to the capture pipeline.
-        self.carriage.take(item)
-
     def _close(self) -> None:
-        if self._threads is not None:
-            self._threads.close()
+        self._threads.close()
         if self.crawler.stats is not None:
             for name, value in self.timings.summary().items():
                 self.crawler.stats.set_value(f"neardup/extract/{name}", value)

@@ -8,17 +8,18 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
-from scrapy.exceptions import DropItem, NotConfigured
-from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.exceptions import DropItem
 from scrapy.utils.project import data_path
 
 from scrapy_neardup import signals
-from scrapy_neardup.carriage import Content, carriage_of, current
+from scrapy_neardup.carriage import Captured, Content, carriage_of, current, settings_of
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.selection import ItemSelection
+from scrapy_neardup.selection import ItemSelection, text_of
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sinks import EventSinks
+from scrapy_neardup.stories import special_report
 from scrapy_neardup.tagging import Tagger
 from scrapy_neardup.times import parse_time
 from scrapy_neardup.timings import Timings
@@ -45,7 +46,7 @@ class NearDuplicate(DropItem):
 
 
 class CapturePipeline:
-    """The first pipeline of all: takes an item's content from the carriage before another pipeline replaces the item."""
+    """The first pipeline of all: takes an item's content over before another pipeline replaces the item."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.carriage = carriage_of(crawler)
@@ -56,28 +57,22 @@ class CapturePipeline:
 
     async def process_item(self, item: Any) -> Any:
         # Also where there is none: the context may still hold the content of the item before.
-        current.set(self.carriage.take(item))
+        current.set(Captured(item, self.carriage.take(item)))
         return item
 
 
 class NearDupPipeline:
-    """Judges items. Its position decides what it sees: pipelines before it may clean an item, those after it get tags."""
+    """Judges items. Pipelines before it may clean them; those after it see the tags."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.settings = NearDupSettings.from_mapping(crawler.settings)
-        if not self.settings.enabled:
-            raise NotConfigured
-        if not is_asyncio_available():
-            raise NotConfigured(
-                "scrapy-neardup needs asyncio: leave TWISTED_REACTOR at its default, "
-                "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
-            )
+        self.settings = settings_of(crawler)
         self.crawler = crawler
         self.selection = ItemSelection(self.settings.item_classes)
         self.tagger = Tagger(self.settings.fields)
         self.wipeout = WipeoutGuard()
         self.timings = Timings()
-        self.detector = NearDupDetector(_in_data_path(self.settings))
+        self.detector = NearDupDetector(in_data_path(self.settings))
+        self.sinks = EventSinks(crawler, self.settings)
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
 
@@ -87,6 +82,7 @@ class NearDupPipeline:
 
     async def open_spider(self) -> None:
         # The client belongs to the running loop. An exception here would abort the crawl.
+        await self.sinks.open()
         try:
             await self.detector.open()
         except StoreError as error:
@@ -95,6 +91,9 @@ class NearDupPipeline:
             await self._store_lost()
 
     async def close_spider(self) -> None:
+        await self.detector.finish()
+        await self._send_events()
+        await self.sinks.close()
         try:
             await self.detector.close()
         except StoreError as error:
@@ -104,7 +103,7 @@ class NearDupPipeline:
                 self.crawler.stats.set_value(f"neardup/check/{name}", value)
 
     async def process_item(self, item: Any) -> Any:
-        content = current.get()
+        content = current.get().content
         if (content is not None and content.opted_out) or not self.selection.includes(item):
             return item
         adapter = ItemAdapter(item)
@@ -112,27 +111,31 @@ class NearDupPipeline:
         verdict = await self._judge(document, content)
         self._count_verdict(verdict)
         await self._send(signals.document_checked, item, verdict)
+        await self._send_events()
         if verdict.status == "duplicate":
             await self._send(signals.duplicate_found, item, verdict)
         elif verdict.reason == "store-unavailable":
             self._count("store/errors")
             await self._store_lost()
-        copies_other = verdict.status == "duplicate" and verdict.original_url != document.url
-        may_drop = self.wipeout.seen(document.source, copies_other)
-        if verdict.status == "duplicate" and self.settings.action == "drop" and may_drop:
+        if self.settings.action == "drop" and self._may_drop(document, verdict):
             self._count("dropped")
             raise NearDuplicate(document.url, verdict)
         self.tagger.tag(adapter, verdict)
         return item
 
+    def _may_drop(self, document: Document, verdict: Verdict) -> bool:
+        is_duplicate = verdict.status == "duplicate"
+        copies_other_url = is_duplicate and verdict.kind != "revisit" and verdict.original_url != document.url
+        return self.wipeout.seen(document.source, copies_other_url) and is_duplicate
+
     def _document(self, adapter: ItemAdapter, content: Content | None) -> Document:
-        own_text = self._field(adapter, self.settings.text_field)
-        own_url = self._field(adapter, self.settings.url_field)
+        own_text = text_of(adapter, self.settings.text_field)
+        own_url = text_of(adapter, self.settings.url_field)
         page_text, page_url, serial = (content.text, content.url, content.serial) if content else ("", "", 0)
         return self.detector.document(
             own_text or page_text,
             url=own_url or page_url,
-            title=self._field(adapter, self.settings.title_field),
+            title=text_of(adapter, self.settings.title_field),
             seen_at=self._seen_at(adapter),
             # The second text of one page is not that page's text changed.
             url_is_own=bool(own_url) or not own_text or serial == 0,
@@ -143,13 +146,6 @@ class NearDupPipeline:
             return unchecked(content.reason)
         with self.timings.measure():
             return await self.detector.check(document)
-
-    @staticmethod
-    def _field(adapter: ItemAdapter, name: str | None) -> str:
-        value = adapter.get(name) if name else None
-        if isinstance(value, list | tuple):  # as item loaders without output processors leave it
-            value = "\n".join(part for part in value if isinstance(part, str))
-        return value if isinstance(value, str) else ""
 
     def _seen_at(self, adapter: ItemAdapter) -> float | None:
         name = self.settings.time_field
@@ -180,6 +176,15 @@ class NearDupPipeline:
     async def _send(self, signal: object, item: Any, verdict: Verdict) -> None:
         await self.crawler.signals.send_catch_log_async(signal, item=item, verdict=verdict, spider=self.crawler.spider)
 
+    async def _send_events(self) -> None:
+        for event in self.detector.take_events():
+            self._count(f"events/{event.level}")
+            report = special_report(event)
+            self.sinks.put(report)
+            await self.crawler.signals.send_catch_log_async(
+                signals.story_event, event=event, report=report, spider=self.crawler.spider
+            )
+
     async def _store_lost(self) -> None:
         if self.settings.on_store_error != "close" or self._closing is not None:
             return
@@ -189,7 +194,7 @@ class NearDupPipeline:
             self._closing = asyncio.ensure_future(engine.close_spider_async(reason="neardup_store_unavailable"))
 
 
-def _in_data_path(settings: NearDupSettings) -> NearDupSettings:
+def in_data_path(settings: NearDupSettings) -> NearDupSettings:
     """Relative SQLite files live under the project's data directory, so that hourly crawls share a window."""
     from dataclasses import replace
 

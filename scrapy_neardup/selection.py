@@ -1,28 +1,29 @@
-"""Which items are judged."""
+"""Which items are judged, and what they say of themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
 
 from scrapy_neardup.exceptions import SettingsError
 
+if TYPE_CHECKING:
+    from itemadapter import ItemAdapter
+
 
 class ItemSelection:
-    """``NEARDUP_ITEM_CLASSES``: classes or import paths; none means every item."""
+    """``NEARDUP_ITEM_CLASSES``: classes or import paths; none means every item.
+
+    Raises SettingsError where one cannot be imported.
+    """
 
     def __init__(self, classes: Sequence[str | type]) -> None:
-        self._named = classes
+        self.classes = tuple(self._load(each) for each in classes)
 
     def includes(self, item: Any) -> bool:
-        return not self._named or isinstance(item, self.classes)
-
-    @cached_property
-    def classes(self) -> tuple[type, ...]:
-        return tuple(self._load(each) for each in self._named)
+        return not self.classes or isinstance(item, self.classes)
 
     @staticmethod
     def _load(named: str | type) -> type:
@@ -33,3 +34,11 @@ class ItemSelection:
         if not isinstance(loaded, type):
             raise SettingsError("NEARDUP_ITEM_CLASSES", named, "is no class")
         return loaded
+
+
+def text_of(adapter: ItemAdapter, field: str | None) -> str:
+    """Text of an item's field, "" where it has none or nothing but blanks."""
+    value = adapter.get(field) if field else None
+    if isinstance(value, list | tuple):  # as item loaders without output processors leave it
+        value = "\n".join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) and value.strip() else ""

@@ -12,6 +12,7 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope
 from scrapy_neardup.sketch import PRESETS, Preset
 from scrapy_neardup.sketch.presets import Measure
+from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 
 PREFIX = "NEARDUP_"
 
@@ -88,9 +89,11 @@ def _text(pattern: str, allowed: str) -> Check:
 
 
 def _store(name: str, value: Any) -> str:
-    scheme = value.partition("://")[0] if isinstance(value, str) and "://" in value else ""
-    if scheme not in ("memory", "sqlite", *REDIS_SCHEMES):
+    scheme, separator, rest = value.partition("://") if isinstance(value, str) else ("", "", "")
+    if not separator or scheme not in ("memory", "sqlite", *REDIS_SCHEMES):
         raise SettingsError(name, value, ALLOWED_STORES)
+    if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
+        raise SettingsError(name, value, "a file is sqlite:///relative/file or sqlite:////absolute/file")
     return str(value)
 
 
@@ -105,7 +108,9 @@ def _field_names(name: str, value: Any) -> dict[str, str]:
     """A list narrows the tags; a mapping narrows and renames them."""
     if isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
-    names = value if isinstance(value, Mapping) else dict(zip(value, value, strict=True)) if value else {}
+    if isinstance(value, list | tuple | set | frozenset) and all(isinstance(tag, str) for tag in value):
+        value = {tag: tag for tag in value}
+    names = value if isinstance(value, Mapping) else {}
     unknown = [tag for tag in names if tag not in TAGS]
     if not names or unknown or not all(isinstance(target, str) and target for target in names.values()):
         wrong = f"{unknown[0]!r} is no tag; " if unknown else ""
@@ -113,6 +118,20 @@ def _field_names(name: str, value: Any) -> dict[str, str]:
     if len(set(names.values())) < len(names):
         raise SettingsError(name, value, "two tags cannot share one field")
     return {tag: str(target) for tag, target in names.items()}
+
+
+def _stream(name: str, value: Any) -> str:
+    head = value.partition("://")[0] if isinstance(value, str) else ""
+    if not isinstance(value, str) or not value or ("://" in value and head not in REDIS_SCHEMES):
+        raise SettingsError(name, value, "must be the name of a stream in the store's Redis, or redis://host/0#name")
+    return value
+
+
+def _owners(name: str, value: Any) -> dict[str, str]:
+    try:
+        return read_owners(value)
+    except ValueError as error:
+        raise SettingsError(name, value, f"{error}; must be {ALLOWED_OWNERS}") from error
 
 
 def _setting(default: Any, check: Check) -> Any:
@@ -160,6 +179,13 @@ class NearDupSettings:
     max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31))
     on_store_error: OnStoreError = _setting("keep", _one_of(*get_args(OnStoreError)))
     store_timeout: float = _setting(2.0, _number(float, 0.01, 600))
+    event_rule: str = _setting("sources", _text(r"[\w.]+", ALLOWED_RULES))
+    events_per_day: float = _setting(17.0, _number(float, 0, 1_000_000))
+    source_owners: dict[str, str] = field(default_factory=dict, metadata={"check": _owners})
+    events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")))
+    events_stream: str | None = _setting(None, _optional(_stream))
+    events_webhook: str | None = _setting(None, _optional(_text(r"https?://.+", "an http or https url, or None")))
+    events_webhook_secret: str | None = _setting(None, _optional(_text(r".+", "a text, or None")))
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
@@ -167,14 +193,22 @@ class NearDupSettings:
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                raise SettingsError(name, values[name], f"no such setting{f'; is it {near[0]}?' if near else ''}")
+                near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
+                meant = f"; is it {PREFIX}{near[0]}?" if near else ""
+                raise SettingsError(name, values[name], f"no such setting{meant}")
         checked = {
             each.name: each.metadata["check"](name, values[name]) for name, each in known.items() if name in values
         }
         settings = cls(**checked)
         settings.resolved_preset()
+        settings._check_stream()
         return settings
+
+    def _check_stream(self) -> None:
+        name, store_scheme = self.events_stream, self.store.partition("://")[0]
+        if name is not None and "://" not in name and store_scheme not in REDIS_SCHEMES:
+            allowed = f"NEARDUP_STORE = {self.store!r} is no Redis: name the server too, redis://host/0#{name}"
+            raise SettingsError(PREFIX + "EVENTS_STREAM", name, allowed)
 
     def resolved_preset(self) -> Preset:
         """The preset's row with what the user set himself put in its place."""

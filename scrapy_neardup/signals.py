@@ -5,5 +5,9 @@ from __future__ import annotations
 document_checked = object()
 """Sent once a verdict is there, before the item is tagged or dropped: ``item``, ``verdict``, ``spider``."""
 
+story_event = object()
+"""Sent by the process that raises a level of an event: ``event`` (a StoryEvent), ``report`` (its special report, as
+the sinks get it), ``spider``. Sent before the item that tipped it is tagged or dropped."""
+
 duplicate_found = object()
 """Sent for each ``duplicate`` verdict, tagged or dropped: ``item``, ``verdict``, ``spider``."""

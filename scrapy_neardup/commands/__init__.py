@@ -11,6 +11,10 @@ from scrapy.exceptions import UsageError
 
 SUBCOMMANDS = {
     "replay": "runs recorded documents through the detector at their own times",
+    "events": "lists the events that are running",
+    "eval": "measures the verdicts on documents that people sorted into clusters",
+    "tune": "measures every threshold on such documents, and suggests one",
+    "explain": "compares two documents and says why the second gets its verdict",
 }
 
 

@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from scrapy_neardup.document import STATUSES
+from scrapy_neardup.document import LEVELS, STATUSES
 from scrapy_neardup.exceptions import InputError, SettingsError
 
 if TYPE_CHECKING:
     from scrapy_neardup.evaluation.replay import Tally
+    from scrapy_neardup.stories import StoryEvent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="JSON lines (plain, .gz, .xz): id, url, title, time and text, html or file",
     )
     parser.add_argument("-O", "--output", metavar="OUT.jsonl", type=Path, help="one line per input line, in its order")
+    parser.add_argument("--events", metavar="EVENTS.jsonl", type=Path, help="one special report per event raised")
     parser.add_argument("--store", metavar="URL", default="memory://", help="default: memory://, never the live window")
     parser.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
     parser.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1, help="extraction processes")
@@ -59,17 +61,29 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
     with ExitStack() as stack:
         total = _total(count_lines, options.input) if on_terminal else None
         output = stack.enter_context(_open_output(options.output)) if options.output else None
+        events = stack.enter_context(_open_output(options.events)) if options.events else None
         reader = stack.enter_context(PageReader(settings.extractor, settings.max_html_bytes, options.workers))
         bar = stack.enter_context(tqdm(total=total, unit=" documents", disable=not on_terminal))
+
+        def write_event(event: StoryEvent) -> None:
+            tally.events[event.level] += 1
+            if events is not None:
+                events.write(output_format.event_line(event) + "\n")
+
         await detector.open()
         try:
-            async for judged in replay(reader.read(read_feed(options.input)), detector):
+            async for judged in replay(reader.read(read_feed(options.input)), detector, write_event):
                 tally.add(judged)
                 bar.update()
                 if judged.error is not None:
                     tqdm.write(judged.error, file=sys.stderr)
+                line = output_format.line(judged)  # also where nobody reads it: events speak of ids of the input
                 if output is not None:
-                    output.write(output_format.line(judged) + "\n")
+                    output.write(line + "\n")
+            # In a store of its own nothing comes after the last document.
+            await detector.finish(all_over=options.store == "memory://")
+            for event in detector.take_events():
+                write_event(event)
         finally:
             await detector.close()
     seconds = time.perf_counter() - start
@@ -98,7 +112,7 @@ def _print_json(tally: Tally, seconds: float) -> None:
         if detail:
             counts[f"{status}/{detail}"] = count
     summary = {"documents": tally.documents, "errors": tally.errors, "seconds": round(seconds, 3), "verdicts": counts}
-    print(json.dumps(summary))
+    print(json.dumps({**summary, "events": dict(tally.events)}))
 
 
 def _print_table(tally: Tally, seconds: float) -> None:
@@ -112,6 +126,10 @@ def _print_table(tally: Tally, seconds: float) -> None:
         for (found, detail), count in sorted(tally.verdicts.items()):
             if found == status:
                 table.add_row(status, detail, str(count), f"{count / tally.documents:.1%}")
+    if tally.events:
+        table.add_section()
+        for level in LEVELS:
+            table.add_row("event", level, str(tally.events[level]), "")
     if tally.errors:
         table.add_section()
         table.add_row("wrong lines and pages", "", str(tally.errors), "")

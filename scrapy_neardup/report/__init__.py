@@ -1,0 +1,1 @@
+"""A page people look at: from an export feed to one self-contained document."""

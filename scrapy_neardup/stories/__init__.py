@@ -1,0 +1,19 @@
+"""Match -> Story -> event: who covers what, and when that is news of its own."""
+
+from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.owners import ALLOWED_OWNERS, read_owners
+from scrapy_neardup.stories.report import special_report
+from scrapy_neardup.stories.rules import ALLOWED_RULES, RULES, Rule, load_rule
+from scrapy_neardup.stories.tracker import StoryTracker
+
+__all__ = [
+    "ALLOWED_OWNERS",
+    "ALLOWED_RULES",
+    "RULES",
+    "Rule",
+    "StoryEvent",
+    "StoryTracker",
+    "load_rule",
+    "read_owners",
+    "special_report",
+]

@@ -1,0 +1,25 @@
+"""One level of one event, with all that is known of the story."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scrapy_neardup.document import Level, Member, Story
+
+
+@dataclass(frozen=True, slots=True)
+class StoryEvent:
+    """A level a story has reached, as the counters stood at the document that tipped it."""
+
+    level: Level
+    time: int  # Unix seconds, UTC, on the documents' own clock
+    rule: str  # NEARDUP_EVENT_RULE
+    story: Story
+    members: tuple[Member, ...]  # those kept, in the order they joined; the first is the story's own first document
+    item: str | None = None  # document id of the one that tipped it; an end is nobody's
+    breaking_over: int = 0  # the threshold of ``breaking`` at that time
+
+    @property
+    def id(self) -> str:
+        """The same for the same level of the same event, in whatever process: receivers may discard a repetition."""
+        return f"{self.story.id}-{self.level}-{self.time}"

@@ -1,0 +1,41 @@
+"""Who owns a source: the sites of one owner are one voice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ALLOWED_OWNERS = (
+    'a mapping of sources to their owners ({"a.example": "Press Ltd"}) or of owners to their sources '
+    '({"Press Ltd": ["a.example", "b.example"]}), or the path of a JSON file that holds one'
+)
+
+
+def read_owners(value: Any) -> dict[str, str]:
+    """Source -> owner; a source that is not in it is its own owner. Raises ValueError on anything else."""
+    if isinstance(value, str | Path) and str(value):
+        try:
+            value = json.loads(Path(value).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ValueError(f"cannot be read: {error.strerror or error}") from error
+        except ValueError as error:
+            raise ValueError(f"no JSON: {error}") from error
+    if not isinstance(value, Mapping):
+        raise ValueError(f"not {type(value).__name__}")
+    owners: dict[str, str] = {}
+    for name, other in value.items():
+        pairs = [(name, other)] if isinstance(other, str) else [(source, name) for source in _names(other)]
+        for source, owner in pairs:
+            if not isinstance(source, str) or not isinstance(owner, str) or not source or not owner:
+                raise ValueError(f"{source!r}: {owner!r} is no pair of names")
+            if owners.setdefault(source.lower(), owner) != owner:
+                raise ValueError(f"{source!r} has two owners, {owners[source.lower()]!r} and {owner!r}")
+    return owners
+
+
+def _names(value: Any) -> list[Any]:
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise ValueError(f"{value!r} is neither an owner nor a list of sources")
+    return sorted(value, key=str)

@@ -1,0 +1,118 @@
+"""The special report: an event as plain data, in the form that ``docs/event.schema.json`` describes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from scrapy_neardup.document import Member
+from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
+
+VERSION = 1
+TEN_MINUTES = 600
+
+_CHANGE = re.compile(r"(?P<figure>.+): (?P<old>.+) -> (?P<new>.+)")
+Name = Callable[[str], "str | int"]
+
+
+def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
+    """Ready for JSON. ``name`` makes ids for the reader of document ids, those of recorded documents for example."""
+    members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
+    first = event.members[0] if event.members else None
+    changes = _changes(members)
+    story = event.story
+    return {
+        "version": VERSION,
+        "id": event.id,
+        "level": event.level,
+        "story": name(story.id),
+        "time": iso(event.time),
+        "rule": event.rule,
+        "item": None if event.item is None else name(event.item),
+        "headline": _headline(event.members),
+        "url": first.url if first else "",
+        "first": _place(members[0]) if members else None,
+        "items": story.items,
+        "copies": story.copies,
+        "share_of_copies": round(story.copies / story.items, 4) if story.items else 0.0,
+        "measures": {
+            "sources": len(story.sources),
+            "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
+            "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
+            "breaking_over": event.breaking_over,
+        },
+        "sources": _sources(members),
+        "growth": _growth(members),
+        "members": [
+            {"id": name(member.id), **_place(member), "title": member.title, "status": member.status}
+            | {"kind": member.kind}
+            for member in members
+        ],
+        "figures": changes,
+        "disagreements": _disagreements(changes),
+    }
+
+
+def iso(second: int) -> str:
+    return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _headline(members: Sequence[Member]) -> str:
+    """The title of the first that has one."""
+    return next((member.title for member in members if member.title), "")
+
+
+def _place(member: Member) -> dict[str, Any]:
+    return {"time": iso(member.seen_at), "source": member.source, "url": member.url}
+
+
+def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
+    """Independent sources in the order of their first item."""
+    firsts: dict[str, Member] = {}
+    for member in members:
+        if member.owner:
+            firsts.setdefault(member.owner, member)
+    items = Counter(member.owner for member in members)
+    return [{"owner": owner, **_place(member), "items": items[owner]} for owner, member in firsts.items()]
+
+
+def _growth(members: Sequence[Member]) -> list[dict[str, Any]]:
+    """Items and new sources of each ten minutes that had any."""
+    items: Counter[int] = Counter()
+    new: Counter[int] = Counter()
+    known: set[str] = set()
+    for member in members:
+        slot = member.seen_at // TEN_MINUTES * TEN_MINUTES
+        items[slot] += 1
+        if member.owner and member.owner not in known:
+            known.add(member.owner)
+            new[slot] += 1
+    return [{"time": iso(slot), "items": count, "new_sources": new[slot]} for slot, count in sorted(items.items())]
+
+
+def _changes(members: Sequence[Member]) -> list[dict[str, Any]]:
+    """What changed, when, and by whom; a change that reads otherwise is kept as a figure without a name."""
+    rows = []
+    for member in members:
+        for change in member.changes:
+            found = _CHANGE.fullmatch(change)
+            parts = found.groupdict() if found else {"figure": "", "old": "", "new": change}
+            rows.append({**_place(member), **parts})
+    return rows
+
+
+def _disagreements(changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Figures of which sources have last said different things."""
+    latest: dict[str, dict[str, str]] = {}
+    for change in changes:
+        if change["figure"] and change["source"]:
+            latest.setdefault(change["figure"], {})[change["source"]] = change["new"]
+    return [
+        {"figure": figure, "values": [{"source": source, "value": value} for source, value in said.items()]}
+        for figure, said in latest.items()
+        if len(set(said.values())) > 1
+    ]

@@ -1,0 +1,116 @@
+"""Joins documents to their stories and raises each level of an event once, whatever the number of processes."""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from typing import Protocol
+
+from scrapy_neardup.document import Claim, Join, Level, Member, Story
+from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.rules import DAY, HISTORY, HOUR, QUIET, WATCH_OVER, Rule, calibrated, load_rule, peak
+
+logger = logging.getLogger(__name__)
+
+_SWEEP = 600  # seconds on the documents' clock between two looks for events that have ended
+_AGREED = 32  # documents that must all be past a time before it has come
+_LAST_SECOND = 0xFFFF_FFFF
+
+
+class StoryStore(Protocol):
+    """What a tracker asks of a store; see ``index/base.py``."""
+
+    async def join(self, join: Join) -> Story: ...
+
+    async def claim(self, claim: Claim) -> tuple[Member, ...] | None: ...
+
+    async def open_events(self, quiet_since: int | None = None) -> list[Story]: ...
+
+    async def peaks(self, since: int) -> dict[str, int]: ...
+
+
+class StoryTracker:
+    """One a process. Raises what its store raises; what has been joined can be joined again."""
+
+    def __init__(self, store: StoryStore, rule: str = "sources", events_per_day: float = 17) -> None:
+        self._store = store
+        self._rule_name = rule
+        self._rule: Rule = load_rule(rule)
+        self._events_per_day = events_per_day
+        self.breaking_over = WATCH_OVER
+        self._recent: deque[int] = deque(maxlen=_AGREED)
+        self._swept = self._calibrated = 0
+        self._rule_failed = False
+
+    async def join(self, join: Join) -> StoryEvent | None:
+        """The event where this document tips its story."""
+        story = await self._store.join(join)
+        at = join.member.seen_at
+        level = self._due(story, at)
+        if level is None or level in story.levels or (level == "watch" and story.levels):
+            return None
+        members = await self._store.claim(Claim(story.id, level))
+        if members is None:
+            return None
+        return self._event(level, at, story, members, join.member.id)
+
+    def current(self, story: Story, members: tuple[Member, ...]) -> StoryEvent:
+        """An event that has not ended, at its newest source."""
+        level: Level = "breaking" if "breaking" in story.levels else "watch"
+        return self._event(level, (story.sources or story.times)[-1], story, members)
+
+    async def advance(self, second: int) -> list[StoryEvent]:
+        """Events that ended by the documents' own clock, of which ``second`` is the newest reading.
+
+        A few documents in a row must agree on the time: neither one dated ahead nor a late one moves the clock.
+        """
+        self._recent.append(second)
+        if len(self._recent) < _AGREED:
+            return []
+        now = min(self._recent)
+        return await self._sweep(now) if now // _SWEEP > self._swept else []
+
+    async def finish(self, *, all_over: bool = False) -> list[StoryEvent]:
+        """Events that ended by the last readings of the clock; all of them where no document will come any more."""
+        if all_over:
+            return await self._end_quiet(_LAST_SECOND)
+        return await self._end_quiet(min(self._recent) - QUIET) if self._recent else []
+
+    async def _sweep(self, now: int) -> list[StoryEvent]:
+        self._swept = now // _SWEEP  # first of all: documents under way at the same time need not sweep as well
+        events = await self._end_quiet(now - QUIET)
+        if now // HOUR > self._calibrated:
+            self._calibrated = now // HOUR
+            await self._calibrate(now)
+        return events
+
+    async def _end_quiet(self, quiet_since: int) -> list[StoryEvent]:
+        events = []
+        for story in await self._store.open_events(quiet_since):
+            newest = (story.sources or story.times)[-1]
+            members = await self._store.claim(Claim(story.id, "ended", newest, peak(story.sources)))
+            if members is not None:
+                events.append(self._event("ended", newest + QUIET, story, members))
+        return sorted(events, key=lambda event: (event.time, event.story.id))
+
+    async def _calibrate(self, now: int) -> None:
+        peaks = await self._store.peaks(max(0, now - HISTORY))
+        # Of the days seen so far, at least one: a store that has just begun has no history to divide by.
+        began = min((int(story[:8], 16) for story in peaks), default=now)
+        self.breaking_over = calibrated(peaks.values(), max(1.0, (now - began) / DAY), self._events_per_day)
+
+    def _due(self, story: Story, at: int) -> Level | None:
+        try:
+            return self._rule(story, at, self.breaking_over)
+        except Exception:  # a user's own rule is about this story, not about the crawl
+            if not self._rule_failed:
+                logger.exception("NEARDUP_EVENT_RULE = %r failed; no event is raised where it does", self._rule_name)
+            self._rule_failed = True
+            return None
+
+    def _event(
+        self, level: Level, at: int, story: Story, members: tuple[Member, ...], item: str | None = None
+    ) -> StoryEvent:
+        # Others may have joined since: the report is of the story as it stood.
+        known = tuple(member for member in members if member.number <= story.joined)
+        return StoryEvent(level, at, self._rule_name, story, known, item, self.breaking_over)

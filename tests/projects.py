@@ -1,0 +1,178 @@
+"""Scrapy projects as users have them: made by ``scrapy startproject``, crawled in a process of their own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from textwrap import dedent
+from typing import Any
+
+import scrapy
+
+Item = dict[str, Any]
+
+ADDON = {"scrapy_neardup.Addon": 500}
+HAS_REACTORLESS = tuple(int(part) for part in scrapy.__version__.split(".")[:2]) >= (2, 15)
+
+_LOOPBACK = {
+    "ROBOTSTXT_OBEY": False,
+    "DOWNLOAD_DELAY": 0,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+    "TELNETCONSOLE_ENABLED": False,
+    "REMOTE_CONTROL_ENABLED": False,
+}
+
+ITEM_A_PAGE = """
+class News(scrapy.Spider):
+    name = "news"
+
+    async def start(self):
+        for url in self.urls.split():
+            yield scrapy.Request(url)
+
+    def parse(self, response):
+        yield {"page": response.url}
+"""
+"""A spider that reads the pages of its argument ``urls`` and yields a dict for each."""
+
+_STATS_FILE = '''
+import json
+from pathlib import Path
+
+from scrapy import signals
+from scrapy_neardup.carriage import carriage_of
+
+
+class StatsFile:
+    """Leaves the stats of a crawl, and how much its carriage still holds, in a file."""
+
+    def __init__(self, crawler):
+        self.crawler = crawler
+        crawler.signals.connect(self.write, signals.engine_stopped)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def write(self):
+        stats = {**self.crawler.stats.get_stats(), "carriage": len(carriage_of(self.crawler))}
+        Path("stats.json").write_text(json.dumps(stats, default=str))
+'''
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """How a crawl went."""
+
+    folder: Path
+    status: int
+    log: str
+    seconds: float
+
+    @property
+    def items(self) -> list[Item]:
+        return [json.loads(line) for line in (self.folder / "items.jsonl").read_text("utf-8").splitlines()]
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        with (self.folder / "items.csv").open(encoding="utf-8", newline="") as feed:
+            return list(csv.DictReader(feed))
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads((self.folder / "stats.json").read_text("utf-8"))
+        return loaded
+
+    @property
+    def neardup(self) -> dict[str, Any]:
+        """The stats of this package that are counts, without their prefix."""
+        prefix = "neardup/"
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self.stats.items()
+            if name.startswith(prefix) and "/ms_" not in name
+        }
+
+    @property
+    def statuses(self) -> Counter[str]:
+        return Counter(item["neardup_status"] for item in self.items)
+
+    def item(self, **values: object) -> Item:
+        """The one item that has these values."""
+        (found,) = [item for item in self.items if values.items() <= item.items()]
+        return found
+
+    def lines(self, *parts: str) -> list[str]:
+        """Lines of the log that have all of ``parts`` in them."""
+        return [line for line in self.log.splitlines() if all(part in line for part in parts)]
+
+
+class Project:
+    """A fresh project in ``folder``. Its settings are what ``startproject`` writes, then what a test asks for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name, text in _template().items():
+            self.write(name, text)
+        self.write("news/stats_file.py", _STATS_FILE)
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dedent(text), encoding="utf-8")
+
+    def prepare(self, spider: str, settings: dict[str, Any]) -> None:
+        """Put the spider's module and the settings in place."""
+        (self.folder / "stats.json").unlink(missing_ok=True)
+        self.write("news/spiders/news.py", "import scrapy\n\n" + dedent(spider))
+        everything = {**_LOOPBACK, "EXTENSIONS": {"news.stats_file.StatsFile": 0}, "ADDONS": ADDON, **settings}
+        lines = (f"{name} = {value!r}" for name, value in everything.items())
+        self.write("news/settings.py", _template()["news/settings.py"] + "\n" + "\n".join(lines) + "\n")
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Any scrapy command, started in the project."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "scrapy", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def crawl(
+        self, spider: str, *arguments: str, urls: Iterable[str] = (), timeout: float = 120, **settings: Any
+    ) -> Crawl:
+        """Crawl to the end with these settings. ``spider`` is a module's text; its spider is called news."""
+        self.prepare(spider, settings)
+        began = time.monotonic()
+        process = self.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", *arguments)
+        try:
+            log, _ = process.communicate(timeout=timeout)
+        finally:
+            process.kill()
+        return self.finished(process.returncode, log, time.monotonic() - began)
+
+    def finished(self, status: int, log: str, seconds: float) -> Crawl:
+        return Crawl(self.folder, status, log, seconds)
+
+
+@cache
+def _template() -> dict[str, str]:
+    with TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "scrapy", "startproject", "news", folder]
+        subprocess.run(command, check=True, capture_output=True)
+        return {
+            str(path.relative_to(folder)): path.read_text("utf-8") for path in Path(folder).rglob("*") if path.is_file()
+        }

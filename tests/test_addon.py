@@ -1,0 +1,165 @@
+"""What the add-on writes into the settings, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from news_site import NewsSite, article, page
+from projects import ITEM_A_PAGE, Project
+from scrapy.exceptions import UsageError
+from scrapy.settings import BaseSettings, Settings
+
+from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
+
+FILES = "scrapy.pipelines.files.FilesPipeline"
+"""A pipeline of the user's own."""
+
+OURS = {
+    "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
+    "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
+}
+
+
+def plain(settings: BaseSettings) -> dict[str, Any]:
+    """Whole settings, nested ones too, as plain dicts."""
+    return {name: plain(value) if isinstance(value, BaseSettings) else value for name, value in settings.items()}
+
+
+def written(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """All settings of a project with these values as they are expected without us, and as the add-on leaves them."""
+    before, after = Settings(values), Settings(values)
+    Addon.update_pre_crawler_settings(after)
+    Addon().update_settings(after)
+    return plain(before), plain(after)
+
+
+def test_alone_it_adds_its_three_components_and_nothing_else() -> None:
+    before, after = written({})
+    assert after == {**before, **OURS}
+
+
+@pytest.mark.parametrize("path", ["scrapy_neardup.pipeline.NearDupPipeline", "scrapy_neardup.NearDupPipeline"])
+@pytest.mark.parametrize("order", [700, None])
+def test_a_place_given_by_path_stays(path: str, order: int | None) -> None:
+    before, after = written({"ITEM_PIPELINES": {FILES: 200, path: order}})
+    assert after == {**before, **OURS, "ITEM_PIPELINES": {FILES: 200, path: order, CapturePipeline: 1}}
+
+
+@pytest.mark.parametrize("order", [700, None])
+def test_a_place_given_by_class_stays(order: int | None) -> None:
+    given = {
+        "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: order},
+        "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
+    }
+    before, after = written(given)
+    assert after == before
+    assert before["ITEM_PIPELINES"] == given["ITEM_PIPELINES"]
+
+
+def test_a_place_given_on_the_command_line_stays() -> None:
+    own = {"scrapy_neardup.NearDupPipeline": 700}
+    _, after = written({"ITEM_PIPELINES": json.dumps(own)})
+    assert after["ITEM_PIPELINES"] == {**own, CapturePipeline: 1}
+
+
+def test_the_user_keeps_the_last_word() -> None:
+    """What the add-on adds keeps the priority of what it is added to."""
+    settings = Settings({"ITEM_PIPELINES": {FILES: 200}})
+    Addon().update_settings(settings)
+    assert settings.getpriority("ITEM_PIPELINES") == Settings({"ITEM_PIPELINES": {}}).getpriority("ITEM_PIPELINES")
+
+
+def test_updating_twice_is_updating_once() -> None:
+    settings = Settings()
+    Addon().update_settings(settings)
+    once = plain(settings)
+    Addon().update_settings(settings)
+    assert plain(settings) == once
+
+
+@pytest.mark.parametrize("enabled", [False, "False", "0", 0])
+def test_disabled_it_leaves_the_settings_alone(enabled: object) -> None:
+    before, after = written({"NEARDUP_ENABLED": enabled})
+    assert after == before
+
+
+@pytest.mark.parametrize("wrong", [{"NEARDUP_EXTRACTOR": "news.nowhere"}, {"NEARDUP_ITEM_CLASSES": ["news.Nobody"]}])
+def test_what_a_setting_names_must_be_there(wrong: dict[str, Any]) -> None:
+    ((name, _),) = wrong.items()
+    with pytest.raises(UsageError, match=name):
+        Addon.update_pre_crawler_settings(Settings(wrong))
+    with pytest.raises(UsageError, match=name):
+        Addon().update_settings(Settings(wrong))
+
+
+@pytest.fixture
+def site() -> Iterator[NewsSite]:
+    with NewsSite() as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def twins(site: NewsSite) -> list[str]:
+    return [site.publish(f"/{number}", page(article("wire"))) for number in range(2)]
+
+
+def test_wired_by_hand(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(
+        ITEM_A_PAGE,
+        urls=twins(site),
+        ADDONS={},
+        SPIDER_MIDDLEWARES={"scrapy_neardup.NearDupSpiderMiddleware": 10},
+        ITEM_PIPELINES={"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300},
+    )
+    assert crawl.status == 0
+    assert crawl.statuses == {"original": 1, "duplicate": 1}
+
+
+@pytest.mark.parametrize(
+    "wiring",
+    [
+        pytest.param({}, id="addon"),
+        pytest.param(
+            {
+                "ADDONS": {},
+                "SPIDER_MIDDLEWARES": {"scrapy_neardup.NearDupSpiderMiddleware": 10},
+                "ITEM_PIPELINES": {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300},
+            },
+            id="by hand",
+        ),
+    ],
+)
+def test_disabled_the_crawl_is_as_it_was(project: Project, site: NewsSite, wiring: dict[str, Any]) -> None:
+    urls = twins(site)
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ENABLED=False, **wiring)
+    assert crawl.status == 0
+    assert sorted(item["page"] for item in crawl.items) == urls
+    assert all(set(item) == {"page"} for item in crawl.items)
+    assert crawl.neardup == {}
+    assert not (project.folder / ".scrapy").exists()
+
+
+def test_one_spider_of_a_project_opts_out(project: Project, site: NewsSite) -> None:
+    spider = ITEM_A_PAGE.replace('name = "news"', 'name = "news"\n    custom_settings = {"NEARDUP_ENABLED": False}')
+    crawl = project.crawl(spider, urls=twins(site))
+    assert all(set(item) == {"page"} for item in crawl.items)
+    assert crawl.neardup == {}
+
+
+def test_without_asyncio_the_crawl_goes_on_untagged_and_is_told_the_mend(project: Project, site: NewsSite) -> None:
+    reactor = "twisted.internet.selectreactor.SelectReactor"
+    crawl = project.crawl(ITEM_A_PAGE, urls=twins(site), TWISTED_REACTOR=reactor)
+    assert crawl.status == 0
+    assert [set(item) for item in crawl.items] == [{"page"}] * 2
+    for component in ("NearDupSpiderMiddleware", "NearDupPipeline"):
+        (warning,) = crawl.lines("WARNING", "Disabled <class 'scrapy_neardup", component)
+        assert "leave TWISTED_REACTOR at its default" in warning
+    assert crawl.stats["carriage"] == 0

@@ -1,0 +1,286 @@
+"""The main job, end to end: one line in settings.py, and a crawl tags or drops what it has seen."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from news_site import Answer, NewsSite, article, page
+from projects import ADDON, HAS_REACTORLESS, ITEM_A_PAGE, Project
+
+REACTORS = [
+    pytest.param({}, id="reactor"),
+    pytest.param(
+        {"TWISTED_REACTOR_ENABLED": False},
+        id="reactorless",
+        marks=pytest.mark.skipif(not HAS_REACTORLESS, reason="Scrapy has TWISTED_REACTOR_ENABLED from 2.15 on"),
+    ),
+]
+
+TAGS = [
+    f"neardup_{name}"
+    for name in ("status", "kind", "original", "similarity", "containment", "story", "changes", "event", "reason")
+]
+
+
+@pytest.fixture
+def site() -> Iterator[NewsSite]:
+    with NewsSite() as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def copies(site: NewsSite) -> list[str]:
+    """Urls of an article, of its copy on another template, and of another article."""
+    return [
+        site.publish("/first", page(article("wire"))),
+        site.publish("/second", page(article("wire"), title="From our agency", foot="All rights reserved.")),
+        site.publish("/other", page(article("other"))),
+    ]
+
+
+@pytest.mark.parametrize("reactor", REACTORS)
+def test_one_line_in_the_settings_tags_every_item(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, "-O", "items.csv", urls=copies(site), ADDONS=ADDON, EXTENSIONS={}, **reactor)
+
+    assert crawl.status == 0
+    assert not crawl.lines(" ERROR: ")
+    assert crawl.statuses == {"original": 2, "duplicate": 1}
+    assert crawl.item(page=f"{site.url}/other")["neardup_status"] == "original"
+    pair = {item["neardup_status"]: item for item in crawl.items if item["page"] != f"{site.url}/other"}
+    assert pair["duplicate"] == {
+        "page": pair["duplicate"]["page"],
+        "neardup_status": "duplicate",
+        "neardup_kind": "exact",
+        "neardup_original": pair["original"]["page"],
+        "neardup_similarity": 1.0,
+        "neardup_containment": 1.0,
+        "neardup_story": pair["original"]["neardup_story"],
+        "neardup_changes": None,
+        "neardup_event": None,
+        "neardup_reason": None,
+    }
+    # A CSV feed takes its columns from its first item, so an original has them all too.
+    assert list(crawl.rows[0]) == ["page", *TAGS]
+    assert sorted(row["neardup_status"] for row in crawl.rows) == ["duplicate", "original", "original"]
+
+
+@pytest.mark.parametrize("reactor", REACTORS)
+def test_drop_drops_duplicates_and_says_of_what(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_ACTION="drop", **reactor)
+
+    assert crawl.statuses == {"original": 2}
+    kept = {item["page"] for item in crawl.items} - {f"{site.url}/other"}
+    (dropped,) = {f"{site.url}/first", f"{site.url}/second"} - kept
+    (line,) = crawl.lines("Dropped: ")
+    assert "DEBUG" in line
+    assert f"{dropped} is a duplicate (exact) of {kept.pop()}: similarity 1.0, containment 1.0" in line
+    assert crawl.neardup["dropped"] == 1
+    assert crawl.stats["item_dropped_reasons_count/NearDuplicate"] == 1
+
+
+LISTENER = """
+import asyncio
+from scrapy import signals
+from scrapy_neardup.signals import document_checked, duplicate_found
+
+
+class Listener:
+    def __init__(self, crawler):
+        crawler.signals.connect(self.checked, document_checked)
+        crawler.signals.connect(self.found, duplicate_found)
+        crawler.signals.connect(self.scraped, signals.item_scraped)
+        crawler.signals.connect(self.dropped, signals.item_dropped)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    async def checked(self, item, verdict, spider):
+        await asyncio.sleep(0.05)
+        self.note("checked", item, verdict.status, spider.name, "neardup_status" in item)
+
+    async def found(self, item, verdict, spider):
+        await asyncio.sleep(0.05)
+        self.note("found", item, verdict.kind, spider.name, verdict.original_url)
+
+    def scraped(self, item):
+        self.note("scraped", item, item["neardup_status"])
+
+    def dropped(self, item):
+        self.note("dropped", item)
+
+    def note(self, what, item, *more):
+        with open("heard.txt", "a") as file:
+            print(item["page"].rpartition("/")[2], what, *more, file=file)
+"""
+
+
+def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
+    """All that the second of two crawls can say of a page, with stats and signals."""
+    wire, plan = article("wire"), article("plan")
+    first = {path: site.publish(f"/{path}", page(article(path))) for path in ("same", "changed")}
+    first |= {path: site.publish(f"/{path}", page(text)) for path, text in (("wire", wire), ("plan", plan))}
+    before = project.crawl(ITEM_A_PAGE, urls=first.values())
+    assert before.neardup == {"checked": 4, "original": 4}
+    assert (project.folder / ".scrapy/neardup.sqlite").is_file()
+
+    site.publish("/changed", page(article("rewritten")))
+    second = {
+        "same": first["same"],
+        "changed": first["changed"],
+        "copy": site.publish("/copy", page(wire)),
+        "light": site.publish("/light", page(wire.replace(wire.split()[90], "elsewhere", 1))),
+        "abridged": site.publish("/abridged", page("\n".join(wire.splitlines()[:2]))),
+        "background": site.publish("/background", page(" ".join(plan.split()[:75]) + "\n" + article("context", 100))),
+        "new": site.publish("/new", page(article("new"))),
+        "short": site.publish("/short", page("Nothing but a caption below a photograph.")),
+        "photo": site.publish("/photo", Answer(b"\x89PNG\r\n\x1a\n" + bytes(500), "image/png")),
+        "huge": site.publish("/huge", page(article("huge", 20_000))),
+    }
+    project.write("news/listener.py", LISTENER)
+    extensions = {"news.stats_file.StatsFile": 0, "news.listener.Listener": 0}
+    crawl = project.crawl(
+        ITEM_A_PAGE,
+        urls=second.values(),
+        EXTENSIONS=extensions,
+        NEARDUP_ACTION="drop",
+        NEARDUP_MAX_HTML_BYTES=100_000,
+    )
+
+    assert {item["page"].rpartition("/")[2]: item["neardup_status"] for item in crawl.items} == {
+        "changed": "update",
+        "background": "related",
+        "new": "original",
+        "short": "unchecked",
+        "photo": "unchecked",
+        "huge": "unchecked",
+    }
+    assert crawl.neardup == {
+        "checked": 10,
+        "original": 1,
+        "related": 1,
+        "update": 1,
+        "duplicate": 4,
+        "duplicate/revisit": 1,
+        "duplicate/exact": 1,
+        "duplicate/near": 1,
+        "duplicate/contained": 1,
+        "dropped": 4,
+        "unchecked": 3,
+        "unchecked/too-short": 1,
+        "unchecked/no-text": 1,
+        "unchecked/extraction-failed": 1,
+    }
+    for step in ("extract", "check"):
+        total, p50, p99, longest = (crawl.stats[f"neardup/{step}/ms_{name}"] for name in ("total", "p50", "p99", "max"))
+        assert 0 < p50 <= p99 <= longest <= total
+
+    # Handlers are awaited: each has heard of the verdict before the item is tagged and goes on.
+    heard = (project.folder / "heard.txt").read_text().splitlines()
+    told = {name: [line.partition(" ")[2] for line in heard if line.startswith(f"{name} ")] for name in second}
+    assert told["new"] == ["checked original news False", "scraped original"]
+    assert told["changed"] == ["checked update news False", "scraped update"]
+    assert told["photo"] == ["checked unchecked news False", "scraped unchecked"]
+    assert told["same"] == ["checked duplicate news False", f"found revisit news {first['same']}", "dropped"]
+    assert told["light"] == ["checked duplicate news False", f"found near news {first['wire']}", "dropped"]
+    assert told["abridged"] == ["checked duplicate news False", f"found contained news {first['wire']}", "dropped"]
+
+
+def test_a_source_is_never_wiped_out(project: Project, site: NewsSite) -> None:
+    """After 50 documents that are duplicates of other urls, a source's duplicates are tagged instead of dropped."""
+    urls = [site.publish(f"/{number}", page(article("paywall"))) for number in range(60)]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop")
+
+    assert crawl.neardup["duplicate"] == 59
+    assert crawl.neardup["dropped"] == 48
+    assert crawl.statuses == {"original": 1, "duplicate": 11}
+    (warning,) = crawl.lines("WARNING", "127.0.0.1", "tagged, not dropped")
+    assert "Of the last 50 documents of 127.0.0.1, 49 are duplicates of other urls" in warning
+
+
+def test_a_source_that_is_crawled_again_is_no_wipe_out(project: Project, site: NewsSite) -> None:
+    """Its pages are duplicates of themselves: they are dropped, however many they are."""
+    urls = [site.publish(f"/{number}", page(article(number))) for number in range(60)]
+    assert project.crawl(ITEM_A_PAGE, urls=urls).statuses == {"original": 60}
+    again = project.crawl(ITEM_A_PAGE, urls=[f"{url}?utm_source=feed" for url in urls], NEARDUP_ACTION="drop")
+    assert again.neardup["dropped"] == 60
+    assert again.items == []
+
+
+def test_fields_narrow_the_tags(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS=["neardup_status", "neardup_original"])
+    assert {tuple(item) for item in crawl.items} == {("page", "neardup_status", "neardup_original")}
+
+
+def test_fields_rename_the_tags(project: Project, site: NewsSite) -> None:
+    fields = {"neardup_status": "verdict", "neardup_original": "copy_of"}
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS=fields)
+    assert {tuple(item) for item in crawl.items} == {("page", "verdict", "copy_of")}
+    assert sorted(item["verdict"] for item in crawl.items) == ["duplicate", "original", "original"]
+
+
+def test_a_store_that_cannot_be_opened_costs_no_item(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_STORE="sqlite:////dev/null/window.sqlite")
+    assert crawl.status == 0
+    assert [item["neardup_reason"] for item in crawl.items] == ["store-unavailable"] * 3
+    assert crawl.neardup["unchecked/store-unavailable"] == 3
+    assert crawl.neardup["store/errors"] >= 1
+    (error,) = crawl.lines(" ERROR: ")
+    assert "/dev/null/window.sqlite" in error
+
+
+def test_a_lost_store_closes_the_spider_that_asks_for_it(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(
+        ITEM_A_PAGE,
+        urls=copies(site),
+        NEARDUP_STORE="sqlite:////dev/null/window.sqlite",
+        NEARDUP_ON_STORE_ERROR="close",
+    )
+    assert crawl.stats["finish_reason"] == "neardup_store_unavailable"
+    assert crawl.lines(" ERROR: ", "NEARDUP_ON_STORE_ERROR = 'close'")
+
+
+SLOW_EXTRACTOR = """
+import time
+
+def extract(html, url):
+    time.sleep(0.05)
+    return html
+"""
+
+
+@pytest.mark.parametrize("reactor", REACTORS)
+def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
+    urls = [site.publish(f"/{number}", page(article(number))) for number in range(200)]
+    project.write("news/slow.py", SLOW_EXTRACTOR)
+    settings = {"NEARDUP_EXTRACTOR": "news.slow.extract", **reactor}
+    project.prepare(ITEM_A_PAGE, settings)
+    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl")
+    watchdog = threading.Timer(30, process.kill)
+    watchdog.start()
+    assert process.stdout is not None
+    for line in process.stdout:  # until items are under way
+        if "Scraped from" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    interrupted = time.monotonic()
+    log = process.stdout.read()
+    status = process.wait()
+    watchdog.cancel()
+    crawl = project.finished(status, log, time.monotonic() - interrupted)
+
+    assert crawl.status == 0
+    assert crawl.seconds < 10
+    assert crawl.stats["finish_reason"] == "shutdown"
+    assert crawl.stats["carriage"] == 0
+    assert 0 < len(crawl.items) == crawl.neardup["checked"] < 200
+    assert not crawl.lines("Traceback")

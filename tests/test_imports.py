@@ -1,0 +1,91 @@
+"""Who may import whom, and what is loaded when: the rules of the house."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from news_site import NewsSite
+from projects import ITEM_A_PAGE, Project
+
+import scrapy_neardup
+
+ROOT = Path(__file__).parent.parent
+HEAVY = {"trafilatura", "datasketch", "scipy", "numpy", "redis", "resiliparse", "tldextract", "courlan"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """Top-level packages in memory after ``code`` ran in an interpreter of its own."""
+    code += "\nimport json, sys\nprint(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_the_contracts_between_the_folders_are_kept() -> None:
+    pytest.importorskip("importlinter")
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " 0 broken" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["NearDupDetector", "NearDupSettings", "Document", "Verdict", "StoreError"])
+def test_the_core_loads_no_scrapy(name: str) -> None:
+    assert not {"scrapy", "twisted"} & loaded_by(f"import scrapy_neardup\nscrapy_neardup.{name}")
+
+
+def test_the_package_alone_loads_nothing_heavy() -> None:
+    assert not HEAVY & loaded_by("import scrapy_neardup")
+
+
+def test_every_public_name_is_there() -> None:
+    for name in scrapy_neardup.__all__:
+        assert getattr(scrapy_neardup, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        scrapy_neardup.Nothing  # noqa: B018
+
+
+LIST = """
+import sys
+from scrapy.cmdline import execute
+
+try:
+    execute(["scrapy", "list"])
+finally:
+    print("loaded:", *sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+def test_scrapy_list_pays_for_nothing_heavy(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.prepare("from scrapy_neardup import NearDupItem\n\n" + ITEM_A_PAGE, {})
+    done = subprocess.run([sys.executable, "-c", LIST], cwd=tmp_path, capture_output=True, text=True)
+    listed, loaded = done.stdout.splitlines()
+    assert listed == "news"
+    assert "scrapy_neardup" in loaded.split()
+    assert not HEAVY & set(loaded.split())
+
+
+def test_a_crawl_without_items_pays_for_no_extraction(tmp_path: Path) -> None:
+    spider = """
+        import sys
+
+        class News(scrapy.Spider):
+            name = "news"
+
+            async def start(self):
+                yield scrapy.Request(self.urls)
+
+            def parse(self, response):
+                pass
+
+            def closed(self, reason):
+                print("loaded:", *sorted({name.partition(".")[0] for name in sys.modules}))
+        """
+    with NewsSite() as site:
+        crawl = Project(tmp_path).crawl(spider, urls=[site.publish("/", "<p>Nothing")])
+    (loaded,) = crawl.lines("loaded:")
+    assert not {"trafilatura", "datasketch", "scipy"} & set(loaded.split())

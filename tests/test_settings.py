@@ -1,0 +1,212 @@
+"""Every ``NEARDUP_*`` setting is checked at the start: its name, its value and what is allowed are said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from news_site import NewsSite, article, page
+from projects import ITEM_A_PAGE, Crawl, Project
+from scrapy import __version__ as scrapy_version
+from scrapy.exceptions import UsageError
+from scrapy.settings import Settings
+
+from scrapy_neardup import Addon, NearDupSettings, SettingsError
+
+FIELDS = {f"NEARDUP_{each.name.upper()}": each.name for each in fields(NearDupSettings)}
+
+WRONG: dict[str, list[object]] = {
+    "NEARDUP_ENABLED": ["maybe", 2, None],
+    "NEARDUP_ACTION": ["delete", "", None, ["drop"]],
+    "NEARDUP_STORE": [
+        "neardup.sqlite",
+        "mysql://localhost/x",
+        "",
+        None,
+        "sqlite://window.sqlite",
+        "sqlite:///",
+        "redis",
+    ],
+    "NEARDUP_NAMESPACE": ["", "a b", "{x}", "n" * 65, None],
+    "NEARDUP_WINDOW": [0, 3600, -1, "a day", 1e9, True, None, float("nan")],
+    "NEARDUP_PRESET": ["best", None],
+    "NEARDUP_NUM_PERM": [0, 15, 513, "many", 64.5],
+    "NEARDUP_BANDS": [0, 257, "optimal", 100],
+    "NEARDUP_ROWS": [0, 65],
+    "NEARDUP_SHINGLE_WORDS": [0, 21],
+    "NEARDUP_SHINGLE_CHARACTERS": [0, 51],
+    "NEARDUP_THRESHOLD": [0, 1.1, "50 %", float("inf")],
+    "NEARDUP_RELATED_THRESHOLD": [0, 1.1, 0.6],
+    "NEARDUP_MEASURE": ["jaccard"],
+    "NEARDUP_SCOPE": ["source", None],
+    "NEARDUP_KEEP_UPDATES": ["often"],
+    "NEARDUP_MIN_WORDS": [0, 10_001, None],
+    "NEARDUP_MIN_BLOCK_WORDS": [-1, 1001],
+    "NEARDUP_TEXT_FIELD": [5, ["text"]],
+    "NEARDUP_URL_FIELD": [5],
+    "NEARDUP_TITLE_FIELD": [5],
+    "NEARDUP_TIME_FIELD": [5],
+    "NEARDUP_ITEM_CLASSES": [5, [5], "no.such.Item", ["news.Item"], ["scrapy_neardup.signals.document_checked"]],
+    "NEARDUP_FIELDS": [[], {}, ["status"], {"neardup_status": ""}, {"neardup_status": "x", "neardup_kind": "x"}, 5],
+    "NEARDUP_EXTRACTOR": ["", "goose", "no.such.extractor", "scrapy_neardup.nothing", "os.sep", "a b", None],
+    "NEARDUP_EXTRACT_TIMEOUT": [0, -1, "soon", None],
+    "NEARDUP_MAX_HTML_BYTES": [0, "5 MB", None],
+    "NEARDUP_ON_STORE_ERROR": ["stop", None],
+    "NEARDUP_STORE_TIMEOUT": [0, "soon", None],
+    "NEARDUP_EVENT_RULE": ["no-such-rule", "no.such.rule", "", None],
+    "NEARDUP_EVENTS_PER_DAY": [-1, "few", None],
+}
+"""Values a setting does not take, by its name."""
+
+PAIRS = [pytest.param(name, value, id=f"{name}={value!r}") for name, values in WRONG.items() for value in values]
+
+
+class Nonsense:
+    """A value that is right for no setting."""
+
+    def __repr__(self) -> str:
+        return "<nonsense>"
+
+
+def says(name: str, value: object) -> str:
+    """Pattern of one line: name, value, and what is allowed."""
+    return rf"^{name} = {re.escape(repr(value))}: [^\n]{{5,}}$"
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_no_setting_takes_just_anything(name: str) -> None:
+    with pytest.raises(SettingsError, match=says(name, Nonsense())):
+        NearDupSettings.from_mapping({name: Nonsense()})
+
+
+@pytest.mark.parametrize(("name", "value"), PAIRS)
+def test_a_wrong_value_stops_the_start_with_one_line(name: str, value: object) -> None:
+    for start in (Addon.update_pre_crawler_settings, Addon().update_settings):
+        with pytest.raises(UsageError) as raised:
+            start(Settings({name: value}))
+        assert str(raised.value).startswith(f"{name} = ")
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_its_own_default_is_a_value_every_setting_takes(name: str) -> None:
+    default = getattr(NearDupSettings(), FIELDS[name])
+    assert NearDupSettings.from_mapping({name: default}) == NearDupSettings()
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_misspelt_name_is_told_the_right_one(name: str) -> None:
+    wrong = name[:-1] + name[-1] * 2
+    with pytest.raises(SettingsError, match=f"^{wrong} = 'x': no such setting; is it {name}\\?$"):
+        NearDupSettings.from_mapping({wrong: "x"})
+
+
+def test_a_name_like_no_other_is_refused_too() -> None:
+    with pytest.raises(SettingsError, match=r"^NEARDUP_X = 1: no such setting$"):
+        NearDupSettings.from_mapping({"NEARDUP_X": 1})
+
+
+def test_settings_of_others_are_none_of_ours() -> None:
+    assert NearDupSettings.from_mapping({"BOT_NAME": "news", "neardup_action": "x"}) == NearDupSettings()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("NEARDUP_ENABLED", "False", False),
+        ("NEARDUP_KEEP_UPDATES", "0", False),
+        ("NEARDUP_WINDOW", "7200", 7200),
+        ("NEARDUP_THRESHOLD", "0.75", 0.75),
+        ("NEARDUP_BANDS", "auto", "auto"),
+        ("NEARDUP_FIELDS", "neardup_status, neardup_kind", {name: name for name in ("neardup_status", "neardup_kind")}),
+        ("NEARDUP_ITEM_CLASSES", "a.B, c.D", ("a.B", "c.D")),
+    ],
+)
+def test_the_command_line_gives_text(name: str, text: str, value: object) -> None:
+    assert getattr(NearDupSettings.from_mapping({name: text}), FIELDS[name]) == value
+
+
+def test_settings_cannot_change_once_read() -> None:
+    settings = NearDupSettings()
+    with pytest.raises(FrozenInstanceError):
+        settings.action = "drop"  # type: ignore[misc]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["NEARDUP_NUM_PERM", "NEARDUP_BANDS", "NEARDUP_ROWS"]), st.integers(-1, 600), max_size=3
+    )
+)
+def test_bands_fit_into_the_signature_or_are_refused(values: dict[str, int]) -> None:
+    try:
+        preset = NearDupSettings.from_mapping(values).resolved_preset()
+    except SettingsError as error:
+        assert error.name in {"NEARDUP_NUM_PERM", "NEARDUP_BANDS", "NEARDUP_ROWS"}  # noqa: PT017
+    else:
+        assert 0 < preset.bands * preset.rows <= preset.num_perm
+
+
+def test_bands_and_rows_can_be_left_to_the_optimiser() -> None:
+    low, high = (
+        NearDupSettings.from_mapping({"NEARDUP_BANDS": "auto", "NEARDUP_THRESHOLD": threshold}).resolved_preset()
+        for threshold in (0.3, 0.9)
+    )
+    assert low.rows < high.rows
+    assert low.bands > high.bands
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., Crawl]:
+    """Crawls one page with these settings."""
+
+    def crawl(spider: str = ITEM_A_PAGE, **settings: Any) -> Crawl:
+        with NewsSite() as site:
+            crawl = Project(tmp_path).crawl(spider, urls=[site.publish("/", page(article("wire")))], **settings)
+            assert site.requested == []
+            return crawl
+
+    return crawl
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"NEARDUP_ACTION": "delete"}, "NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'"),
+        ({"NEARDUP_TRESHOLD": 0.5}, "NEARDUP_TRESHOLD = 0.5: no such setting; is it NEARDUP_THRESHOLD?"),
+        ({"NEARDUP_EXTRACTOR": "news.nowhere.extract"}, "NEARDUP_EXTRACTOR = 'news.nowhere.extract': No module named"),
+    ],
+)
+def test_a_crawl_with_a_wrong_setting_does_not_start(
+    run: Callable[..., Crawl], settings: dict[str, Any], message: str
+) -> None:
+    crawl = run(**settings)
+    assert crawl.status == 1
+    assert message in crawl.log.splitlines()[-1]
+
+
+LATE_STATUS = 0 if scrapy_version.startswith("2.14.") else 1
+"""How a crawl exits that fails after its spider is made: Scrapy 2.14 does not count that as a failure."""
+
+
+def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None:
+    custom = 'name = "news"\n    custom_settings = {"NEARDUP_ACTION": "delete"}'
+    crawl = run(ITEM_A_PAGE.replace('name = "news"', custom))
+    assert crawl.status == LATE_STATUS
+    assert "UsageError: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'" in crawl.log
+
+
+def test_a_wrong_setting_stops_what_is_wired_by_hand(run: Callable[..., Crawl]) -> None:
+    crawl = run(
+        ADDONS={},
+        SPIDER_MIDDLEWARES={"scrapy_neardup.NearDupSpiderMiddleware": 10},
+        ITEM_PIPELINES={"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300},
+        NEARDUP_ACTION="delete",
+    )
+    assert crawl.status == LATE_STATUS
+    assert "SettingsError: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'" in crawl.log

@@ -1,0 +1,323 @@
+"""Stories: what every store counts of them, and to whom it grants a level."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+
+import pytest
+from conftest import SHARED, STORES, OpenIndex
+from documents import DAY, HOUR, MINUTE, START, Article, check, digest
+from redis import Redis
+
+from scrapy_neardup.document import Claim, Join, Kind, Member, Status, Story
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index.membership import MOST_ITEMS, MOST_LOGGED, MOST_SOURCES, pack_member, unpack_member
+
+
+def member(
+    name: str, at: float = 0, source: str = "", owner: str = "", status: Status = "duplicate", kind: Kind | None = None
+) -> Member:
+    key = struct.pack(">I", int(START + at)) + digest(name, 4)
+    return Member(key.hex(), f"https://{source}/{name}", name, source, owner or source, status, kind)
+
+
+FIRST = member("first", source="wire.example", status="original")
+
+
+def join(name: str, at: float = 0, source: str = "", **more: str) -> Join:
+    return Join(FIRST, member(name, at, source, **more))  # type: ignore[arg-type]
+
+
+async def test_the_original_is_the_first_member(index: Index) -> None:
+    story = await index.join(join("copy", 60, "copy.example"))
+
+    assert story.id == FIRST.id
+    assert (story.items, story.copies, story.joined) == (2, 1, 2)
+    assert story.times == (START, START + 60)
+    assert story.sources == (START, START + 60)
+    assert story.levels == ()
+
+
+async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index) -> None:
+    late = Join(FIRST, Member(member("late", 10).id, "https://b.example/x", "Später", "b.example", "b", "update",
+                              changes=("dead: 4 -> 12", "hurt: 1 -> 2")))  # fmt: skip
+    await index.join(join("copy", 60, "copy.example", kind="exact"))
+    await index.join(late)
+
+    members = await index.members(FIRST.id)
+
+    assert [each.number for each in members] == [1, 2, 3]
+    assert [each.title for each in members] == ["first", "copy", "Später"]
+    assert [each.seen_at - START for each in members] == [0, 60, 10]
+    assert members[1].kind == "exact"
+    assert (members[2].owner, members[2].changes) == ("b", ("dead: 4 -> 12", "hurt: 1 -> 2"))
+
+
+async def test_joining_again_changes_nothing(index: Index) -> None:
+    once = await index.join(join("copy", 60, "copy.example"))
+    again = [await index.join(join("copy", 60, "copy.example")) for _ in range(3)]
+
+    assert again == [once] * 3
+    assert len(await index.members(FIRST.id)) == 2
+
+
+async def test_a_page_that_changed_is_no_further_item(index: Index) -> None:
+    changed = Join(FIRST, member("changed", 60, "wire.example", status="update"), counted=False)
+
+    story = await index.join(changed)
+    again = await index.join(changed)
+
+    assert story == again
+    assert (story.items, story.joined, len(story.sources)) == (1, 2, 1)
+    assert [each.status for each in await index.members(FIRST.id)] == ["original", "update"]
+
+
+async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index) -> None:
+    await index.join(join("a", 60, "a.example", owner="press"))
+    await index.join(join("b", 70, "b.example", owner="press"))
+    story = await index.join(join("c", 80))
+
+    assert story.items == 4
+    assert story.sources == (START, START + 60)
+
+
+async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index) -> None:
+    await index.join(join("a", 600, "a.example"))
+    story = await index.join(join("b", 60, "a.example"))
+
+    assert story.sources == (START, START + 60)
+    assert story.times == (START, START + 60, START + 600)
+
+
+async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
+    joins = [join(f"item {n}", n, f"{n % 600}.example") for n in range(900)]
+
+    story = (await asyncio.gather(*map(index.join, joins)))[-1]
+
+    assert (story.items, story.copies) == (901, 900)
+    assert len(story.times) == MOST_ITEMS
+    assert story.times[-1] == START + 899
+    assert len(story.sources) == MOST_SOURCES
+    assert len(await index.members(FIRST.id)) <= MOST_LOGGED + MOST_SOURCES
+
+
+async def test_joins_at_once_are_each_counted_once(open_index: OpenIndex, shared_url: str) -> None:
+    indexes = [await open_index(shared_url) for _ in range(3)]
+    joins = [join(f"item {n}", n, f"{n}.example") for n in range(100)]
+
+    await asyncio.gather(*(index.join(each) for index in indexes for each in joins))
+    story = await indexes[0].join(joins[0])
+
+    assert (story.items, len(story.sources)) == (101, 101)
+
+
+@pytest.mark.parametrize("level", ["watch", "breaking", "ended"])
+async def test_a_level_is_granted_to_one_claim(open_index: OpenIndex, shared_url: str, level: str) -> None:
+    indexes = [await open_index(shared_url) for _ in range(3)]
+    await indexes[0].join(join("copy", 60, "copy.example"))
+    if level == "ended":
+        assert await indexes[0].claim(Claim(FIRST.id, "watch"))
+    claim = Claim(FIRST.id, level, last_source=START + 60)  # type: ignore[arg-type]
+
+    answers = await asyncio.gather(*(index.claim(claim) for index in indexes * 20))
+
+    granted = [members for members in answers if members is not None]
+    assert len(granted) == 1
+    assert [each.title for each in granted[0]] == ["first", "copy"]
+    assert level in (await indexes[1].join(join("copy", 60, "copy.example"))).levels
+
+
+async def test_levels_come_in_their_order(index: Index) -> None:
+    await index.join(join("copy", 60, "copy.example"))
+
+    async def claims(level: str) -> bool:
+        return await index.claim(Claim(FIRST.id, level, last_source=START + 60)) is not None  # type: ignore[arg-type]
+
+    assert not await claims("ended")
+    assert await claims("watch")
+    assert await claims("ended")
+    assert not await claims("watch")
+    assert await claims("breaking")
+    assert not await claims("watch")
+    assert await claims("ended")
+    assert not await claims("ended")
+    assert not await claims("breaking")
+
+
+async def test_a_story_nobody_joined_grants_nothing(index: Index) -> None:
+    assert await index.claim(Claim(FIRST.id, "watch")) is None
+    assert await index.members(FIRST.id) == ()
+
+
+async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Index) -> None:
+    await index.join(join("copy", 60, "copy.example"))
+    await index.claim(Claim(FIRST.id, "breaking"))
+    await index.join(join("new", 120, "new.example"))
+
+    assert await index.claim(Claim(FIRST.id, "ended", last_source=START + 60)) is None
+    assert await index.claim(Claim(FIRST.id, "ended", last_source=START + 120)) is not None
+
+
+async def test_open_events_are_listed_until_they_end(index: Index) -> None:
+    await index.join(join("copy", 60, "copy.example"))
+    assert await index.open_events() == []
+
+    await index.claim(Claim(FIRST.id, "watch"))
+    story = await index.join(join("new", 120, "new.example"))
+
+    assert await index.open_events() == [story]
+    assert await index.open_events(START + 119) == []
+    assert await index.open_events(START + 120) == [story]
+
+    await index.claim(Claim(FIRST.id, "ended", last_source=START + 120, peak=7))
+    assert await index.open_events() == []
+
+
+async def test_peaks_of_ended_events_are_kept_for_days(index: Index) -> None:
+    await index.join(join("copy", 60, "copy.example"))
+    await index.claim(Claim(FIRST.id, "watch"))
+    await index.claim(Claim(FIRST.id, "ended", last_source=START + 60, peak=7))
+
+    assert await index.peaks(START) == {FIRST.id: 7}
+    assert await index.peaks(START + 1) == {}
+    assert await index.peaks(START) == {}
+
+
+async def test_levels_survive_a_restart(open_index: OpenIndex, shared_url: str) -> None:
+    before = await open_index(shared_url)
+    await before.join(join("copy", 60, "copy.example"))
+    await before.claim(Claim(FIRST.id, "breaking"))
+    await before.close()
+
+    after = await open_index(shared_url)
+
+    assert await after.claim(Claim(FIRST.id, "breaking")) is None
+    assert [story.id for story in await after.open_events()] == [FIRST.id]
+
+
+async def test_a_story_is_gone_a_window_after_its_last_member(index: Index) -> None:
+    await index.join(join("copy", 60, "copy.example"))
+
+    for hour in range(30):  # two documents an hour: they agree on the time
+        await check(index, Article(f"other {hour}", at=hour * HOUR))
+        await check(index, Article(f"another {hour}", at=hour * HOUR + MINUTE))
+
+    assert await index.members(FIRST.id) == ()
+    assert (await index.join(join("new", 30 * HOUR, "new.example"))).items == 2
+
+
+async def test_a_story_lives_as_long_as_documents_join(index: Index) -> None:
+    await index.join(join("copy", 60, "copy.example"))
+    for hour in range(1, 30):
+        await check(index, Article(f"other {hour}", at=hour * HOUR))
+        await check(index, Article(f"another {hour}", at=hour * HOUR + MINUTE))
+        story = await index.join(join(f"copy {hour}", hour * HOUR, "copy.example"))
+
+    assert story.items == 31
+
+
+async def test_every_story_key_expires_with_the_window(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
+    index = await open_index(redis_url)
+    await index.join(join("ahead", DAY, "ahead.example"))
+    await index.join(join("copy", 60, "copy.example"))
+    await index.claim(Claim(FIRST.id, "watch"))
+    await index.join(join("new", 120, "new.example"))
+    await index.claim(Claim(FIRST.id, "ended", last_source=START + DAY, peak=7))
+    await index.claim(Claim(FIRST.id, "breaking"))
+
+    with Redis.from_url(redis_url) as client:
+        lives = {name.decode(): client.ttl(name) for name in client.scan_iter(match=f"{{neardup:{namespace}*")}
+
+    assert {name.rpartition("}:")[2].partition(":")[0] for name in lives} == {"story", "stories", "events", "peaks"}
+    assert all(0 < seconds <= 8 * DAY for seconds in lives.values())
+    assert all(0 < seconds <= 2 * DAY for name, seconds in lives.items() if "peaks" not in name)
+
+
+async def test_all_keys_of_a_script_are_declared(redis_url: str, open_index: OpenIndex, namespace: str) -> None:
+    """As a user who may touch no other key: a cluster and an ACL see them."""
+    with Redis.from_url(redis_url) as admin:
+        admin.acl_setuser(namespace, enabled=True, passwords=["+secret"], keys=[f"{{neardup:{namespace}*"],
+                          categories=["+@all"])  # fmt: skip
+        try:
+            scheme, _, rest = redis_url.partition("://")
+            index = await open_index(f"{scheme}://{namespace}:secret@{rest.rpartition('@')[2]}")
+            assert (await index.join(join("copy", 60, "copy.example"))).items == 2
+            assert await index.claim(Claim(FIRST.id, "watch"))
+        finally:
+            admin.acl_deluser(namespace)
+
+
+async def test_idle_stories_vanish_with_their_namespace(open_index: OpenIndex, tmp_path: object) -> None:
+    import sqlite3
+    from contextlib import closing
+
+    url = f"sqlite:///{tmp_path}/window.sqlite"
+    index = await open_index(url)
+    await index.join(join("copy", 60, "copy.example"))
+    await index.close()
+    with closing(sqlite3.connect(f"{tmp_path}/window.sqlite", isolation_level=None)) as sql:
+        sql.execute("UPDATE spaces SET expires = expires - ?", (2 * DAY,))
+
+    await open_index(url, namespace="other")
+
+    with closing(sqlite3.connect(f"{tmp_path}/window.sqlite")) as sql:
+        tables = [name for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    assert len([name for name in tables if name.startswith(("stories", "members", "peaks"))]) == 3
+
+
+async def test_stores_count_alike(open_index: OpenIndex, request: pytest.FixtureRequest) -> None:
+    random_ = random.Random(7)
+    joins = []
+    for number in range(300):
+        source = f"{random_.randrange(40)}.example" if random_.random() < 0.9 else ""
+        at = random_.randrange(6 * HOUR)
+        first = member("first" if random_.random() < 0.7 else "second", status="original", source="wire.example")
+        status: Status = random_.choice(("duplicate", "update", "related"))
+        joins.append(Join(first, member(f"{random_.randrange(250)}", at, source, status=status),
+                          random_.random() < 0.9))  # fmt: skip
+        if number % 20 == 0:
+            joins.append(joins[-1])
+
+    answers: dict[str, list[object]] = {}
+    for name, url in STORES.items():
+        index = await open_index(url(request), namespace=name)
+        stories: list[Story] = []
+        for number, each in enumerate(joins):
+            stories.append(await index.join(each))
+            if number % 50 == 49:
+                stories.append(await index.claim(Claim(each.story, "watch")))  # type: ignore[arg-type]
+        opened = await index.open_events()
+        quiet = await index.open_events(START + 3 * HOUR)
+        answers[name] = [stories, opened, quiet, await index.members(FIRST.id)]
+
+    assert answers["memory"] == answers["sqlite"] == answers["redis"]
+    assert len(SHARED) == 2
+
+
+def test_a_member_reads_back_as_packed() -> None:
+    packed = struct.pack(">I", 3) + pack_member(FIRST)
+
+    assert unpack_member(bytes.fromhex(FIRST.id), packed).url == FIRST.url
+    for wrong in (packed[:-1], packed + b"x", b"", packed[:4] + b"\x02" + packed[5:]):
+        with pytest.raises(StoreError):
+            unpack_member(bytes.fromhex(FIRST.id), wrong)
+
+
+async def test_damaged_counters_are_an_error_not_a_story(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
+    index = await open_index(redis_url)
+    await index.join(join("copy", 60, "copy.example"))
+    with Redis.from_url(redis_url) as client:
+        (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:story:*")
+        client.hset(name, "sources", b"odd")
+
+    with pytest.raises(StoreError, match="counters"):
+        await index.join(join("other", 60, "other.example"))
+
+
+async def test_a_window_of_two_hours_has_stories_too(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url, Policy(window=2 * HOUR))
+
+    assert (await index.join(join("copy", 60, "copy.example"))).items == 2
