@@ -22,7 +22,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import redis
@@ -172,9 +171,7 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
         return MinHashLSH(num_perm=LANES, params=(BANDS, ROWS), storage_config=storage)
 
     def minhash(lanes: np.ndarray) -> MinHash:
-        return MinHash(
-            num_perm=LANES, scheme="affine32", hashvalues=lanes, permutations=empty.permutations
-        )
+        return MinHash(num_perm=LANES, scheme="affine32", hashvalues=lanes, permutations=empty.permutations)
 
     before = used_memory(url)
     hours = [lsh(f"{'hour' if hourly else 'all'}-{hour}") for hour in range(25 if hourly else 1)]
@@ -210,14 +207,9 @@ def main() -> None:
     with server() as url:
         size = asyncio.run(fill(url, "main", options.documents))
         times = asyncio.run(latency(url, "main", options.checks))
-        cpu = server_seconds(url)
         with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-            start = time.perf_counter()
             rates = pool.starmap(work, [(url, "main", seed, 8.0) for seed in range(20, 20 + options.processes)])
-            took = time.perf_counter() - start
-        cpu = server_seconds(url) - cpu
-        total = 64 * sum(1 for _ in rates)
-        print(f"scrapy-neardup, {options.documents} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes a document")
+        print(f"scrapy-neardup, {options.documents} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes each")
         print(f"  {options.processes} processes: {sum(rates)} checks a second")
         if options.baseline:
             for hourly in (True, False):

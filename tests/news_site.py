@@ -64,7 +64,7 @@ class NewsSite:
                 site.requested.append(self.path)
                 site.answer(self)
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class's name
+            def log_message(self, format: str, *args: object) -> None:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -17,6 +17,7 @@ import pytest
 from conftest import STORES
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
@@ -404,6 +405,29 @@ def test_sources_that_disagree_are_set_side_by_side() -> None:
     ]
     agreed = replace(event, members=(*members[:2], member(3, "c", "dead: 4 -> 12")))
     assert special_report(agreed)["disagreements"] == []
+
+
+@pytest.fixture(scope="session")
+def schema() -> Draft202012Validator:
+    text_ = (Path(__file__).parents[1] / "docs/event.schema.json").read_text(encoding="utf-8")
+    Draft202012Validator.check_schema(json.loads(text_))
+    return Draft202012Validator(json.loads(text_))
+
+
+async def test_every_report_keeps_the_schema(schema: Draft202012Validator) -> None:
+    async with opened(store="memory://", source_owners={"s1.example": "Press"}) as room:
+        for n in range(12):
+            more = {"url": ""} if n % 4 == 3 else {}
+            body = text("fire", 200) + f"\nRescue workers said that {n % 3 + 2} people were dead after the great fire."
+            await room.publish("fire", f"s{n}", n * MINUTE, text=body, **more)
+        await room.detector.finish(all_over=True)
+        reports = [special_report(event) for event in room.events + room.detector.take_events()]
+
+    assert [each["level"] for each in reports] == ["breaking", "ended"]
+    for each in reports:
+        schema.validate(each)
+        assert set(each) == set(schema.schema["properties"])
+    assert not schema.is_valid({**reports[0], "level": "broken"})
 
 
 # Processes

@@ -14,7 +14,6 @@ from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.times import parse_time
 
 
-
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """One line of an input file. Exactly one of ``text``, ``html`` and ``file`` is used, in this order."""

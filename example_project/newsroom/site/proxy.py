@@ -64,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1
 
     def do_GET(self) -> None:
-        found = cast(LoopbackProxy, self.server).answer(self.path)
+        found = cast("LoopbackProxy", self.server).answer(self.path)
         if found is None:
             self.send_error(HTTPStatus.NOT_FOUND, "The bundled site has no such page")
             return
