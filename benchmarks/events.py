@@ -33,7 +33,7 @@ from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import Judged, replay
 from scrapy_neardup.index.membership import Tally, join_tally, unpack_member
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker
+from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker, special_report
 
 MIDNIGHT = 1_573_776_000  # 15 November 2019, UTC
 HOUR = 3600
@@ -299,7 +299,9 @@ async def _plot(stream: Stream, path: Path) -> None:
         axes.plot(hours, [row] * len(hours), "|", color="tab:gray", markersize=9)
         axes.plot((event.time - MIDNIGHT) / HOUR, row, "o", color="tab:red")
         axes.plot((whole.time - MIDNIGHT) / HOUR, row, "s", color="tab:blue", markersize=4)
-    axes.set_yticks(range(len(breaking)), [(event.members[0].title or event.story.id)[:60] for event in breaking])
+    axes.set_yticks(
+        range(len(breaking)), [special_report(event)["headline"][:60] or event.story.id for event in breaking]
+    )
     axes.set_xlabel("hours: each mark a new source; red: breaking; blue: ended")
     figure.savefig(path)
     print(f"{path}: {len(breaking)} events")

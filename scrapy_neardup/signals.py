@@ -7,7 +7,7 @@ document_checked = object()
 
 story_event = object()
 """Sent by the process that raises a level of an event: ``event`` (a StoryEvent), ``report`` (its special report, as
-the sinks get it), ``spider``. Sent before the item that tipped it is tagged or dropped."""
+the sinks get it), ``spider``. The item that tipped it may be on its way still, or be dropped."""
 
 duplicate_found = object()
 """Sent for each ``duplicate`` verdict, tagged or dropped: ``item``, ``verdict``, ``spider``."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
-from projects import Project
+from projects import HAS_REACTORLESS, Project
 from redis import Redis
 
 from scrapy_neardup.exceptions import SettingsError
@@ -271,8 +271,9 @@ def site() -> Iterator[NewsSite]:
         yield running
 
 
+@pytest.mark.parametrize("reactorless", [False, True] if HAS_REACTORLESS else [False])
 def test_a_crawl_tags_signals_counts_and_sends_an_event(
-    tmp_path: Path, site: NewsSite, receiver: Receiver, redis_url: str, namespace: str
+    tmp_path: Path, site: NewsSite, receiver: Receiver, redis_url: str, namespace: str, reactorless: bool
 ) -> None:
     url = site.publish("/fire", page(article("fire")))
     crawl = Project(tmp_path).crawl(
@@ -281,6 +282,7 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
         NEARDUP_EVENTS_FEED="events-%(name)s.jsonl",
         NEARDUP_EVENTS_STREAM=f"{redis_url}#{namespace}",
         NEARDUP_EVENTS_WEBHOOK=receiver.url,
+        **({"TWISTED_REACTOR_ENABLED": False} if reactorless else {}),
     )
 
     assert crawl.status == 0
