@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -11,13 +12,14 @@ _RECENT = 10_000
 
 
 class Timings:
-    """Milliseconds of one step. Quantiles are those of its last 10,000 runs."""
+    """Milliseconds of one step, from any thread. Quantiles are those of its last 10,000 runs."""
 
     def __init__(self) -> None:
         self.count = 0
         self.total = 0.0
         self.longest = 0.0
         self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._lock = threading.Lock()
 
     @contextmanager
     def measure(self) -> Iterator[None]:
@@ -28,17 +30,20 @@ class Timings:
             self.add((time.perf_counter() - start) * 1000)
 
     def add(self, milliseconds: float) -> None:
-        self.count += 1
-        self.total += milliseconds
-        self.longest = max(self.longest, milliseconds)
-        self._recent.append(milliseconds)
+        with self._lock:
+            self.count += 1
+            self.total += milliseconds
+            self.longest = max(self.longest, milliseconds)
+            self._recent.append(milliseconds)
 
     def summary(self) -> dict[str, float]:
-        """``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``; empty where nothing was measured."""
+        """``ms_count``, ``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``; empty where nothing was measured."""
         if not self.count:
             return {}
-        ordered = sorted(self._recent)
+        with self._lock:
+            ordered = sorted(self._recent)
         return {
+            "ms_count": self.count,
             "ms_total": round(self.total, 1),
             "ms_p50": round(ordered[len(ordered) // 2], 3),
             "ms_p99": round(ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], 3),

@@ -62,7 +62,9 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
         total = _total(count_lines, options.input) if on_terminal else None
         output = stack.enter_context(_open_output(options.output)) if options.output else None
         events = stack.enter_context(_open_output(options.events)) if options.events else None
-        reader = stack.enter_context(PageReader(settings.extractor, settings.max_html_bytes, options.workers))
+        reader = stack.enter_context(
+            PageReader(settings.extractor, settings.max_html_bytes, options.workers, settings.extract_timeout)
+        )
         bar = stack.enter_context(tqdm(total=total, unit=" documents", disable=not on_terminal))
 
         def write_event(event: StoryEvent) -> None:
