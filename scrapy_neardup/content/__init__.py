@@ -3,11 +3,13 @@
 from scrapy_neardup.content.decoding import decode_html
 from scrapy_neardup.content.extraction import Extraction, start_extraction
 from scrapy_neardup.content.extractors import load_extractor
+from scrapy_neardup.content.memory import ExtractedPages
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.urls import source_of, url_identity
 
 __all__ = [
+    "ExtractedPages",
     "Extraction",
     "ExtractionProcesses",
     "ExtractionThreads",

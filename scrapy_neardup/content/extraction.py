@@ -29,11 +29,15 @@ def start_extraction(
     workers: int | Literal["auto"] = 0,
     timeout: float = 10.0,
     most_characters: int = MOST_CHARACTERS,
+    timings: Timings | None = None,
 ) -> Extraction:
     """``workers`` processes, one a core for "auto", threads for 0. Nothing is started before the first page.
 
     Raises SettingsError where the extractor cannot be used.
     """
     if workers == 0:
-        return ExtractionThreads(load_extractor(extractor), timeout=timeout, most_characters=most_characters)
-    return ExtractionProcesses(extractor, workers=workers, timeout=timeout, most_characters=most_characters)
+        loaded = load_extractor(extractor)
+        return ExtractionThreads(loaded, timeout=timeout, most_characters=most_characters, timings=timings)
+    return ExtractionProcesses(
+        extractor, workers=workers, timeout=timeout, most_characters=most_characters, timings=timings
+    )

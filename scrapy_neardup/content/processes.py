@@ -20,7 +20,7 @@ from weakref import WeakSet
 from scrapy_neardup.content.extractors import load_extractor
 from scrapy_neardup.content.outcome import MOST_CHARACTERS
 from scrapy_neardup.content.worker import ANSWER, BYTES, FAILED, REQUEST, TEXT, arguments, decode, encode, read
-from scrapy_neardup.exceptions import ExtractionError, SettingsError
+from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
 RECYCLE_AFTER = 2000  # pages; caches of extractors and of lxml grow
@@ -47,10 +47,7 @@ class ExtractionProcesses:
         most_characters: int = MOST_CHARACTERS,
         timings: Timings | None = None,
     ) -> None:
-        load_extractor(extractor)  # a wrong name is an error now, not in a worker
-        if extractor.startswith("__main__."):
-            allowed = "worker processes cannot import the script that is run: put it into a module, or use threads"
-            raise SettingsError("NEARDUP_EXTRACTOR", extractor, allowed)
+        load_extractor(extractor, for_processes=True)  # a wrong name is an error now, not in a worker
         self.workers = _cores() if workers == "auto" else workers
         self.timings = timings or Timings()
         self._command = arguments(extractor, timeout, most_characters)
