@@ -43,7 +43,7 @@ def _checked(settings: BaseSettings) -> NearDupSettings:
 
     try:
         checked = NearDupSettings.from_mapping(settings)
-        load_extractor(checked.extractor)
+        load_extractor(checked.extractor, for_processes=checked.extract_workers != 0)
         load_rule(checked.event_rule)
         ItemSelection(checked.item_classes)
     except SettingsError as error:

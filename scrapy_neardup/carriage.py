@@ -18,6 +18,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_neardup.document import Reason
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -51,6 +52,7 @@ class Carriage:
     """Contents by the identity of their items, bounded; the oldest goes first."""
 
     def __init__(self) -> None:
+        self.extract_times = Timings()  # of the pages whose contents these are
         self._contents: OrderedDict[int, tuple[object, Content, int]] = OrderedDict()
 
     def __len__(self) -> int:

@@ -22,6 +22,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.sketch.figures import changed_figures, find_figures, unpack_figures
 from scrapy_neardup.stories import StoryEvent, StoryTracker
+from scrapy_neardup.timings import Timings
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +72,8 @@ class NearDupDetector:
         self._run = secrets.token_hex(8) if run is None else run
         self._serial = itertools.count()
         self._opened = False
+        self.times = {"sketch": self.sketcher.timings, "check": Timings()}
+        self._sketched = False
         self._long_texts = ThreadPoolExecutor(1, thread_name_prefix="neardup-sketch")
 
     async def open(self) -> None:
@@ -187,13 +190,17 @@ class NearDupDetector:
         if not self._opened:
             await self.index.open()
             self._opened = True
-        return await self.index.check(fingerprint, document)
+        with self.times["check"].measure():
+            return await self.index.check(fingerprint, document)
 
     async def _fingerprint(self, document: Document) -> Fingerprint:
-        if len(document.text) < _LONG_TEXT:
+        # The first sketch imports scipy, which takes as long as a thousand sketches; until it is done, all go there.
+        if len(document.text) < _LONG_TEXT and self._sketched:
             return self.sketcher.fingerprint(document)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._long_texts, self.sketcher.fingerprint, document)
+        fingerprint = await loop.run_in_executor(self._long_texts, self.sketcher.fingerprint, document)
+        self._sketched = True
+        return fingerprint
 
     def _verdict(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Verdict:
         if match is None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter, is_item
 from scrapy import Request, signals
-from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
+from xxhash import xxh3_128_digest
 
 from scrapy_neardup.carriage import Content, carriage_of, settings_of
-from scrapy_neardup.content import ExtractionThreads, load_extractor
+from scrapy_neardup.content import ExtractedPages, start_extraction
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
-from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -31,9 +32,14 @@ class NearDupSpiderMiddleware:
         self.crawler = crawler
         self.carriage = carriage_of(crawler)
         self.selection = ItemSelection(self.settings.item_classes)
-        self.timings = Timings()
-        extractor = load_extractor(self.settings.extractor)
-        self._threads = ExtractionThreads(extractor, timeout=self.settings.extract_timeout)
+        self._extraction = start_extraction(
+            self.settings.extractor,
+            workers=self.settings.extract_workers,
+            timeout=self.settings.extract_timeout,
+            most_characters=self.settings.max_html_bytes,
+            timings=self.carriage.extract_times,
+        )
+        self._pages = ExtractedPages()
         # Dropped before it came to the capture pipeline.
         crawler.signals.connect(self.carriage.forget, signals.item_dropped)
         crawler.signals.connect(self.carriage.forget, signals.item_error)
@@ -71,19 +77,19 @@ class NearDupSpiderMiddleware:
             logger.warning("%s = %d", size, self.settings.max_html_bytes)
             return Content(url=response.url, reason="extraction-failed")
         try:
-            with self.timings.measure():
-                text = await self._threads.extract(response.text, response.url)
+            # An extractor may know its sites, so a mirror's page is another page.
+            key = xxh3_128_digest(response.body), response.headers.get("Content-Type"), urlsplit(response.url).netloc
+            text = await self._pages.text(key, lambda: self._extraction.extract(response.text, response.url))
         except ExtractionError as error:
             logger.warning("No main content: %s", error)
             return Content(url=response.url, reason="extraction-failed")
         return Content(text, response.url, None if text.strip() else "no-text")
 
     def _close(self) -> None:
-        self._threads.close()
-        if self.crawler.stats is not None:
-            for name, value in self.timings.summary().items():
-                self.crawler.stats.set_value(f"neardup/extract/{name}", value)
+        self._extraction.close()
 
 
 def _looks_like_html(response: TextResponse) -> bool:
+    if isinstance(response, XmlResponse):  # a feed or sitemap, unless it is XHTML
+        return b"<html" in response.body[:4096]
     return isinstance(response, HtmlResponse) or b"<" in response.body[:512]

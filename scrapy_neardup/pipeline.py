@@ -22,7 +22,6 @@ from scrapy_neardup.sinks import EventSinks
 from scrapy_neardup.stories import special_report
 from scrapy_neardup.tagging import Tagger
 from scrapy_neardup.times import parse_time
-from scrapy_neardup.timings import Timings
 from scrapy_neardup.wipeout import WipeoutGuard
 
 if TYPE_CHECKING:
@@ -70,7 +69,6 @@ class NearDupPipeline:
         self.selection = ItemSelection(self.settings.item_classes)
         self.tagger = Tagger(self.settings.fields)
         self.wipeout = WipeoutGuard()
-        self.timings = Timings()
         self.detector = NearDupDetector(in_data_path(self.settings))
         self.sinks = EventSinks(crawler, self.settings)
         self._closing: asyncio.Future[None] | None = None
@@ -98,9 +96,7 @@ class NearDupPipeline:
             await self.detector.close()
         except StoreError as error:
             logger.error("The store cannot be closed: %s", error)
-        if self.crawler.stats is not None:
-            for name, value in self.timings.summary().items():
-                self.crawler.stats.set_value(f"neardup/check/{name}", value)
+        self._tell_times()
 
     async def process_item(self, item: Any) -> Any:
         content = current.get().content
@@ -144,8 +140,18 @@ class NearDupPipeline:
     async def _judge(self, document: Document, content: Content | None) -> Verdict:
         if not document.text.strip() and content is not None and content.reason is not None:
             return unchecked(content.reason)
-        with self.timings.measure():
-            return await self.detector.check(document)
+        return await self.detector.check(document)
+
+    def _tell_times(self) -> None:
+        """Nothing is extracted any more: pipelines are closed behind the last item."""
+        steps = {"extract": carriage_of(self.crawler).extract_times, **self.detector.times}
+        lines = [line for step, times in steps.items() if (line := times.line(step))]
+        if lines:
+            logger.info("Time taken: %s", "; ".join(lines))
+        if self.crawler.stats is not None:
+            for step, times in steps.items():
+                for name, value in times.summary().items():
+                    self.crawler.stats.set_value(f"neardup/{step}/{name}", value)
 
     def _seen_at(self, adapter: ItemAdapter) -> float | None:
         name = self.settings.time_field

@@ -79,6 +79,15 @@ def _or_auto(check: Check) -> Check:
     return lambda name, value: value if value == "auto" else check(name, value)
 
 
+def _workers(name: str, value: Any) -> int | str:
+    if value is None:
+        return 0
+    try:
+        return "auto" if value == "auto" else int(_number(int, 0, 256)(name, value))
+    except SettingsError:
+        raise SettingsError(name, value, "must be 0 (threads), a number of processes up to 256, or 'auto'") from None
+
+
 def _text(pattern: str, allowed: str) -> Check:
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str) or not re.fullmatch(pattern, value):
@@ -175,6 +184,7 @@ class NearDupSettings:
         default_factory=lambda: dict(zip(TAGS, TAGS, strict=True)), metadata={"check": _field_names}
     )
     extractor: str = _setting("trafilatura", _text(r"[\w.]+", "the name or import path of an extractor"))
+    extract_workers: int | Literal["auto"] = _setting(0, _workers)
     extract_timeout: float = _setting(10.0, _number(float, 0.01, 3600))
     max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31))
     on_store_error: OnStoreError = _setting("keep", _one_of(*get_args(OnStoreError)))

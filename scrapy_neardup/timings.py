@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -11,13 +12,14 @@ _RECENT = 10_000
 
 
 class Timings:
-    """Milliseconds of one step. Quantiles are those of its last 10,000 runs."""
+    """Milliseconds of one step, from any thread. Quantiles are those of its last 10,000 runs."""
 
     def __init__(self) -> None:
         self.count = 0
         self.total = 0.0
         self.longest = 0.0
         self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._lock = threading.Lock()
 
     @contextmanager
     def measure(self) -> Iterator[None]:
@@ -28,17 +30,27 @@ class Timings:
             self.add((time.perf_counter() - start) * 1000)
 
     def add(self, milliseconds: float) -> None:
-        self.count += 1
-        self.total += milliseconds
-        self.longest = max(self.longest, milliseconds)
-        self._recent.append(milliseconds)
+        with self._lock:
+            self.count += 1
+            self.total += milliseconds
+            self.longest = max(self.longest, milliseconds)
+            self._recent.append(milliseconds)
+
+    def line(self, name: str) -> str:
+        """One clause for people: ``extract 1,200 in 12.3 s (p50 9.8 ms, p99 40.1 ms)``; "" of nothing."""
+        if not (found := self.summary()):
+            return ""
+        quantiles = f"p50 {found['ms_p50']:.2f} ms, p99 {found['ms_p99']:.2f} ms, max {found['ms_max']:.0f} ms"
+        return f"{name} {found['ms_count']:,.0f} in {found['ms_total'] / 1000:.1f} s ({quantiles})"
 
     def summary(self) -> dict[str, float]:
-        """``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``; empty where nothing was measured."""
+        """``ms_count``, ``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``; empty where nothing was measured."""
         if not self.count:
             return {}
-        ordered = sorted(self._recent)
+        with self._lock:
+            ordered = sorted(self._recent)
         return {
+            "ms_count": self.count,
             "ms_total": round(self.total, 1),
             "ms_p50": round(ordered[len(ordered) // 2], 3),
             "ms_p99": round(ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], 3),

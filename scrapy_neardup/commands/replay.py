@@ -16,8 +16,11 @@ from scrapy_neardup.document import LEVELS, STATUSES
 from scrapy_neardup.exceptions import InputError, SettingsError
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from scrapy_neardup.evaluation.replay import Tally
     from scrapy_neardup.stories import StoryEvent
+    from scrapy_neardup.timings import Timings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="URL", default="memory://", help="default: memory://, never the live window")
     parser.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
     parser.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1, help="extraction processes")
+    # Scrapy's own --profile, of all commands, writes a file of cProfile: it must not see this one.
+    parser.add_argument(
+        "--profile", dest="times", action="store_true", help="say how long extraction, sketch and check took"
+    )
     parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
 
 
@@ -62,7 +69,9 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
         total = _total(count_lines, options.input) if on_terminal else None
         output = stack.enter_context(_open_output(options.output)) if options.output else None
         events = stack.enter_context(_open_output(options.events)) if options.events else None
-        reader = stack.enter_context(PageReader(settings.extractor, settings.max_html_bytes, options.workers))
+        reader = stack.enter_context(
+            PageReader(settings.extractor, settings.max_html_bytes, options.workers, settings.extract_timeout)
+        )
         bar = stack.enter_context(tqdm(total=total, unit=" documents", disable=not on_terminal))
 
         def write_event(event: StoryEvent) -> None:
@@ -86,8 +95,9 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
                 write_event(event)
         finally:
             await detector.close()
+        times = {"extract": reader.timings, **detector.times} if options.times else {}
     seconds = time.perf_counter() - start
-    _print_json(tally, seconds) if options.json else _print_table(tally, seconds)
+    _print_json(tally, seconds, times) if options.json else _print_table(tally, seconds, times)
     return 1 if tally.errors else 0
 
 
@@ -105,17 +115,24 @@ def _open_output(path: Path) -> TextIO:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def _print_json(tally: Tally, seconds: float) -> None:
+def _print_json(tally: Tally, seconds: float, times: dict[str, Timings]) -> None:
     counts: dict[str, Any] = {}
     for (status, detail), count in sorted(tally.verdicts.items()):
         counts[status] = counts.get(status, 0) + count
         if detail:
             counts[f"{status}/{detail}"] = count
-    summary = {"documents": tally.documents, "errors": tally.errors, "seconds": round(seconds, 3), "verdicts": counts}
+    summary: dict[str, Any] = {
+        "documents": tally.documents,
+        "errors": tally.errors,
+        "seconds": round(seconds, 3),
+        "verdicts": counts,
+    }
+    if times:
+        summary["profile"] = {step: each.summary() for step, each in times.items()}
     print(json.dumps({**summary, "events": dict(tally.events)}))
 
 
-def _print_table(tally: Tally, seconds: float) -> None:
+def _print_table(tally: Tally, seconds: float, times: dict[str, Timings]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -133,4 +150,20 @@ def _print_table(tally: Tally, seconds: float) -> None:
     if tally.errors:
         table.add_section()
         table.add_row("wrong lines and pages", "", str(tally.errors), "")
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    if times:
+        console.print(_profile(tally, seconds, times))
+
+
+def _profile(tally: Tally, seconds: float, times: dict[str, Timings]) -> RichTable:
+    from rich.table import Table
+
+    table = Table("step", title=f"{tally.documents / seconds:,.0f} documents a second")
+    for column in ("count", "total s", "p50 ms", "p99 ms", "max ms"):
+        table.add_column(column, justify="right")
+    for step, each in times.items():
+        if found := each.summary():
+            quantiles = (f"{found[name]:.3f}" for name in ("ms_p50", "ms_p99", "ms_max"))
+            table.add_row(step, f"{found['ms_count']:,.0f}", f"{found['ms_total'] / 1000:.2f}", *quantiles)
+    return table

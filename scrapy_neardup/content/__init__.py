@@ -1,8 +1,21 @@
 """HTML -> main content, off the event loop; and what a url says of a document."""
 
 from scrapy_neardup.content.decoding import decode_html
+from scrapy_neardup.content.extraction import Extraction, start_extraction
 from scrapy_neardup.content.extractors import load_extractor
+from scrapy_neardup.content.memory import ExtractedPages
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.urls import source_of, url_identity
-from scrapy_neardup.content.workers import ExtractionThreads
 
-__all__ = ["ExtractionThreads", "decode_html", "load_extractor", "source_of", "url_identity"]
+__all__ = [
+    "ExtractedPages",
+    "Extraction",
+    "ExtractionProcesses",
+    "ExtractionThreads",
+    "decode_html",
+    "load_extractor",
+    "source_of",
+    "start_extraction",
+    "url_identity",
+]

@@ -21,8 +21,11 @@ _NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
 _MOST_NESTING = 1_000_000  # blocks times their depth: 1,400 in each other, or a page of 50,000 at a depth of 20
 
 
-def load_extractor(name: str) -> Extractor:
-    """The extractor of a name or import path. Raises SettingsError where there is none."""
+def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
+    """The extractor of a name or import path. Raises SettingsError where there is none, or none for processes."""
+    if for_processes and name.startswith("__main__."):
+        allowed = "worker processes cannot import the script that is run: put it into a module, or use threads"
+        raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
     if name == "trafilatura":
         return extract_with_trafilatura
     if name == "resiliparse":

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
-from scrapy_neardup.content import decode_html, load_extractor
+from scrapy_neardup.content import ExtractionProcesses, decode_html, load_extractor
 from scrapy_neardup.document import Reason
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
 from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.timings import Timings
 
 _AHEAD = 32  # pages a worker may be ahead
 
@@ -31,26 +30,29 @@ class Page:
 class PageReader:
     """Use as a context manager. Workers start with the first page; a file of texts never starts any."""
 
-    def __init__(self, extractor: str, max_html_bytes: int, workers: int) -> None:
-        load_extractor(extractor)  # a wrong name is an error now, not in a worker
-        self._extractor = extractor
+    def __init__(self, extractor: str, max_html_bytes: int, workers: int, timeout: float = 10.0) -> None:
+        self._extraction = ExtractionProcesses(
+            extractor, workers=workers, timeout=timeout, most_characters=max_html_bytes
+        )
         self._max_html_bytes = max_html_bytes
-        self._workers = workers
-        self._pool: ProcessPoolExecutor | None = None
+        self._ahead = _AHEAD * workers
+
+    @property
+    def timings(self) -> Timings:
+        return self._extraction.timings
 
     def __enter__(self) -> PageReader:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+        self._extraction.close()
 
     def read(self, feed: Iterable[Recorded | WrongLine]) -> Iterator[Page | WrongLine]:
         """In the order of the feed."""
         ahead: deque[tuple[Recorded | WrongLine, Future[str] | None]] = deque()
         for entry in feed:
             ahead.append((entry, self._submit(entry)))
-            if len(ahead) >= _AHEAD * self._workers:
+            if len(ahead) >= self._ahead:
                 yield self._page(*ahead.popleft())
         while ahead:
             yield self._page(*ahead.popleft())
@@ -58,14 +60,13 @@ class PageReader:
     def _submit(self, entry: Recorded | WrongLine) -> Future[str] | None:
         if isinstance(entry, WrongLine) or entry.text is not None:
             return None
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=get_context("spawn"))
-        source = entry.html if entry.html is not None else entry.file
         try:
-            return self._pool.submit(extract_page, self._extractor, source, entry.url, self._max_html_bytes)
-        except BrokenProcessPool:
-            self._pool = None
-            return self._submit(entry)
+            source = entry.html if entry.html is not None else entry.file
+            return self._extraction.submit(_read(source, self._max_html_bytes), entry.url)
+        except (OSError, ExtractionError) as error:
+            failed: Future[str] = Future()
+            failed.set_exception(error)
+            return failed
 
     def _page(self, entry: Recorded | WrongLine, future: Future[str] | None) -> Page | WrongLine:
         if isinstance(entry, WrongLine):
@@ -76,16 +77,25 @@ class PageReader:
             return Page(entry, future.result())
         except OSError as error:
             return Page(entry, "", "extraction-failed", f"{entry.file}: {error.strerror or error}")
-        except (ExtractionError, BrokenProcessPool) as error:
+        except ExtractionError as error:
             return Page(entry, "", "extraction-failed", f"{entry.file or entry.url}: {error}")
 
 
 def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:
-    """Main content of HTML or of a file of it. Raises ExtractionError, and OSError where the file cannot be read."""
-    html = decode_html(source.read_bytes()) if isinstance(source, Path) else source or ""
-    if len(html) > max_html_bytes:
-        raise ExtractionError(f"{len(html)} characters, over NEARDUP_MAX_HTML_BYTES = {max_html_bytes}")
+    """Main content of HTML or of a file of it, in this process.
+
+    Raises ExtractionError, and OSError where the file cannot be read.
+    """
+    page = _read(source, max_html_bytes)
     try:
-        return load_extractor(extractor)(html, url)
+        return load_extractor(extractor)(page if isinstance(page, str) else decode_html(page), url)
     except Exception as error:  # whatever an extractor raises is about this page
         raise ExtractionError(f"{type(error).__name__}: {error}") from None
+
+
+def _read(source: str | Path | None, most: int) -> str | bytes:
+    page = source.read_bytes() if isinstance(source, Path) else source or ""
+    if len(page) > most:
+        size = f"{len(page)} {'characters' if isinstance(page, str) else 'bytes'}"
+        raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most}")
+    return page

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,10 +16,12 @@ from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.minhash import sign
 from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.tokens import count_words, has_unspaced, normalise, shingle_hashes, tokenise
+from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_MOST_SKETCHES = 512
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _SAMPLE_MODULUS = np.uint32(32)
@@ -38,8 +42,23 @@ class Body:
         return "\n".join(self.blocks)
 
 
+@dataclass(frozen=True, slots=True)
+class TextSketch:
+    """What of a fingerprint depends on the text alone."""
+
+    signature: bytes
+    size: int
+    text_hash: bytes
+    band_keys: tuple[int, ...]
+    sample_keys: tuple[int, ...]
+    figures: bytes
+
+
 class Sketcher:
-    """Makes the fingerprints of one configuration. Pure: the same document gives the same fingerprint everywhere."""
+    """Makes the fingerprints of one configuration: the same document gives the same fingerprint everywhere.
+
+    The last ``_MOST_SKETCHES`` texts are not sketched again. ``timings`` are those of the others.
+    """
 
     def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True, by_source: bool = False) -> None:
         """``by_source`` keeps sources apart already by their keys: copies elsewhere crowd out no candidate."""
@@ -47,6 +66,9 @@ class Sketcher:
         self.by_source = by_source
         self.min_words = min_words
         self.figures = figures
+        self.timings = Timings()
+        self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
+        self._lock = threading.Lock()  # long texts are sketched in a thread
 
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint.
@@ -69,15 +91,42 @@ class Sketcher:
 
     def fingerprint(self, document: Document) -> Fingerprint:
         """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
-        body = self.body(document.text)
-        tokens = body.tokens
-        text_hash = xxhash.xxh64_digest(" ".join(tokens).encode("utf-8", "surrogatepass"))
+        sketch = self.sketch(document.text)
         url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
         source_hash = xxhash.xxh32_digest(document.source.encode()) if document.source else bytes(4)
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
-        identity_keys = [xxhash.xxh32_intdigest(text_hash, _TEXT_KEY_SEED) ^ salt]
+        identity_keys = [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
             identity_keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
+        return Fingerprint(
+            signature=sketch.signature,
+            size=sketch.size,
+            text_hash=sketch.text_hash,
+            url_hash=url_hash if document.url_identity else bytes(8),
+            source_hash=source_hash,
+            identity_keys=tuple(identity_keys),
+            band_keys=_salted(sketch.band_keys, salt),
+            sample_keys=_salted(sketch.sample_keys, salt),
+            figures=sketch.figures,
+        )
+
+    def sketch(self, text: str) -> TextSketch:
+        key = xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
+        with self._lock:
+            if (known := self._sketches.get(key)) is not None:
+                self._sketches.move_to_end(key)
+                return known
+        with self.timings.measure():
+            sketch = self._sketch(text)
+        with self._lock:
+            self._sketches[key] = sketch
+            if len(self._sketches) > _MOST_SKETCHES:
+                self._sketches.popitem(last=False)
+        return sketch
+
+    def _sketch(self, text: str) -> TextSketch:
+        body = self.body(text)
+        tokens = body.tokens
         signature, size = b"", 0
         samples: tuple[int, ...] = ()
         if body.words >= self.min_words:
@@ -86,17 +135,18 @@ class Sketcher:
             )
             signature, size = sign(hashes, self.preset.num_perm, self.preset.seed), len(hashes)
             samples = sample_keys(hashes, self.preset.samples)
-        return Fingerprint(
+        return TextSketch(
             signature=signature,
             size=size,
-            text_hash=text_hash,
-            url_hash=url_hash if document.url_identity else bytes(8),
-            source_hash=source_hash,
-            identity_keys=tuple(identity_keys),
-            band_keys=tuple(key ^ salt for key in band_keys(signature, self.preset.bands, self.preset.rows)),
-            sample_keys=tuple(key ^ salt for key in samples),
-            figures=pack_figures(find_figures(document.text)) if self.figures else b"",
+            text_hash=xxhash.xxh64_digest(" ".join(tokens).encode("utf-8", "surrogatepass")),
+            band_keys=band_keys(signature, self.preset.bands, self.preset.rows),
+            sample_keys=samples,
+            figures=pack_figures(find_figures(text)) if self.figures else b"",
         )
+
+
+def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:
+    return tuple(key ^ salt for key in keys) if salt else keys
 
 
 def band_keys(signature: bytes, bands: int, rows: int) -> tuple[int, ...]:

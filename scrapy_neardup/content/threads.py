@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from scrapy_neardup.content.extractors import Extractor
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, checked_text, failure
 from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.timings import Timings
 
 T = TypeVar("T")
 
@@ -22,8 +24,19 @@ class ExtractionThreads:
     pages fail at once until one comes back. Threads of ThreadPoolExecutor would be joined at the process's end.
     """
 
-    def __init__(self, extractor: Extractor, *, workers: int = 2, timeout: float = 10.0, spares: int = 4) -> None:
+    def __init__(
+        self,
+        extractor: Extractor,
+        *,
+        workers: int = 2,
+        timeout: float = 10.0,
+        spares: int = 4,
+        most_characters: int = MOST_CHARACTERS,
+        timings: Timings | None = None,
+    ) -> None:
+        self.timings = timings or Timings()
         self._extractor = extractor
+        self._most_characters = most_characters
         self._workers = workers
         self._timeout = timeout
         self._spares = spares
@@ -89,7 +102,8 @@ class ExtractionThreads:
             if not job.start():
                 continue
             try:
-                text = self._extractor(job.html, job.url)
+                with self.timings.measure():
+                    text = checked_text(self._extractor(job.html, job.url), self._most_characters)
             except BaseException as error:  # a page must not end its thread, whatever it raises
                 job.fail(error)
             else:
@@ -110,14 +124,11 @@ class _Job:
         """False where nobody waits for this page any more."""
         return not self.started.cancelled() and self._in_loop(self._resolve, self.started, None)
 
-    def finish(self, text: object) -> None:
-        if isinstance(text, str):
-            self._in_loop(self._resolve, self.answer, text)
-        else:
-            self.fail(TypeError(f"the extractor returned {type(text).__name__}, not str"))
+    def finish(self, text: str) -> None:
+        self._in_loop(self._resolve, self.answer, text)
 
     def fail(self, error: BaseException) -> None:
-        named = ExtractionError(f"{self.url}: {type(error).__name__}: {error}")
+        named = ExtractionError(f"{self.url}: {failure(error)}")
         self._in_loop(self._reject, self.answer, named)
 
     @staticmethod

@@ -1,0 +1,43 @@
+"""Where main content is extracted: in threads or in processes, behind one interface."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from scrapy_neardup.content.extractors import load_extractor
+from scrapy_neardup.content.outcome import MOST_CHARACTERS
+from scrapy_neardup.content.processes import ExtractionProcesses
+from scrapy_neardup.content.threads import ExtractionThreads
+from scrapy_neardup.timings import Timings
+
+
+class Extraction(Protocol):
+    """Extracts pages off the event loop, a bounded number at a time."""
+
+    timings: Timings  # of the pages, without their wait for a worker
+
+    async def extract(self, html: str, url: str) -> str:
+        """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def start_extraction(
+    extractor: str,
+    *,
+    workers: int | Literal["auto"] = 0,
+    timeout: float = 10.0,
+    most_characters: int = MOST_CHARACTERS,
+    timings: Timings | None = None,
+) -> Extraction:
+    """``workers`` processes, one a core for "auto", threads for 0. Nothing is started before the first page.
+
+    Raises SettingsError where the extractor cannot be used.
+    """
+    if workers == 0:
+        loaded = load_extractor(extractor)
+        return ExtractionThreads(loaded, timeout=timeout, most_characters=most_characters, timings=timings)
+    return ExtractionProcesses(
+        extractor, workers=workers, timeout=timeout, most_characters=most_characters, timings=timings
+    )

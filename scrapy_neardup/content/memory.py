@@ -1,0 +1,40 @@
+"""Main content of the pages just seen, so that an exact repeat is not extracted again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+_MOST_PAGES = 256
+_MOST_CHARACTERS = 65_536  # a longer text is not kept
+
+
+class ExtractedPages:
+    """Bounded: the page that was not asked for the longest goes first. Failures are not kept."""
+
+    def __init__(self, most: int = _MOST_PAGES) -> None:
+        self._most = most
+        self._texts: OrderedDict[object, str] = OrderedDict()
+        self._underway: dict[object, asyncio.Task[str]] = {}
+
+    async def text(self, key: object, extract: Callable[[], Coroutine[Any, Any, str]]) -> str:
+        """The text under ``key``; made by ``extract`` where there is none, once for all who ask meanwhile."""
+        if (text := self._texts.get(key)) is not None:
+            self._texts.move_to_end(key)
+            return text
+        if (task := self._underway.get(key)) is None:
+            task = self._underway[key] = asyncio.create_task(extract())
+            task.add_done_callback(lambda done: self._keep(key, done))
+        # One who is cancelled does not take the page from the others.
+        return await asyncio.shield(task)
+
+    def _keep(self, key: object, task: asyncio.Task[str]) -> None:
+        del self._underway[key]
+        if task.cancelled() or task.exception() is not None:
+            return
+        if len(task.result()) <= _MOST_CHARACTERS:
+            self._texts[key] = task.result()
+            if len(self._texts) > self._most:
+                self._texts.popitem(last=False)

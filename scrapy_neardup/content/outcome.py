@@ -1,0 +1,20 @@
+"""What came of a page, in a thread or in a process: its text, or what is wrong."""
+
+from __future__ import annotations
+
+MOST_CHARACTERS = 5_000_000
+"""Of a main content, unless told otherwise."""
+
+
+def checked_text(text: object, most_characters: int) -> str:
+    """What an extractor returned. Raises TypeError for what is no text, ValueError for more than a page can hold."""
+    if not isinstance(text, str):
+        raise TypeError(f"the extractor returned {type(text).__name__}, not str")
+    if len(text) > most_characters:
+        size = f"the extractor returned {len(text)} characters"
+        raise ValueError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most_characters}")
+    return text
+
+
+def failure(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

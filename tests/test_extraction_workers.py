@@ -1,0 +1,393 @@
+"""Extraction in worker processes: a crash or a hang costs one page, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from textwrap import dedent
+
+import psutil
+import pytest
+from news_site import NewsSite, article, page
+from projects import ITEM_A_PAGE, Crawl, Project
+
+from scrapy_neardup.content import Extraction, ExtractionProcesses, start_extraction
+from scrapy_neardup.exceptions import ExtractionError, SettingsError
+
+EXTRACTOR = """
+    import os
+    import signal
+    import sys
+    import time
+    from pathlib import Path
+
+    print("imported by", os.getpid())
+
+
+    def extract(html, url):
+        do = url.rpartition("/")[2]
+        if do.startswith("killed"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        if do.startswith("stopped"):
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if do.startswith("exits"):
+            os._exit(7)
+        if do.startswith("endless"):
+            while True:
+                pass
+        if do.startswith("forks"):
+            if os.fork() == 0:
+                time.sleep(3600)
+            os.kill(os.getpid(), signal.SIGKILL)
+        if do == "raises":
+            raise LookupError("no such thing")
+        if do == "none":
+            return None
+        if do == "huge":
+            return "x" * 6_000_000
+        if do == "deep":
+            return extract(html, url)
+        if do == "prints":
+            print("this is no answer")
+            sys.stdout.flush()
+            os.write(1, b"nor is this")
+        if do == "pid":
+            return str(os.getpid())
+        if do == "waits":
+            Path(html).touch()
+            while Path(html).exists():
+                time.sleep(0.01)
+        return html
+    """
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Of this process alone: workers have to be told where it imports from."""
+    (tmp_path / "awkward.py").write_text(dedent(EXTRACTOR))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop("awkward", None)
+
+
+@pytest.fixture
+def processes(folder: Path) -> Iterator[Callable[..., ExtractionProcesses]]:
+    """Starts workers, and sees to it that none of them outlives its pool."""
+    started = []
+
+    def start(workers: int = 1, timeout: float = 20, **options: int) -> ExtractionProcesses:
+        started.append(ExtractionProcesses("awkward.extract", workers=workers, timeout=timeout, **options))
+        return started[-1]
+
+    yield start
+    for pool in started:
+        pool.close()
+    assert children() == []
+
+
+def children() -> list[str]:
+    """Processes this one has started and not reaped, except for servers of other tests."""
+    found = psutil.Process().children(recursive=True)
+    return [f"{child.pid} {child.status()}" for child in found if "redis" not in child.name()]
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def of(name: str) -> str:
+    return f"http://site.example/{name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("killed", "its worker process ended by signal 9"),
+        ("exits", "its worker process ended with exit status 7"),
+        ("endless", "not extracted within NEARDUP_EXTRACT_TIMEOUT = 0.5 s"),
+        ("stopped", "not extracted within NEARDUP_EXTRACT_TIMEOUT = 0.5 s"),
+        ("forks", "not extracted within NEARDUP_EXTRACT_TIMEOUT = 0.5 s"),
+        ("raises", "LookupError: no such thing"),
+        ("none", "TypeError: the extractor returned NoneType, not str"),
+        ("huge", "ValueError: the extractor returned 6000000 characters, over NEARDUP_MAX_HTML_BYTES = 5000000"),
+        ("deep", "RecursionError: maximum recursion depth exceeded"),
+    ],
+)
+async def test_what_goes_wrong_costs_its_page_alone(
+    processes: Callable[..., ExtractionProcesses], name: str, what: str
+) -> None:
+    pool = processes(timeout=0.5)
+    answers = await asyncio.gather(
+        *(pool.extract(text, of(do)) for text, do in (("a", "1"), ("b", name), ("c", "3"))), return_exceptions=True
+    )
+    assert (answers[0], answers[2]) == ("a", "c")
+    assert isinstance(answers[1], ExtractionError)
+    assert str(answers[1]).startswith(f"{of(name)}: {what}")
+
+
+async def test_a_worker_is_replaced_after_a_crash_and_after_so_many_pages(
+    processes: Callable[..., ExtractionProcesses],
+) -> None:
+    pool = processes(recycle_after=3)
+    pids = [await pool.extract("", of("pid")) for _ in range(7)]
+    assert [pids.index(pid) for pid in pids] == [0, 0, 0, 3, 3, 3, 6]
+    with pytest.raises(ExtractionError):
+        await pool.extract("", of("killed"))
+    assert await pool.extract("", of("pid")) not in pids
+
+
+async def test_a_worker_killed_from_outside_costs_its_page_alone(
+    processes: Callable[..., ExtractionProcesses], folder: Path
+) -> None:
+    pool = processes(workers=2)
+    reached = folder / "reached"
+    victim = asyncio.create_task(pool.extract(str(reached), of("waits")))
+    await asyncio.to_thread(until, reached.exists)
+    other = await pool.extract("", of("pid"))
+    (pid,) = {child.pid for child in psutil.Process().children()} - {int(other)}
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(ExtractionError, match="its worker process ended by signal 9"):
+        await victim
+    assert await pool.extract("after", of("x")) == "after"
+
+
+async def test_what_an_extractor_prints_is_no_answer(processes: Callable[..., ExtractionProcesses]) -> None:
+    assert await processes().extract("text", of("prints")) == "text"
+
+
+@pytest.mark.parametrize("text", ["", "Crème brûlée 日本 \U0001f600 \0 \r\n\u2028 end", "lone \udc80", "x" * 3_000_000])
+async def test_texts_come_back_to_the_letter(processes: Callable[..., ExtractionProcesses], text: str) -> None:
+    assert await processes().extract(text, of("é\udcff")) == text
+
+
+async def test_pages_are_decoded_by_the_worker(processes: Callable[..., ExtractionProcesses]) -> None:
+    page = "<meta charset='latin-1'>Crème".encode("latin-1")
+    assert await asyncio.to_thread(processes().submit(page, "").result) == "<meta charset='latin-1'>Crème"
+
+
+async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
+    class Counting(ExtractionProcesses):
+        submitted = 0
+
+        def submit(self, page: str | bytes, url: str) -> Future[str]:
+            self.submitted += 1
+            return super().submit(page, url)
+
+    pool = Counting("awkward.extract", workers=1)
+    gate = folder / "gate"
+    tasks = [asyncio.create_task(pool.extract(str(gate), of("waits")))]
+    await asyncio.to_thread(until, gate.exists)
+    tasks += [asyncio.create_task(pool.extract("text", of(f"{number}"))) for number in range(50)]
+    await asyncio.sleep(0.1)
+    assert pool.submitted == 4
+    gate.unlink()
+    assert await asyncio.gather(*tasks) == [str(gate)] + ["text"] * 50
+    pool.close()
+
+
+async def test_closing_with_a_full_queue_fails_every_page_at_once(
+    processes: Callable[..., ExtractionProcesses], folder: Path
+) -> None:
+    pool = processes(workers=2, timeout=3600)
+    tasks = [asyncio.create_task(pool.extract("", of(f"endless{number}"))) for number in range(100)]
+    await asyncio.to_thread(until, lambda: len(psutil.Process().children()) == 2)
+    pool.close()
+    answers = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 30)
+    assert [type(answer) for answer in answers] == [ExtractionError] * 100
+    assert children() == []
+    pool.close()
+    with pytest.raises(ExtractionError, match="extraction is closed"):
+        await pool.extract("", of("late"))
+
+
+async def test_nothing_is_started_before_the_first_page(processes: Callable[..., ExtractionProcesses]) -> None:
+    pool = processes(workers=8)
+    assert children() == []
+    await pool.extract("", of("one"))
+    assert len(children()) == 1
+
+
+def test_the_extractor_must_be_importable_in_another_process() -> None:
+    sys.modules["__main__"].extract = lambda html, url: html  # type: ignore[attr-defined]
+    with pytest.raises(SettingsError, match=r"NEARDUP_EXTRACTOR = '__main__.extract': .*put it into a module"):
+        ExtractionProcesses("__main__.extract")
+    with pytest.raises(SettingsError, match="No module named 'nowhere'"):
+        ExtractionProcesses("nowhere.extract")
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+async def test_threads_and_processes_answer_alike(folder: Path, workers: int) -> None:
+    extraction: Extraction = start_extraction("awkward.extract", workers=workers, timeout=20)
+    try:
+        assert await extraction.extract("text", of("x")) == "text"
+        for name in ("raises", "none", "huge"):
+            with pytest.raises(ExtractionError, match=f"^{of(name)}: "):
+                await extraction.extract("", of(name))
+        assert extraction.timings.summary()["ms_count"] == 4
+    finally:
+        extraction.close()
+
+
+# Crawls
+
+
+@pytest.fixture
+def site() -> Iterator[NewsSite]:
+    with NewsSite() as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path)
+    project.write("news/awkward.py", EXTRACTOR)
+    return project
+
+
+WORKERS = {"NEARDUP_EXTRACT_WORKERS": 2, "LOG_LEVEL": "INFO"}
+AWKWARD = {**WORKERS, "NEARDUP_EXTRACTOR": "news.awkward.extract"}
+
+
+def test_a_crawl_with_workers_that_crash_and_hang_keeps_every_item(project: Project, site: NewsSite) -> None:
+    failing = ["killed", "exits", "endless", "stopped", "forks", "raises", "none", "huge"]
+    names = [*failing, *(f"good{number}" for number in range(20))]
+    urls = [site.publish(f"/{name}", page(article(name))) for name in names]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_EXTRACT_TIMEOUT=0.5, **AWKWARD)
+    assert crawl.status == 0
+    assert crawl.stats["finish_reason"] == "finished"
+    reasons = {item["page"].rpartition("/")[2]: item["neardup_reason"] for item in crawl.items}
+    assert reasons == {name: "extraction-failed" if name in failing else None for name in names}
+    for name in failing:
+        assert len(crawl.lines("WARNING", f"No main content: {site.url}/{name}: ")) == 1
+    assert not crawl.lines("Traceback")
+    assert left_behind(project) == []
+
+
+@pytest.mark.parametrize("extractor", ["trafilatura", "resiliparse"])
+def test_workers_and_threads_judge_alike(project: Project, site: NewsSite, extractor: str) -> None:
+    if extractor == "resiliparse":
+        pytest.importorskip("resiliparse")
+    urls = [site.publish(f"/{number}", page(article(number))) for number in range(20)]
+    urls += [site.publish(f"/copy/{number}", page(article(number))) for number in range(10)]
+    settings = {"NEARDUP_EXTRACTOR": extractor, "NEARDUP_STORE": "memory://", "CONCURRENT_REQUESTS": 1}
+    crawls = [
+        project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_EXTRACT_WORKERS=workers, **settings) for workers in (0, "auto")
+    ]
+    for crawl in crawls:
+        assert crawl.statuses == {"original": 20, "duplicate": 10}
+    assert left_behind(project) == []
+
+
+def left_behind(project: Project) -> list[str]:
+    """Processes that still run, or are dead and not reaped, and were started for this project."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # gone by now
+            if str(project.folder) in " ".join(process.cmdline()) or process.cwd() == str(project.folder):
+                found.append(f"{process.pid} {process.status()} {process.cmdline()[:3]}")
+    return found
+
+
+def start_with_busy_workers(project: Project, site: NewsSite) -> subprocess.Popen[str]:
+    """A crawl, started, whose workers are both in a page that never ends, with a full queue behind them."""
+    urls = [site.publish(f"/endless{number}", page(article(number))) for number in range(10)]
+    project.prepare(ITEM_A_PAGE, {**AWKWARD, "NEARDUP_EXTRACT_TIMEOUT": 2})
+    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl")
+    until(lambda: len(psutil.Process(process.pid).children()) == 2)
+    until(lambda: all(child.cpu_times().user > 0.3 for child in psutil.Process(process.pid).children()))
+    return process
+
+
+def finish(project: Project, process: subprocess.Popen[str]) -> Crawl:
+    try:
+        log, _ = process.communicate(timeout=90)
+    finally:
+        process.kill()
+    return project.finished(process.returncode, log, 0)
+
+
+def test_ctrl_c_once_ends_the_crawl_with_every_item_it_began(project: Project, site: NewsSite) -> None:
+    process = start_with_busy_workers(project, site)
+    process.send_signal(signal.SIGINT)
+    crawl = finish(project, process)
+    assert crawl.stats["finish_reason"] == "shutdown"
+    assert len(crawl.items) == crawl.stats["response_received_count"] > 0
+    assert {item["neardup_reason"] for item in crawl.items} == {"extraction-failed"}
+    assert not crawl.lines("Traceback")
+    assert left_behind(project) == []
+
+
+def test_ctrl_c_twice_ends_crawl_and_workers_at_once(project: Project, site: NewsSite) -> None:
+    process = start_with_busy_workers(project, site)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    crawl = finish(project, process)
+    assert crawl.lines("forcing unclean shutdown")
+    until(lambda: left_behind(project) == [])
+
+
+WAITING = (
+    ITEM_A_PAGE
+    + """
+    def closed(self, reason):
+        import time
+        time.sleep(3600)
+"""
+)
+
+
+def test_workers_end_when_the_crawl_is_killed(project: Project, site: NewsSite) -> None:
+    urls = [site.publish(f"/{number}", page(article(number))) for number in range(10)]
+    project.prepare(WAITING, AWKWARD)
+    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}")
+    until(lambda: len(psutil.Process(process.pid).children()) > 0)
+    process.kill()
+    process.wait()
+    until(lambda: left_behind(project) == [])
+
+
+SCRIPT = """
+    import scrapy
+    from scrapy.crawler import CrawlerProcess
+
+
+    class News(scrapy.Spider):
+        name = "news"
+        start_urls = {urls!r}
+
+        def parse(self, response):
+            yield {{"page": response.url}}
+
+
+    settings = {{
+        "ADDONS": {{"scrapy_neardup.Addon": 500}},
+        "NEARDUP_EXTRACT_WORKERS": 2,
+        "NEARDUP_STORE": "memory://",
+        "FEEDS": {{"items.jsonl": {{"format": "jsonlines"}}}},
+    }}
+    process = CrawlerProcess(settings)
+    process.crawl(News)
+    process.start()
+    """
+
+
+def test_a_script_without_a_guard_is_run_once(tmp_path: Path, site: NewsSite) -> None:
+    """``multiprocessing`` would import the script in its workers, and so crawl there too."""
+    urls = [site.publish(f"/{number}", page(article(number))) for number in range(5)]
+    (tmp_path / "crawl.py").write_text(dedent(SCRIPT).format(urls=urls))
+    done = subprocess.run([sys.executable, "crawl.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert sorted(site.requested) == sorted(f"/{number}" for number in range(5))
+    assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 5

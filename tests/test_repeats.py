@@ -1,0 +1,135 @@
+"""What was just done is not done again: a page met twice, a text met twice. And where time goes is told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from news_site import Answer, NewsSite, article, page
+from projects import ITEM_A_PAGE, Project
+from test_middleware import NOTING, NOTING_EXTRACTOR, extracted
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.content import ExtractedPages
+
+
+@pytest.fixture
+def site() -> Iterator[NewsSite]:
+    with NewsSite() as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path)
+    project.write("news/noting.py", NOTING_EXTRACTOR)
+    return project
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_body_met_again_is_extracted_and_sketched_once(project: Project, site: NewsSite, workers: int) -> None:
+    urls = [site.publish(f"/{number}", page(article("the same"))) for number in range(20)]
+    urls += [site.publish("/other", page(article("another")))]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_EXTRACT_WORKERS=workers, LOG_LEVEL="INFO", **NOTING)
+    assert sum(extracted(project).values()) == 2
+    assert crawl.neardup == {"checked": 21, "original": 2, "duplicate": 19, "duplicate/exact": 19}
+    stats = crawl.stats
+    counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "sketch", "check")}
+    assert counts == {"extract": 2, "sketch": 2, "check": 21}
+    (line,) = crawl.lines("Time taken: extract 2 in ", "; sketch 2 in ", "; check 21 in ", "p99")
+    assert "INFO" in line
+
+
+def test_a_text_met_on_another_page_is_sketched_once(project: Project, site: NewsSite) -> None:
+    urls = [site.publish(f"/{number}", page(article("wire"), foot=f"Paper {number}")) for number in range(10)]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, **NOTING)
+    assert sum(extracted(project).values()) == 10
+    assert crawl.stats["neardup/sketch/ms_count"] == 1
+
+
+def test_what_is_no_page_is_never_given_to_the_extractor(project: Project, site: NewsSite) -> None:
+    answers = {
+        "image": Answer(b"\x89PNG\r\n\x1a\n" * 100, "image/png"),
+        "feed": Answer(b"<?xml version='1.0'?><rss><item>text</item></rss>", "application/rss+xml"),
+        "json": Answer(b'{"html": "<p>text</p>"}'.rjust(2000), "application/json"),
+        "large": Answer(page(article("large")).encode() * 200),
+        "xhtml": Answer(b"<?xml version='1.0'?>" + page(article("xhtml")).encode(), "text/xml"),
+    }
+    urls = [site.publish(f"/{name}", answer) for name, answer in answers.items()]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_MAX_HTML_BYTES=100_000, **NOTING)
+    assert extracted(project) == {"xhtml": 1}
+    assert crawl.neardup["unchecked/no-text"] == 3
+    assert crawl.neardup["unchecked/extraction-failed"] == 1
+
+
+async def test_pages_are_kept_in_a_bounded_number_and_failures_not_at_all() -> None:
+    made: Counter[str] = Counter()
+
+    async def extract(name: str) -> str:
+        made[name] += 1
+        await asyncio.sleep(0)
+        if name == "bad":
+            raise ValueError(name)
+        return "x" * 100_000 if name == "long" else name
+
+    pages = ExtractedPages(most=2)
+    names = ("a", "a", "b", "a", "c", "b", "a", "long", "long")
+    texts = [await pages.text(name, lambda name=name: extract(name)) for name in names]
+    assert [text[:4] for text in texts] == [name[:4].replace("long", "xxxx") for name in names]
+    assert made == {"a": 2, "b": 2, "c": 1, "long": 2}
+    for _ in range(2):
+        with pytest.raises(ValueError, match="bad"):
+            await pages.text("bad", lambda: extract("bad"))
+    assert made["bad"] == 2
+
+
+async def test_pages_asked_for_at_once_are_made_once_and_outlive_who_is_cancelled() -> None:
+    made = 0
+    gate = asyncio.Event()
+
+    async def extract() -> str:
+        nonlocal made
+        made += 1
+        await gate.wait()
+        return "text"
+
+    pages = ExtractedPages()
+    waiting = [asyncio.create_task(pages.text("key", extract)) for _ in range(5)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    answers = await asyncio.gather(*waiting, return_exceptions=True)
+    assert isinstance(answers[0], asyncio.CancelledError)
+    assert answers[1:] == ["text"] * 4
+    assert made == 1
+
+
+async def test_a_remembered_sketch_is_the_same_whatever_the_url_and_source() -> None:
+    settings = NearDupSettings(store="memory://", scope="same-source")
+    warm, text = NearDupDetector(settings), article("one")
+    for number, url in enumerate(("https://a.example/1", "https://b.example/2", "")):
+        document = warm.document(text, url=url)
+        assert warm.sketcher.fingerprint(document) == NearDupDetector(settings).sketcher.fingerprint(document)
+        assert warm.sketcher.timings.count == 1, number
+
+
+@pytest.mark.parametrize("json_too", [True, False])
+def test_replay_tells_where_time_goes(tmp_path: Path, json_too: bool) -> None:
+    rows = [{"id": number, "html": page(article(number % 3))} for number in range(5)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = [sys.executable, "-m", "scrapy", "neardup", "replay", "in.jsonl", "--profile", *["--json"] * json_too]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "True").exists()
+    if json_too:
+        profile = json.loads(done.stdout)["profile"]
+        assert {step: times["ms_count"] for step, times in profile.items()} == {"extract": 5, "sketch": 3, "check": 5}
+    else:
+        assert "documents a second" in done.stdout
