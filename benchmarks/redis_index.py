@@ -172,9 +172,7 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
         return MinHashLSH(num_perm=LANES, params=(BANDS, ROWS), storage_config=storage)
 
     def minhash(lanes: np.ndarray) -> MinHash:
-        return MinHash(
-            num_perm=LANES, scheme="affine32", hashvalues=lanes, permutations=empty.permutations
-        )
+        return MinHash(num_perm=LANES, scheme="affine32", hashvalues=lanes, permutations=empty.permutations)
 
     before = used_memory(url)
     hours = [lsh(f"{'hour' if hourly else 'all'}-{hour}") for hour in range(25 if hourly else 1)]
@@ -217,7 +215,9 @@ def main() -> None:
             took = time.perf_counter() - start
         cpu = server_seconds(url) - cpu
         total = 64 * sum(1 for _ in rates)
-        print(f"scrapy-neardup, {options.documents} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes a document")
+        print(
+            f"scrapy-neardup, {options.documents} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes a document"
+        )
         print(f"  {options.processes} processes: {sum(rates)} checks a second")
         if options.baseline:
             for hourly in (True, False):

@@ -321,7 +321,7 @@ def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figur
     pairs = []
     for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         # A gap is open behind where either text has more figures than are kept one by one.
-        is_open = _has_digests(old[i:]) and j == len(old) or _has_digests(new[k:]) and m == len(new)
+        is_open = (_has_digests(old[i:]) and j == len(old)) or (_has_digests(new[k:]) and m == len(new))
         if kind == "replace" and not is_open:
             gap = ([figure for figure in side if _is_alone(figure, in_both)] for side in (old[i:j], new[k:m]))
             olds, news = _without_shared(*gap)
