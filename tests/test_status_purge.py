@@ -7,12 +7,11 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import STORES
 from projects import Project
 from redis import Redis
 from servers import RedisServer
@@ -26,21 +25,37 @@ TWO = "Voters of the island go to the polls on Sunday to choose the parliament t
 FIRST, COPY, OTHER = "https://www.wire.example/a?utm_source=x", "https://news.copy.example/b", "https://other.example/c"
 
 
+OpenDetector = Callable[[str], Awaitable[NearDupDetector]]
+
+
 @pytest.fixture
-async def detector(store_url: str, namespace: str) -> AsyncIterator[NearDupDetector]:
-    """A window with an original, its copy in another source, and an unlike document of a third."""
-    opened = NearDupDetector(NearDupSettings(store=store_url, namespace=namespace))
-    await opened.open()
-    for text, url in ((ONE, FIRST), (ONE, COPY), (TWO, OTHER)):
-        await opened.check(opened.document(text, url=url))
-    yield opened
-    await opened.close()
+async def open_detector(namespace: str) -> AsyncIterator[OpenDetector]:
+    """Opens windows with an original, its copy in another source, and an unlike document of a third."""
+    opened = []
+
+    async def factory(url: str) -> NearDupDetector:
+        detector = NearDupDetector(NearDupSettings(store=url, namespace=namespace))
+        opened.append(detector)
+        await detector.open()
+        for text, page in ((ONE, FIRST), (ONE, COPY), (TWO, OTHER)):
+            await detector.check(detector.document(text, url=page))
+        return detector
+
+    yield factory
+    for detector in opened:
+        await detector.close()
+
+
+@pytest.fixture
+async def detector(open_detector: OpenDetector, store_url: str) -> NearDupDetector:
+    return await open_detector(store_url)
 
 
 async def _status(detector: NearDupDetector, text: str, url: str = "") -> str:
     return (await detector.check(detector.document(text, url=url))).status
 
 
+@pytest.mark.every_store
 async def test_the_summary_counts_documents_and_stories(detector: NearDupDetector) -> None:
     summary = await detector.summary()
 
@@ -49,6 +64,7 @@ async def test_the_summary_counts_documents_and_stories(detector: NearDupDetecto
     assert summary.warnings == ()
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("source", ["wire.example", "https://amp.wire.example/any/page"])
 async def test_a_purged_source_is_named_by_nothing(detector: NearDupDetector, source: str) -> None:
     assert await detector.purge(source=source, dry_run=True) == 2, "its document and the copy that names it"
@@ -82,6 +98,7 @@ async def test_a_dry_run_removes_nothing(detector: NearDupDetector) -> None:
     assert (await detector.summary()).documents == 3
 
 
+@pytest.mark.every_store
 async def test_purging_all_leaves_no_document_and_no_story(detector: NearDupDetector) -> None:
     assert await detector.purge() == 3
 
@@ -110,11 +127,12 @@ async def test_what_is_no_source_or_page_is_refused(detector: NearDupDetector, w
         await detector.purge(**wrong)
 
 
-@pytest.mark.parametrize("store_url", STORES.keys() - {"memory"}, indirect=True)
+@pytest.mark.every_store
 async def test_every_configuration_of_a_namespace_is_purged(
-    detector: NearDupDetector, store_url: str, namespace: str
+    open_detector: OpenDetector, shared_url: str, namespace: str
 ) -> None:
-    other = NearDupDetector(NearDupSettings(store=store_url, namespace=namespace, num_perm=64))
+    detector = await open_detector(shared_url)
+    other = NearDupDetector(NearDupSettings(store=shared_url, namespace=namespace, num_perm=64))
     await other.open()
     await other.check(other.document(TWO))
     config = (await other.summary()).config

@@ -8,7 +8,9 @@ from scrapy_neardup.index.connection import without_password
 _TLS_MENDS = (
     "the server's certificate is not trusted: add ?ssl_ca_certs=/path/ca.pem to NEARDUP_STORE, or check its name"
 )
+_RIGHTS_MEND = "check user and password in NEARDUP_STORE, and the user's ACL"
 _MENDS = {
+    "the user executing the script can't": _RIGHTS_MEND,
     "certificate verify failed": _TLS_MENDS,
     "hostname mismatch": _TLS_MENDS,
     "db index is out of range": "name a database the server has, as in redis://host:6379/0",
@@ -23,7 +25,7 @@ def named(url: str, error: Exception) -> StoreError:
 
     where, text = without_password(url), f"{type(error).__name__}: {error}"
     if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):
-        return StoreError(f"{where}: {error}; check user and password in NEARDUP_STORE, and the user's ACL")
+        return StoreError(f"{where}: {error}; {_RIGHTS_MEND}")
     if isinstance(error, exceptions.MovedError) and "+cluster" not in url:
         return StoreError(f"{where}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
     # A cluster's client hides in its own error what the first node answered.
@@ -31,6 +33,6 @@ def named(url: str, error: Exception) -> StoreError:
     for words, mend in _MENDS.items():
         if words in said.lower():
             return StoreError(f"{where}: {text}; {mend}")
-    if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError) and "ssl_" in url:
+    if "no such file or directory" in said.lower() and "ssl_" in url:
         return StoreError(f"{where}: {text}; check the ssl_… files in NEARDUP_STORE")
     return StoreUnavailable(f"{where}: {text}")
