@@ -17,7 +17,7 @@ import xxhash
 from scrapy_neardup.content import source_of, url_identity
 from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Match, Member, Reason, Status, Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index import Breaker, Index, StoreSummary, index_from_url
+from scrapy_neardup.index import Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.sketch.figures import changed_figures, find_figures, unpack_figures
@@ -91,7 +91,16 @@ class NearDupDetector:
         await self.index.close()
 
     async def summary(self) -> StoreSummary:
+        """What the store holds. Raises StoreError where it cannot be asked."""
         return await self.index.summary()
+
+    async def purge(self, *, source: str = "", url: str = "", dry_run: bool = False) -> int:
+        """Remove the documents of a source (a domain or url of it) or of a page, or the whole namespace.
+
+        Returns how many documents go, with those that name one of them as their original. ``dry_run`` only counts.
+        Raises StoreError where the store fails, and ValueError on what is no source or web address.
+        """
+        return await self.index.purge(_selection(source, url), dry_run=dry_run)
 
     def document(
         self, text: str, *, url: str = "", title: str = "", seen_at: float | None = None, url_is_own: bool = True
@@ -255,6 +264,22 @@ class NearDupDetector:
 def unchecked(reason: Reason) -> Verdict:
     """The verdict for what cannot be judged."""
     return Verdict("unchecked", reason=reason)
+
+
+def _selection(source: str, url: str) -> Selection:
+    """By the hashes the sketch makes of a document."""
+    if source:
+        domain = source_of(source if "://" in source else f"https://{source}")
+        if not domain:
+            raise ValueError(f"{source!r} is no source: name a domain such as example.com, or a url of it")
+        return Selection(source=domain, source_hash=xxhash.xxh32_digest(domain.encode()))
+    if url:
+        identity = url_identity(url)
+        if not identity:
+            raise ValueError(f"{url!r} is no web address: https://example.com/page")
+        url_hash = xxhash.xxh64_digest(identity.encode("utf-8", "surrogatepass"))
+        return Selection(url_hash=url_hash, is_page=lambda other: url_identity(other) == identity)
+    return Selection()
 
 
 def _lead(text: str) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope
+from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_url
+from scrapy_neardup.index.connection import Address, without_password
 from scrapy_neardup.sketch import PRESETS, Preset
 from scrapy_neardup.sketch.presets import Measure
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
@@ -33,6 +34,8 @@ TAGS = (
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
+
+_ALLOWED_STREAMS = "must be the name of a stream in the store's Redis, or redis://host/0#name"
 
 Check = Callable[[str, Any], Any]
 
@@ -98,12 +101,13 @@ def _text(pattern: str, allowed: str) -> Check:
 
 
 def _store(name: str, value: Any) -> str:
-    scheme, separator, rest = value.partition("://") if isinstance(value, str) else ("", "", "")
-    if not separator or scheme not in ("memory", "sqlite", *REDIS_SCHEMES):
+    if not isinstance(value, str):
         raise SettingsError(name, value, ALLOWED_STORES)
-    if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
-        raise SettingsError(name, value, "a file is sqlite:///relative/file or sqlite:////absolute/file")
-    return str(value)
+    try:
+        check_url(value)
+    except ValueError as error:
+        raise SettingsError(name, without_password(value), str(error)) from None
+    return value
 
 
 def _item_classes(name: str, value: Any) -> tuple[str | type, ...]:
@@ -130,9 +134,15 @@ def _field_names(name: str, value: Any) -> dict[str, str]:
 
 
 def _stream(name: str, value: Any) -> str:
-    head = value.partition("://")[0] if isinstance(value, str) else ""
-    if not isinstance(value, str) or not value or ("://" in value and head not in REDIS_SCHEMES):
-        raise SettingsError(name, value, "must be the name of a stream in the store's Redis, or redis://host/0#name")
+    if not isinstance(value, str) or not value:
+        raise SettingsError(name, value, _ALLOWED_STREAMS)
+    if "://" in value:
+        url = value.partition("#")[0]
+        try:
+            Address.read(url)
+        except ValueError as error:
+            shown = value.replace(url, without_password(url))
+            raise SettingsError(name, shown, f"{_ALLOWED_STREAMS}; {error}") from None
     return value
 
 
@@ -217,7 +227,7 @@ class NearDupSettings:
     def _check_stream(self) -> None:
         name, store_scheme = self.events_stream, self.store.partition("://")[0]
         if name is not None and "://" not in name and store_scheme not in REDIS_SCHEMES:
-            allowed = f"NEARDUP_STORE = {self.store!r} is no Redis: name the server too, redis://host/0#{name}"
+            allowed = f"NEARDUP_STORE = {without_password(self.store)!r} is no Redis: name the server too, redis://host/0#{name}"
             raise SettingsError(PREFIX + "EVENTS_STREAM", name, allowed)
 
     def resolved_preset(self) -> Preset:

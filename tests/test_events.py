@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import STORES
+from conftest import USUAL
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -353,7 +353,7 @@ async def test_stores_raise_the_same_events(request: pytest.FixtureRequest, name
     stream.sort()
 
     answers = []
-    for name, url in STORES.items():
+    for name, url in USUAL.items():
         async with opened(store=url(request), namespace=namespace + name) as room:
             verdicts = []
             for start in range(0, len(stream), 50):

@@ -16,6 +16,7 @@ from typing import Literal
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import DAY, HOUR, LANES, MINUTE, START, Article, check
+from fleet import open_client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
@@ -30,6 +31,7 @@ WIRE = "https://wire.example/a"
 # 1. Atomic: of documents alike exactly one is the original.
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("count", [20, 200])
 async def test_of_identical_documents_at_once_exactly_one_is_the_original(index: Index, count: int) -> None:
     article = Article()
@@ -40,6 +42,7 @@ async def test_of_identical_documents_at_once_exactly_one_is_the_original(index:
     assert len({match.original for match in matches if match}) == 1
 
 
+@pytest.mark.every_store
 async def test_near_copies_at_once_have_exactly_one_original(index: Index) -> None:
     copies = [Article(f"edit {number}", like="wire", equal=110) for number in range(20)]
 
@@ -48,6 +51,7 @@ async def test_near_copies_at_once_have_exactly_one_original(index: Index) -> No
     assert matches.count(None) == 1
 
 
+@pytest.mark.every_store
 async def test_identical_documents_over_two_connections_have_exactly_one_original(
     open_index: OpenIndex, shared_url: str
 ) -> None:
@@ -145,6 +149,7 @@ async def test_a_wrong_date_as_the_first_of_a_process_does_not_touch_the_window(
 # 3. Memory is bounded.
 
 
+@pytest.mark.every_store
 async def test_what_left_the_window_is_removed(index: Index) -> None:
     for number in range(60):
         await check(index, Article(f"old {number}", at=number))
@@ -265,6 +270,7 @@ async def test_a_thousand_copies_keep_the_cost_of_a_redis_key_bounded(
 # 4. A repeat is the same check.
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("what", ["original", "duplicate", "related"])
 async def test_the_same_document_again_gets_the_same_answer(index: Index, what: str) -> None:
     await check(index, Article(at=0))
@@ -302,6 +308,7 @@ async def test_a_copy_of_a_copy_names_the_original(index: Index) -> None:
     assert (match.original, match.url, match.title) == (original.id, WIRE, "First")
 
 
+@pytest.mark.every_store
 async def test_a_link_outlives_the_original(index: Index) -> None:
     original = Article(url=WIRE, title="First")
     await check(index, original)
@@ -317,6 +324,7 @@ async def test_a_link_outlives_the_original(index: Index) -> None:
     assert match.candidate == copy.id
 
 
+@pytest.mark.every_store
 async def test_related_documents_share_the_story_and_are_originals_of_their_own_kind(index: Index) -> None:
     original = Article()
     related = Article("loosely", like="wire", equal=30, title="Another report")
@@ -341,6 +349,7 @@ GARBAGE = {
 }
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
 async def test_damaged_records_are_no_candidates(
     open_index: OpenIndex, shared_url: str, namespace: str, garbage: bytes | None
@@ -578,6 +587,7 @@ async def test_two_namespaces_and_two_configurations_never_meet(
     assert ((await index.summary()).documents, (await other.summary()).documents) == (1, 1)
 
 
+@pytest.mark.every_store
 async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace: str) -> None:
     for at in (0, 1, HOUR - 1, HOUR, 5 * HOUR):
         await check(index, Article(at=at))
@@ -590,6 +600,7 @@ async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace:
     assert summary.bytes
 
 
+@pytest.mark.every_store
 async def test_an_index_is_closed_twice_and_opened_again(open_index: OpenIndex, shared_url: str) -> None:
     index = await open_index(shared_url)
     await check(index, Article())
@@ -601,6 +612,7 @@ async def test_an_index_is_closed_twice_and_opened_again(open_index: OpenIndex, 
     assert await check(index, Article()) is not None
 
 
+@pytest.mark.every_store
 async def test_closing_waits_for_the_checks_under_way(open_index: OpenIndex, store_url: str) -> None:
     index = await open_index(store_url)
     checks = [asyncio.create_task(check(index, Article())) for _ in range(100)]
@@ -733,7 +745,7 @@ def _overwrite_records(url: str, namespace: str, garbage: bytes | None, *, only:
                 value = record[:-1] if garbage is None else garbage
                 sql.execute("UPDATE records_1 SET record = ? WHERE key = ?", (value, key))
         return
-    with closing(Redis.from_url(url)) as client:
+    with closing(open_client(url)) as client:
         for name in client.scan_iter(match=f"{{neardup:{namespace}:*:records:*"):
             for key, record in client.hgetall(name).items():
                 if only and key.hex() != only:

@@ -7,7 +7,7 @@ import random
 import struct
 
 import pytest
-from conftest import SHARED, STORES, OpenIndex
+from conftest import USUAL, OpenIndex
 from documents import DAY, HOUR, MINUTE, START, Article, check, digest
 from redis import Redis
 
@@ -41,6 +41,7 @@ async def test_the_original_is_the_first_member(index: Index) -> None:
     assert story.levels == ()
 
 
+@pytest.mark.every_store
 async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index) -> None:
     late = Join(FIRST, Member(member("late", 10).id, "https://b.example/x", "Später", "b.example", "b", "update",
                               changes=("dead: 4 -> 12", "hurt: 1 -> 2")))  # fmt: skip
@@ -104,6 +105,7 @@ async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     assert len(await index.members(FIRST.id)) <= MOST_LOGGED + MOST_SOURCES
 
 
+@pytest.mark.every_store
 async def test_joins_at_once_are_each_counted_once(open_index: OpenIndex, shared_url: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
     joins = [join(f"item {n}", n, f"{n}.example") for n in range(100)]
@@ -114,6 +116,7 @@ async def test_joins_at_once_are_each_counted_once(open_index: OpenIndex, shared
     assert (story.items, len(story.sources)) == (101, 101)
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("level", ["watch", "breaking", "ended"])
 async def test_a_level_is_granted_to_one_claim(open_index: OpenIndex, shared_url: str, level: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
@@ -161,6 +164,7 @@ async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Inde
     assert await index.claim(Claim(FIRST.id, "ended", last_source=START + 120)) is not None
 
 
+@pytest.mark.every_store
 async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     await index.join(join("copy", 60, "copy.example"))
     assert await index.open_events() == []
@@ -176,6 +180,7 @@ async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     assert await index.open_events() == []
 
 
+@pytest.mark.every_store
 async def test_peaks_of_ended_events_are_kept_for_days(index: Index) -> None:
     await index.join(join("copy", 60, "copy.example"))
     await index.claim(Claim(FIRST.id, "watch"))
@@ -198,6 +203,7 @@ async def test_levels_survive_a_restart(open_index: OpenIndex, shared_url: str) 
     assert [story.id for story in await after.open_events()] == [FIRST.id]
 
 
+@pytest.mark.every_store
 async def test_a_story_is_gone_a_window_after_its_last_member(index: Index) -> None:
     await index.join(join("copy", 60, "copy.example"))
 
@@ -282,7 +288,7 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
             joins.append(joins[-1])
 
     answers: dict[str, list[object]] = {}
-    for name, url in STORES.items():
+    for name, url in USUAL.items():
         index = await open_index(url(request), namespace=name)
         stories: list[Story] = []
         for number, each in enumerate(joins):
@@ -294,7 +300,6 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
         answers[name] = [stories, opened, quiet, await index.members(FIRST.id)]
 
     assert answers["memory"] == answers["sqlite"] == answers["redis"]
-    assert len(SHARED) == 2
 
 
 def test_a_member_reads_back_as_packed() -> None:

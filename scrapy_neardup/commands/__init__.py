@@ -12,6 +12,8 @@ from scrapy.exceptions import UsageError
 SUBCOMMANDS = {
     "replay": "runs recorded documents through the detector at their own times",
     "events": "lists the events that are running",
+    "status": "shows what the window holds, hour by hour, and how the store is set up",
+    "purge": "removes a namespace, or the documents of one source or page",
     "eval": "measures the verdicts on documents that people sorted into clusters",
     "tune": "measures every threshold on such documents, and suggests one",
     "explain": "compares two documents and says why the second gets its verdict",

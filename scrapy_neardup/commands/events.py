@@ -8,19 +8,21 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from scrapy_neardup.commands.live import add_store_arguments, live_detector
+
 if TYPE_CHECKING:
     from scrapy_neardup.stories import StoryEvent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--store", metavar="URL", help="default: NEARDUP_STORE of the project")
+    add_store_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one special report a line")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     from scrapy_neardup.stories import special_report
 
-    events = asyncio.run(_running(settings, options.store))
+    events = asyncio.run(_running(options, settings))
     if options.json:
         for event in events:
             print(json.dumps(special_report(event), ensure_ascii=False))
@@ -29,21 +31,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     return 0
 
 
-async def _running(values: dict[str, Any], store: str | None) -> list[StoryEvent]:
-    from scrapy_neardup.detector import NearDupDetector
-    from scrapy_neardup.pipeline import in_data_path
-    from scrapy_neardup.settings import NearDupSettings
-
-    if store is not None:
-        values["NEARDUP_STORE"] = store
-    settings = NearDupSettings.from_mapping(values)
-    # A path that is typed is one of the shell's; that of the settings is one of the project's.
-    detector = NearDupDetector(in_data_path(settings) if store is None else settings)
-    await detector.open()
-    try:
+async def _running(options: argparse.Namespace, settings: dict[str, Any]) -> list[StoryEvent]:
+    async with live_detector(options, settings) as detector:
         return await detector.current_events()
-    finally:
-        await detector.close()
 
 
 def _print_table(events: Sequence[StoryEvent]) -> None:

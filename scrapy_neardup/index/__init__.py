@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index.base import Index, Policy, Scope, StoreSummary
+from scrapy_neardup.index.base import Index, Policy, Scope, Selection, StoreSummary
 from scrapy_neardup.index.breaker import Breaker
+from scrapy_neardup.index.connection import REDIS_SCHEMES, Address, without_password
 
-__all__ = ["Breaker", "Index", "Policy", "Scope", "StoreSummary", "index_from_url"]
+__all__ = [
+    "REDIS_SCHEMES",
+    "Breaker",
+    "Index",
+    "Policy",
+    "Scope",
+    "Selection",
+    "StoreSummary",
+    "check_url",
+    "index_from_url",
+]
 
-REDIS_SCHEMES = ("redis", "rediss", "unix")
-ALLOWED_STORES = "a store is memory://, sqlite:///path, redis://host:port/db, rediss://… or unix:///path"
+ALLOWED_STORES = (
+    "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path, "
+    "redis+sentinel://host:port,host:port/service/db or redis+cluster://host:port,host:port"
+)
+ALLOWED_FILES = "a file is sqlite:///relative/file or sqlite:////absolute/file"
+
+
+def check_url(url: str) -> None:
+    """Raises ValueError with what would be right on a url no store answers to; never with a password."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme not in ("memory", "sqlite", *REDIS_SCHEMES):
+        raise ValueError(ALLOWED_STORES)
+    if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
+        raise ValueError(ALLOWED_FILES)
+    if scheme in REDIS_SCHEMES:
+        Address.read(url)
 
 
 def index_from_url(url: str, *, namespace: str, config: str, policy: Policy, timeout: float = 2.0) -> Index:
     """The store a url names; nothing is opened yet. Raises SettingsError on a url no store answers to."""
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        raise SettingsError("NEARDUP_STORE", url, ALLOWED_STORES)
+    try:
+        check_url(url)
+    except ValueError as error:
+        raise SettingsError("NEARDUP_STORE", without_password(url), str(error)) from None
+    scheme, _, rest = url.partition("://")
     if scheme in ("memory", "sqlite"):
         from scrapy_neardup.index.sqlite import MEMORY, SQLiteIndex
 
-        return SQLiteIndex(
-            MEMORY if scheme == "memory" else _path(url, rest), namespace, config, policy, timeout=timeout
-        )
-    if scheme in REDIS_SCHEMES:
-        from scrapy_neardup.index.redis import RedisIndex
+        # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
+        path = MEMORY if scheme == "memory" else Path(rest[1:])
+        return SQLiteIndex(path, namespace, config, policy, timeout=timeout)
+    from scrapy_neardup.index.redis import RedisIndex
 
-        return RedisIndex(url, namespace, config, policy, timeout=timeout)
-    raise SettingsError("NEARDUP_STORE", url, ALLOWED_STORES)
-
-
-def _path(url: str, rest: str) -> Path:
-    """``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them."""
-    host, slash, path = rest.partition("/")
-    if host or not slash or not path:
-        raise SettingsError("NEARDUP_STORE", url, "sqlite:///relative/file or sqlite:////absolute/file")
-    return Path(path)
+    return RedisIndex(url, namespace, config, policy, timeout=timeout)

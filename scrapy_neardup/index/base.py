@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
@@ -45,10 +46,36 @@ class StoreSummary:
     config: str
     documents_per_hour: dict[int, int]  # hour (Unix seconds // 3600) -> documents
     bytes: int | None = None  # None where the store cannot tell
+    stories: int = 0
+    events: int = 0  # that have not ended
+    other_configs: tuple[str, ...] = ()  # what else the namespace holds
+    server: dict[str, str] = field(default_factory=dict)  # facts of the store itself, for people
+    warnings: tuple[str, ...] = ()  # what of the store's own settings costs answers
 
     @property
     def documents(self) -> int:
         return sum(self.documents_per_hour.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is to be purged: the documents of one source, those of one page, or, of neither, all there is."""
+
+    source: str = ""
+    source_hash: bytes = b""  # of a fingerprint, as is the next
+    url_hash: bytes = b""
+    is_page: Callable[[str], bool] | None = None  # whether a url is that page's
+
+    @property
+    def is_all(self) -> bool:
+        return not (self.source_hash or self.url_hash)
+
+    def takes(self, source_hash: bytes, url_hash: bytes) -> bool:
+        return self.is_all or source_hash == self.source_hash or url_hash == self.url_hash
+
+    def takes_member(self, member: Member) -> bool:
+        is_source = bool(self.source) and member.source == self.source
+        return self.is_all or is_source or (self.is_page is not None and self.is_page(member.url))
 
 
 class Index(ABC):
@@ -110,3 +137,12 @@ class Index(ABC):
     @abstractmethod
     async def summary(self) -> StoreSummary:
         """What the store holds of this namespace and configuration."""
+
+    @abstractmethod
+    async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
+        """Remove documents of this namespace, whatever their configuration, and those that name them as original.
+
+        Returns how many they are. Members of stories go with them; the counters of these stories stay. Without a
+        source and a page nothing of the namespace is left. ``dry_run`` only counts. Not one atomic step: what is
+        registered meanwhile may stay.
+        """

@@ -28,16 +28,18 @@ class Script:
         """One answer, or one error of the server, for each call; they travel in one round trip, in order."""
         from redis.exceptions import NoScriptError
 
-        answers = await self._send(client, calls)
+        answers = await self._send(client, calls, known=True)
         if any(isinstance(answer, NoScriptError) for answer in answers):
-            await client.script_load(self.source)
-            answers = await self._send(client, calls)
+            # EVAL teaches the very server that runs it, whichever of a cluster that is, and needs no right to load.
+            answers = await self._send(client, calls, known=False)
         return answers
 
-    async def _send(self, client: Redis, calls: Sequence[Call]) -> list[object]:
+    async def _send(self, client: Redis, calls: Sequence[Call], *, known: bool) -> list[object]:
         pipeline: Pipeline = client.pipeline(transaction=False)
-        for keys, arguments in calls:
-            pipeline.evalsha(self.digest, len(keys), *keys, *arguments)
+        for number, (keys, arguments) in enumerate(calls):
+            # Not evalsha(): a cluster's pipeline has none, though all keys of a call are of one slot.
+            command = ("EVALSHA", self.digest) if known or number else ("EVAL", self.source)
+            pipeline.execute_command(*command, len(keys), *keys, *arguments)
         return cast("list[object]", await pipeline.execute(raise_on_error=False))
 
 

@@ -13,16 +13,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
-from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import HOUR, Index, Policy, StoreSummary
+from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
+from scrapy_neardup.index.connection import Address, Connection, without_password
 from scrapy_neardup.index.lua import script
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
+from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_stories import RedisStories
+from scrapy_neardup.index.redis_survey import purge, survey
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, grade, to_match
 
 logger = logging.getLogger(__name__)
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 _BATCH = 64
-_CONNECTIONS = 2
 _GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
 _MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
 _MEASURES = {"containment": 0, "resemblance": 1}
@@ -40,13 +42,14 @@ R = TypeVar("R")
 
 
 class RedisIndex(Index):
-    """``url`` as redis-py takes it: ``redis://``, ``rediss://`` or ``unix://``.
+    """``url``: see connection.py.
 
     Checks that wait together travel in one pipeline over one connection; each is one call of ``check.lua``.
     """
 
     def __init__(self, url: str, namespace: str, config: str, policy: Policy, *, timeout: float = 2.0) -> None:
         self.url = url
+        self._address = Address.read(url)
         self.namespace = namespace
         self.config = config
         self.policy = policy
@@ -57,29 +60,33 @@ class RedisIndex(Index):
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
         self._claims: Batcher[Claim, tuple[Member, ...] | None] = Batcher(self._run_claims, _BATCH)
         self._opening = asyncio.Lock()
-        self._client: Redis | None = None
+        self._connection: Connection | None = None
         self._previous_second: int | None = None
         self._first_live: tuple[int, int] | None = None  # hour, generation
 
     async def open(self) -> None:
         async with self._opening:
-            if self._client is not None:
+            if self._connection is not None:
                 return
-            client = _connect(self.url, self.timeout)
+            connection = Connection(self._address, self.timeout)
             try:
-                await client.ping()
+                await connection.ask(self._try)
             except Exception as error:
-                await client.aclose()
+                await connection.close()
                 raise self._named(error) from error
-            self._client = client
+            self._connection = connection
 
     async def close(self) -> None:
-        if self._client is None:
+        if self._connection is None:
             return
         for batcher in (self._batcher, self._joins, self._claims):
             await batcher.join()
-        client, self._client = self._client, None
-        await client.aclose()
+        connection, self._connection = self._connection, None
+        await connection.close()
+
+    async def _try(self, client: Redis) -> None:
+        """A command on a key of ours: a node of a cluster that is no store for us says so now, not at each check."""
+        await client.exists(f"{self.prefix}:stories")
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         return await self._batcher.submit((fingerprint, document))
@@ -91,65 +98,45 @@ class RedisIndex(Index):
         return await self._claims.submit(claim)
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
-        return await self._named_errors(self._stories.open_events(self._opened(), quiet_since))
+        return await self._ask(lambda client: self._stories.open_events(client, quiet_since))
 
     async def members(self, story: str) -> tuple[Member, ...]:
-        return await self._named_errors(self._stories.members(self._opened(), story))
+        return await self._ask(lambda client: self._stories.members(client, story))
 
     async def peaks(self, since: int) -> dict[str, int]:
-        return await self._named_errors(self._stories.peaks(self._opened(), since))
+        return await self._ask(lambda client: self._stories.peaks(client, since))
 
     async def summary(self) -> StoreSummary:
-        client = self._opened()
-        hours: dict[int, int] = {}
-        used = 0
+        return await self._ask(lambda client: survey(client, self.url, self.namespace, self.config))
+
+    async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
+        return await self._ask(lambda client: purge(client, self.namespace, selection, dry_run=dry_run))
+
+    async def _ask(self, question: Callable[[Redis], Awaitable[R]]) -> R:
+        if self._connection is None:
+            raise StoreUnavailable(f"{without_password(self.url)}: the store is closed")
         try:
-            async for name in client.scan_iter(match=_glob(self.prefix) + ":*", count=1000):
-                kind, number = name.decode().rsplit(":", 2)[1:]
-                used += await client.memory_usage(name, samples=0) or 0
-                if kind == "records":
-                    hours[int(number)] = await client.hlen(name)
+            return await self._connection.ask(question)
         except Exception as error:
             raise self._named(error) from error
-        return StoreSummary(_without_password(self.url), self.namespace, self.config, dict(sorted(hours.items())), used)
-
-    def _opened(self) -> Redis:
-        if self._client is None:
-            raise StoreUnavailable(f"{_without_password(self.url)}: the store is closed")
-        return self._client
 
     def _named(self, error: Exception) -> StoreError:
-        """Errors of the server name it and what to do about it."""
-        from redis import exceptions
-
-        where = _without_password(self.url)
-        if isinstance(error, StoreError):
-            return error
-        if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):
-            return StoreError(f"{where}: {error}; check user and password in NEARDUP_STORE, and the user's ACL")
-        return StoreUnavailable(f"{where}: {type(error).__name__}: {error}")
+        return error if isinstance(error, StoreError) else named(self.url, error)
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
-        client = self._opened()
         calls = [self._call(fingerprint, document) for fingerprint, document in batch]
-        answers = await self._named_errors(script("check").run(client, calls))
-        await self._unlink_dead(client, batch)
+        answers = await self._ask(lambda client: script("check").run(client, calls))
+        await self._unlink_dead(batch)
         records = [new_record(fingerprint, document) for fingerprint, document in batch]
         return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
 
     async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
-        answers = await self._named_errors(self._stories.join(self._opened(), batch))
+        answers = await self._ask(lambda client: self._stories.join(client, batch))
         return [self._named(answer) if isinstance(answer, Exception) else answer for answer in answers]
 
     async def _run_claims(self, batch: Sequence[Claim]) -> list[tuple[Member, ...] | BaseException | None]:
-        answers = await self._named_errors(self._stories.claim(self._opened(), batch))
+        answers = await self._ask(lambda client: self._stories.claim(client, batch))
         return [self._named(answer) if isinstance(answer, Exception) else answer for answer in answers]
-
-    async def _named_errors(self, answer: Awaitable[R]) -> R:
-        try:
-            return await answer
-        except Exception as error:
-            raise self._named(error) from error
 
     def _call(self, fingerprint: Fingerprint, document: Document) -> tuple[list[str], list[bytes]]:
         """Keys and arguments of one call of ``check.lua``."""
@@ -189,12 +176,12 @@ class RedisIndex(Index):
             return self._named(answer)
         key, packed = cast("list[bytes]", answer)
         if len(key) != KEY_BYTES:
-            return StoreError(f"{_without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
+            return StoreError(f"{without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
         old = intact(packed)
         graded = None if old is None else grade(key, new, old, self.policy)
         return None if graded is None else to_match(graded)
 
-    async def _unlink_dead(self, client: Redis, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
+    async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by.
 
         Two documents in a row must agree that an hour is over: one with a wrong date does not empty the window.
@@ -213,41 +200,16 @@ class RedisIndex(Index):
                 dead += [f"{self.prefix}:bands:{number}" for number in generations]
                 self._first_live = live
                 try:
-                    await client.unlink(*dead)
-                    await self._stories.unlink_dead(client, horizon // HOUR * HOUR)
-                except Exception as error:  # the checks are done, and what is not freed now expires
-                    logger.warning("Dead keys are not freed: %s", self._named(error))
+                    await self._ask(lambda client: self._unlink(client, dead, horizon // HOUR * HOUR))  # noqa: B023
+                except StoreError as error:  # the checks are done, and what is not freed now expires
+                    logger.warning("Dead keys are not freed: %s", error)
+
+    async def _unlink(self, client: Redis, dead: Sequence[str], horizon: int) -> None:
+        await client.unlink(*dead)
+        await self._stories.unlink_dead(client, horizon)
 
 
 def _between(first: int, last: int) -> list[int]:
     """The numbers from ``first`` to before ``last``; of a leap over years the ends, where the documents are."""
     numbers = range(first, last)
     return [*numbers[:_MOST_DEAD], *numbers[_MOST_DEAD:][-_MOST_DEAD:]]
-
-
-def _connect(url: str, timeout: float) -> Redis:
-    from redis.asyncio import BlockingConnectionPool, Redis
-    from redis.asyncio.retry import Retry
-    from redis.backoff import NoBackoff
-    from redis.exceptions import ConnectionError as LostConnection
-
-    options: dict[str, Any] = {
-        "max_connections": _CONNECTIONS,
-        "timeout": timeout,
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
-        # A connection the server closed while idle; a check may be sent twice, and is one check.
-        "retry": Retry(NoBackoff(), 1, supported_errors=(LostConnection,)),
-        "protocol": 2,
-    }
-    return Redis(connection_pool=BlockingConnectionPool.from_url(url, **options))
-
-
-def _glob(text: str) -> str:
-    return "".join(f"\\{character}" if character in "\\*?[]" else character for character in text)
-
-
-def _without_password(url: str) -> str:
-    head, at, tail = url.rpartition("@")
-    scheme = head.partition("://")[0]
-    return f"{scheme}://***@{tail}" if at else url

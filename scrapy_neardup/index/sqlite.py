@@ -16,12 +16,13 @@ from typing import TypeVar
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import HOUR, Index, Policy, StoreSummary
+from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.record import Record, intact, new_record, seconds_of
 from scrapy_neardup.index.sqlite_stories import SCHEMA as _STORIES_SCHEMA
 from scrapy_neardup.index.sqlite_stories import TABLES as _STORIES_TABLES
 from scrapy_neardup.index.sqlite_stories import SQLiteStories
+from scrapy_neardup.index.sqlite_survey import purge, survey
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, Graded, best, grade, to_match
 
 MEMORY = ":memory:"
@@ -122,6 +123,9 @@ class SQLiteIndex(Index):
 
     async def summary(self) -> StoreSummary:
         return await self._in_thread(self._summarise)
+
+    async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
+        return await self._in_thread(self._write, lambda sql: self._purge(sql, selection, dry_run))
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Match | None]:
         return await self._in_thread(self._check_all, batch)
@@ -331,8 +335,11 @@ class SQLiteIndex(Index):
 
     def _summarise(self) -> StoreSummary:
         assert self._connection is not None
-        hours: Counter[int] = Counter()
-        for (key,) in self._connection.execute(f"SELECT key FROM records_{self._space}"):
-            hours[seconds_of(key) // HOUR] += 1
-        pages, size = (self._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-        return StoreSummary(self.path, self.namespace, self.config, dict(sorted(hours.items())), pages * size)
+        return survey(self._connection, self.path, self._space, self.namespace, self.config)
+
+    def _purge(self, sql: sqlite3.Connection, selection: Selection, dry_run: bool) -> int:
+        spaces = sql.execute("SELECT id FROM spaces WHERE namespace = ?", (self.namespace,)).fetchall()
+        for (space,) in spaces:
+            for statement in _SPACE_SCHEMA:  # of a version of this package that knew fewer tables
+                sql.execute(statement.format(space=space))
+        return sum(purge(sql, space, selection, dry_run=dry_run) for (space,) in spaces)

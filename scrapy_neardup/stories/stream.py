@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,17 +17,17 @@ _TIMEOUT = 5.0  # seconds
 class RedisStream:
     """One entry an event: ``id``, ``level``, ``story``, ``headline`` and ``report`` (JSON)."""
 
-    def __init__(self, url: str, stream: str) -> None:
+    def __init__(self, url: str, stream: str, connect: Callable[[str, float], Redis]) -> None:
+        """``connect`` makes the client of a url, with a time in seconds that no answer may exceed."""
         self._url = url
+        self._connect = connect
         self._stream = stream
         self._client: Redis | None = None
 
     async def deliver(self, report: dict[str, Any]) -> None:
         """Raises redis.RedisError or OSError where the server does not take it."""
         if self._client is None:
-            from redis.asyncio import Redis
-
-            self._client = Redis.from_url(self._url, socket_timeout=_TIMEOUT, socket_connect_timeout=_TIMEOUT)
+            self._client = self._connect(self._url, _TIMEOUT)
         fields = {name: str(report[name]) for name in ("id", "level", "story", "headline")}
         entry = {**fields, "report": json.dumps(report, ensure_ascii=False)}
         await self._client.xadd(self._stream, dict(entry.items()), maxlen=MOST_ENTRIES, approximate=True)

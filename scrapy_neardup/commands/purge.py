@@ -1,0 +1,46 @@
+"""``scrapy neardup purge``: removes a namespace, or the documents of one source or page."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import Any
+
+from scrapy_neardup.commands.live import add_store_arguments, live_detector
+from scrapy_neardup.exceptions import InputError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_store_arguments(parser)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--source", metavar="DOMAIN", default="", help="only documents of this publisher")
+    which.add_argument("--url", metavar="URL", default="", help="only documents of this page")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    return asyncio.run(_purge(options, settings))
+
+
+async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
+    what = {"source": options.source, "url": options.url}
+    async with live_detector(options, values) as detector:
+        try:
+            count = await detector.purge(**what, dry_run=True)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        summary = await detector.summary()
+        chosen = options.source or options.url or "and all stories"
+        question = f"Remove {count:,} documents ({chosen}) of namespace {summary.namespace!r} in {summary.location}?"
+        if not options.yes and not _confirmed(question):
+            print("Nothing was removed.")
+            return 1
+        print(f"Removed {await detector.purge(**what):,} documents.")
+    return 0
+
+
+def _confirmed(question: str) -> bool:
+    # Asked on stderr: what a script reads from stdout stays the answer.
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

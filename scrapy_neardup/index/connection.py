@@ -1,0 +1,229 @@
+"""The client of a url: of one server, of whatever server Sentinels say is the master, or of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from urllib.parse import parse_qsl, unquote
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+Kind = Literal["server", "sentinel", "cluster"]
+
+_KINDS: dict[str, Kind] = {
+    "redis": "server",
+    "rediss": "server",
+    "unix": "server",
+    "redis+sentinel": "sentinel",
+    "rediss+sentinel": "sentinel",
+    "redis+cluster": "cluster",
+    "rediss+cluster": "cluster",
+}
+REDIS_SCHEMES = tuple(_KINDS)
+
+CONNECTIONS = 3
+"""A process: one for the checks, one for the stories, one for whatever else."""
+
+_PORT = 6379
+_SENTINEL_PORT = 26379
+_CREDENTIALS = ("username", "password")
+_SENTINEL_CREDENTIALS = ("sentinel_username", "sentinel_password")
+_TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
+_FORMS = {
+    "server": "redis://user:password@host:6379/0, rediss://… with TLS, or unix:///path?db=0",
+    "sentinel": "redis+sentinel://user:password@host:26379,host:26379/service/0",
+    "cluster": "redis+cluster://user:password@host:6379,host:6379",
+}
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A store's url, read."""
+
+    kind: Kind
+    nodes: tuple[tuple[str, int], ...] = ()  # of a unix socket none
+    socket: str = ""
+    service: str = ""  # what the Sentinels call the master
+    database: int = 0
+    tls: bool = False
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    options: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(cls, url: str) -> Address:
+        """Raises ValueError with what would be right; never with the password."""
+        scheme, _, rest = url.partition("://")
+        if scheme not in _KINDS:
+            raise ValueError(f"must begin with one of {', '.join(f'{each}://' for each in _KINDS)}")
+        kind, tls = _KINDS[scheme], scheme.startswith("rediss")
+        rest, _, query = rest.partition("?") if "@" not in rest.partition("?")[2] else _split_query(rest)
+        credentials, at, rest = rest.rpartition("@")
+        options = _options(kind, tls, query, unix=scheme == "unix")
+        user, colon, password = credentials.partition(":")
+        if at and not colon:  # as redis-py and redis-cli read it
+            user, password = credentials, ""
+        username = unquote(user) or options.pop("username", "") or None
+        secret = unquote(password) or options.pop("password", "") or None
+        if scheme == "unix":
+            if not rest.startswith("/"):
+                raise ValueError("a unix socket has an absolute path: unix:///var/run/redis.sock?db=0")
+            database = _database(options.pop("db", "0"))
+            return cls(kind, (), unquote(rest), "", database, False, username, secret, options)
+        hosts, _, path = rest.partition("/")
+        nodes = tuple(_node(host, _SENTINEL_PORT if kind == "sentinel" else _PORT, kind) for host in hosts.split(","))
+        if kind == "server" and len(nodes) > 1:
+            raise ValueError(f"several hosts are those of Sentinels or of a cluster: {_several()}")
+        service, _, path = path.partition("/") if kind == "sentinel" else ("", "", path)
+        if kind == "sentinel" and not service:
+            raise ValueError(f"the name the Sentinels give the master is missing: {_FORMS[kind]}")
+        database = _database(options.pop("db", "") or path)
+        if kind == "cluster" and database:
+            raise ValueError("a cluster has the database 0 and no other")
+        return cls(kind, nodes, "", service, database, tls, username, secret, options)
+
+    def client(self, timeout: float, connections: int = CONNECTIONS) -> Redis:
+        """A client that connects with its first command, and waits for ``timeout`` seconds at most for each answer.
+
+        To be used by one event loop, with at most ``connections`` commands or pipelines under way.
+        """
+        from redis.asyncio import Redis
+        from redis.asyncio.cluster import ClusterNode, RedisCluster
+        from redis.asyncio.retry import Retry
+        from redis.asyncio.sentinel import Sentinel
+        from redis.backoff import NoBackoff
+        from redis.exceptions import ConnectionError as LostConnection
+
+        # A connection the server closed while idle; a check may be sent twice, and is one check.
+        once_more = Retry(NoBackoff(), 1, supported_errors=(LostConnection,))
+        plain: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "protocol": 2}
+        plain.update(self._tls_options(), client_name=self.options.get("client_name"))
+        login: dict[str, Any] = {"username": self.username, "password": self.password}
+        if self.kind == "cluster":
+            cluster = RedisCluster(
+                startup_nodes=[ClusterNode(*node) for node in self.nodes],
+                max_connections=connections,
+                require_full_coverage=False,  # a window lives in one slot
+                retry=Retry(NoBackoff(), 0),  # Connection tries again, of other nodes
+                **plain,
+                **login,
+            )
+            return cast("Redis", cluster)
+        plain.update(login, max_connections=connections, retry=once_more, db=self.database)
+        if self.kind == "sentinel":
+            # All of them may hang, and the master be asked after that, in about the time one answer may take.
+            patience = timeout / (len(self.nodes) + 1)
+            asking = {**plain, "socket_timeout": patience, "socket_connect_timeout": patience, "db": 0}
+            asking.update(zip(_CREDENTIALS, map(self.options.get, _SENTINEL_CREDENTIALS), strict=True))
+            sentinel = Sentinel(list(self.nodes), sentinel_kwargs=asking)  # type: ignore[no-untyped-call]
+            return cast("Redis", sentinel.master_for(self.service, **plain))
+        if self.socket:
+            return Redis(unix_socket_path=self.socket, **plain)
+        ((host, port),) = self.nodes
+        return Redis(host=host, port=port, **plain)
+
+    def _tls_options(self) -> dict[str, Any]:
+        given: dict[str, Any] = {name: value for name, value in self.options.items() if name in _TLS}
+        if "ssl_check_hostname" in given:
+            given["ssl_check_hostname"] = given["ssl_check_hostname"].lower() in ("1", "true", "yes")
+        elif given.get("ssl_cert_reqs") == "none":
+            given["ssl_check_hostname"] = False
+        return {"ssl": True, **given} if self.tls else {}
+
+
+class Connection:
+    """One client, which a bounded number of callers use at a time."""
+
+    def __init__(self, address: Address, timeout: float) -> None:
+        self._address = address
+        self._client = address.client(timeout)
+        self._free = asyncio.Semaphore(CONNECTIONS)
+
+    async def ask(self, question: Callable[[Redis], Awaitable[R]]) -> R:
+        """What ``question`` returns, once asked of the client. Raises what redis-py raises, or OSError."""
+        async with self._free:
+            if self._address.kind != "cluster":
+                return await question(self._client)
+            return await self._ask_cluster(question)
+
+    async def _ask_cluster(self, question: Callable[[Redis], Awaitable[R]]) -> R:
+        """Where a node is lost, the others are asked who has its slots now, at once and before each further try."""
+        from redis.exceptions import ClusterDownError
+        from redis.exceptions import ConnectionError as LostConnection
+        from redis.exceptions import TimeoutError as TookTooLong
+
+        try:
+            return await question(self._client)
+        except LostConnection:
+            await self._client.aclose()  # the next command reads the topology anew
+        except (ClusterDownError, TookTooLong, OSError):
+            await self._client.aclose()
+            raise
+        try:
+            return await question(self._client)
+        except Exception:
+            await self._client.aclose()
+            raise
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+def connect(url: str, timeout: float) -> Redis:
+    """A client of one caller at a time. Raises ValueError on a url that is none of a Redis."""
+    return Address.read(url).client(timeout, connections=1)
+
+
+def without_password(url: str) -> str:
+    """The url as it may be shown: no user, no password, neither before the host nor among the options."""
+    url = re.sub(r"(?i)([?&][^=&#]*(?:password|username)[^=&#]*=)[^&#]*", r"\1***", url)
+    scheme, separator, rest = url.partition("://")
+    tail = rest.rpartition("@")[2]
+    return url if tail == rest else f"{scheme}{separator}***@{tail}"
+
+
+def _split_query(rest: str) -> tuple[str, str, str]:
+    """Where there is an @ after a question mark, the password holds the mark, or the options hold the @."""
+    head, _, query = rest.partition("?")
+    if re.fullmatch(r"(?:[a-z_]+=[^&]*&)*[a-z_]+=[^&]*", query):
+        return head, "?", query
+    before, _, after = rest.rpartition("@")
+    host, mark, query = after.partition("?")
+    return f"{before}@{host}", mark, query
+
+
+def _options(kind: Kind, tls: bool, query: str, *, unix: bool) -> dict[str, str]:
+    allowed = {"db", "client_name", *_CREDENTIALS, *(_TLS if tls else ())}
+    allowed |= set(_SENTINEL_CREDENTIALS) if kind == "sentinel" else set()
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    for name in options:
+        if name in _TLS and name not in allowed:
+            raise ValueError(f"{name} is an option of {'redis' if unix else 'rediss'}…:// urls with TLS: rediss://")
+        if name not in allowed:
+            raise ValueError(f"{name} is no option of such a url; allowed are {', '.join(sorted(allowed))}")
+    if options.get("ssl_cert_reqs", "required") not in ("none", "optional", "required"):
+        raise ValueError(f"ssl_cert_reqs is none, optional or required, not {options['ssl_cert_reqs']!r}")
+    return options
+
+
+def _node(text: str, port: int, kind: Kind) -> tuple[str, int]:
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/@\s\[\]]+)(?::(\d{1,5}))?", text)
+    if not found or not 0 < int(found[2] or port) < 1 << 16:
+        raise ValueError(f"{text!r} is no host and port: {_FORMS[kind]}")
+    return found[1].strip("[]"), int(found[2] or port)
+
+
+def _database(text: str) -> int:
+    text = text.strip("/") or "0"
+    if not text.isdecimal():
+        raise ValueError(f"{text!r} is no number of a database: redis://host:6379/0")
+    return int(text)
+
+
+def _several() -> str:
+    return f"{_FORMS['sentinel']}, or {_FORMS['cluster']}"

@@ -1,0 +1,132 @@
+"""What a Redis holds of a namespace, and how to be rid of it. For people: these read every key of the namespace."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.base import Selection, StoreSummary
+from scrapy_neardup.index.connection import without_password
+from scrapy_neardup.index.membership import unpack_member
+from scrapy_neardup.index.record import KEY_BYTES, intact
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+_AT_ONCE = 500
+_SAMPLES = 50  # fields measured of a hash: enough for a per cent or so, and no hash holds up the server
+
+
+async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreSummary:
+    """Raises what redis-py raises."""
+    prefix = f"{{neardup:{namespace}:{config}}}:"
+    hours: dict[int, int] = {}
+    others: set[str] = set()
+    used = 0
+    async for name in _names(client, namespace):
+        if not name.startswith(prefix):
+            others.add(name.partition("}")[0].rpartition(":")[2])
+            continue
+        used += await client.memory_usage(name, samples=_SAMPLES) or 0
+        kind, _, number = name.removeprefix(prefix).partition(":")
+        if kind == "records":
+            hours[int(number)] = int(await client.hlen(name))
+    facts, warnings = await _server(client, prefix)
+    return StoreSummary(
+        location=without_password(url),
+        namespace=namespace,
+        config=config,
+        documents_per_hour=dict(sorted(hours.items())),
+        bytes=used,
+        stories=int(await client.zcard(prefix + "stories")),
+        events=int(await client.zcard(prefix + "events")),
+        other_configs=tuple(sorted(others)),
+        server=facts,
+        warnings=warnings,
+    )
+
+
+async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run: bool) -> int:
+    """See ``Index.purge``. Raises what redis-py raises."""
+    gone = {key async for _, key, record in _records(client, namespace) if selection.takes(*record[:2])}
+    removed = 0
+    async for name, key, (_, _, original) in _records(client, namespace):
+        if key in gone or original in gone:
+            removed += 1
+            if not dry_run and not selection.is_all:
+                await client.hdel(name, key)
+    if dry_run:
+        return removed
+    if not selection.is_all:
+        await _purge_members(client, namespace, selection, gone)
+        return removed
+    async for name in _names(client, namespace):
+        await client.unlink(name)
+    return removed
+
+
+async def _purge_members(client: Redis, namespace: str, selection: Selection, gone: set[bytes]) -> None:
+    async for name in _names(client, namespace):
+        if ":story:" not in name:
+            continue
+        async for key, packed in client.hscan_iter(name, count=_AT_ONCE):
+            if len(key) == KEY_BYTES and (key in gone or _takes_member(selection, key, packed)):
+                await client.hdel(name, key)
+
+
+def _takes_member(selection: Selection, key: bytes, packed: bytes) -> bool:
+    try:
+        return selection.takes_member(unpack_member(key, packed))
+    except StoreError:
+        return False  # damaged: it names nobody
+
+
+async def _records(client: Redis, namespace: str) -> AsyncIterator[tuple[str, bytes, tuple[bytes, bytes, bytes]]]:
+    """Key of the hash, document key, and hashes of the source and of the url and the original's document key."""
+    async for name in _names(client, namespace):
+        if ":records:" not in name:
+            continue
+        async for key, packed in client.hscan_iter(name, count=_AT_ONCE):
+            record = intact(packed)
+            nothing = (b"", b"", b"")
+            yield name, key, (record.source_hash, record.url_hash, record.original) if record else nothing
+
+
+async def _names(client: Redis, namespace: str) -> AsyncIterator[str]:
+    """Keys of a namespace, of every configuration."""
+    escaped = "".join(f"\\{character}" if character in "\\*?[]" else character for character in namespace)
+    async for name in client.scan_iter(match=f"{{neardup:{escaped}:*", count=_AT_ONCE):
+        yield cast("bytes", name).decode()
+
+
+async def _server(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Facts of the server that holds a key, and warnings about its settings."""
+    from redis.asyncio.cluster import RedisCluster
+    from redis.exceptions import NoPermissionError
+
+    where: dict[str, Any] = {}
+    if isinstance(client, RedisCluster):
+        where["target_nodes"] = client.get_node_from_key(key)
+    try:
+        info = await client.info(**where)
+    except NoPermissionError:
+        return {}, ("the user may not ask INFO: how the server evicts keys is not known",)
+    name = "Valkey" if "valkey_version" in info else "Redis"
+    version = info.get("valkey_version") or info.get("redis_version", "")
+    limit, policy = int(info.get("maxmemory", 0)), str(info.get("maxmemory_policy", "noeviction"))
+    facts = {
+        "server": f"{name} {version}",
+        "mode": str(info.get("redis_mode", info.get("server_mode", "standalone"))),
+        "memory": f"{info.get('used_memory_human', '?')} of {info.get('maxmemory_human') if limit else 'no limit'}",
+        "maxmemory-policy": policy,
+        "evicted keys": str(info.get("evicted_keys", 0)),
+        "append-only file": "on" if info.get("aof_enabled") else "off",
+    }
+    if not limit or policy == "noeviction":
+        return facts, ()
+    return facts, (
+        f"maxmemory-policy is {policy} with a maxmemory of {info.get('maxmemory_human', limit)}: under pressure the "
+        "server drops whole hours of the window early, and their duplicates are taken for originals. Use noeviction, "
+        "and enough memory",
+    )

@@ -1,0 +1,288 @@
+"""What a store holds, and being rid of it: by the index, by the detector, by the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from projects import Project
+from redis import Redis
+from servers import RedisServer
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.settings import NearDupSettings
+
+ONE = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
+TWO = "Voters of the island go to the polls on Sunday to choose the parliament that will draft a constitution. " * 3
+FIRST, COPY, OTHER = "https://www.wire.example/a?utm_source=x", "https://news.copy.example/b", "https://other.example/c"
+
+
+OpenDetector = Callable[[str], Awaitable[NearDupDetector]]
+
+
+@pytest.fixture
+async def open_detector(namespace: str) -> AsyncIterator[OpenDetector]:
+    """Opens windows with an original, its copy in another source, and an unlike document of a third."""
+    opened = []
+
+    async def factory(url: str) -> NearDupDetector:
+        detector = NearDupDetector(NearDupSettings(store=url, namespace=namespace))
+        opened.append(detector)
+        await detector.open()
+        for text, page in ((ONE, FIRST), (ONE, COPY), (TWO, OTHER)):
+            await detector.check(detector.document(text, url=page))
+        return detector
+
+    yield factory
+    for detector in opened:
+        await detector.close()
+
+
+@pytest.fixture
+async def detector(open_detector: OpenDetector, store_url: str) -> NearDupDetector:
+    return await open_detector(store_url)
+
+
+async def _status(detector: NearDupDetector, text: str, url: str = "") -> str:
+    return (await detector.check(detector.document(text, url=url))).status
+
+
+@pytest.mark.every_store
+async def test_the_summary_counts_documents_and_stories(detector: NearDupDetector) -> None:
+    summary = await detector.summary()
+
+    assert (summary.documents, summary.stories, summary.events, summary.other_configs) == (3, 1, 0, ())
+    assert any(name in summary.server["server"] for name in ("SQLite", "Redis", "Valkey"))
+    assert summary.warnings == ()
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize("source", ["wire.example", "https://amp.wire.example/any/page"])
+async def test_a_purged_source_is_named_by_nothing(detector: NearDupDetector, source: str) -> None:
+    assert await detector.purge(source=source, dry_run=True) == 2, "its document and the copy that names it"
+    assert await detector.purge(source=source) == 2
+
+    assert (await detector.summary()).documents == 1
+    assert await _status(detector, ONE) == "original"
+    assert await _status(detector, TWO) == "duplicate"
+
+
+async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> None:
+    story = (await detector.check(detector.document(ONE))).story
+    assert story is not None
+
+    assert await detector.purge(source="copy.example") == 1
+
+    assert await _status(detector, ONE) == "duplicate"
+    assert "copy.example" not in {member.source for member in await detector.index.members(story)}
+
+
+@pytest.mark.parametrize("url", ["http://m.wire.example/a", "https://www.wire.example/a?utm_medium=rss#top"])
+async def test_a_page_is_purged_in_any_form_of_its_url(detector: NearDupDetector, url: str) -> None:
+    assert await detector.purge(url=url) == 2
+
+    assert (await detector.summary()).documents == 1
+
+
+async def test_a_dry_run_removes_nothing(detector: NearDupDetector) -> None:
+    assert await detector.purge(dry_run=True) == 3
+
+    assert (await detector.summary()).documents == 3
+
+
+@pytest.mark.every_store
+async def test_purging_all_leaves_no_document_and_no_story(detector: NearDupDetector) -> None:
+    assert await detector.purge() == 3
+
+    summary = await detector.summary()
+    assert (summary.documents, summary.stories, summary.events) == (0, 0, 0)
+    assert await _status(detector, ONE) == "original"
+
+
+async def test_nothing_is_purged_of_another_source_page_or_namespace(
+    detector: NearDupDetector, store_url: str, namespace: str
+) -> None:
+    other = NearDupDetector(NearDupSettings(store=store_url, namespace=f"{namespace}-2"))
+    await other.open()
+
+    assert await other.purge() == 0
+    assert await detector.purge(source="example.org") == 0
+    assert await detector.purge(url="https://www.wire.example/ab") == 0
+
+    assert (await detector.summary()).documents == 3
+    await other.close()
+
+
+@pytest.mark.parametrize("wrong", [{"source": "//"}, {"url": "wire"}])
+async def test_what_is_no_source_or_page_is_refused(detector: NearDupDetector, wrong: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"is no (source|web address)"):
+        await detector.purge(**wrong)
+
+
+@pytest.mark.every_store
+async def test_every_configuration_of_a_namespace_is_purged(
+    open_detector: OpenDetector, shared_url: str, namespace: str
+) -> None:
+    detector = await open_detector(shared_url)
+    other = NearDupDetector(NearDupSettings(store=shared_url, namespace=namespace, num_perm=64))
+    await other.open()
+    await other.check(other.document(TWO))
+    config = (await other.summary()).config
+    assert (await detector.summary()).other_configs == (config,)
+
+    assert await detector.purge() == 4
+
+    assert (await other.summary()).documents == 0
+    await other.close()
+
+
+# Redis
+
+
+@pytest.fixture
+def small_server(tmp_path: Path) -> RedisServer:
+    return RedisServer(tmp_path, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+
+
+def test_status_warns_of_a_policy_that_drops_records(small_server: RedisServer, tmp_path: Path) -> None:
+    small_server.start()
+    try:
+        done = neardup(tmp_path, "status", "--store", small_server.url)
+    finally:
+        small_server.stop()
+
+    assert "Warning: maxmemory-policy is allkeys-lru" in " ".join(done.stdout.split())
+    assert "Use noeviction" in done.stdout
+
+
+@pytest.mark.parametrize("form", ["redis://:{}@127.0.0.1:{}/0", "redis://127.0.0.1:{1}/0?password={0}"])
+def test_status_never_shows_a_password(tmp_path: Path, form: str) -> None:
+    server = RedisServer(tmp_path, password="s3cret").start()
+    try:
+        right = neardup(tmp_path, "status", "--store", form.format("s3cret", server.port))
+        wrong = neardup(tmp_path, "status", "--store", form.format("s3cretive", server.port))
+    finally:
+        server.stop()
+
+    assert (right.returncode, wrong.returncode) == (0, 2)
+    assert "***" in right.stdout
+    assert "check user and password" in wrong.stderr + wrong.stdout
+    assert "s3cret" not in right.stdout + right.stderr + wrong.stdout + wrong.stderr
+
+
+# The commands
+
+
+def neardup(folder: Path, *arguments: str, answer: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "scrapy", "neardup", *arguments]
+    return subprocess.run(command, cwd=folder, input=answer, capture_output=True, text=True, encoding="utf-8")
+
+
+@pytest.fixture
+async def project(tmp_path: Path) -> Path:
+    """A project whose settings name a relative SQLite file, with three documents in it."""
+    Project(tmp_path).prepare("", {"NEARDUP_STORE": "sqlite:///seen.sqlite", "NEARDUP_NAMESPACE": "papers"})
+    (tmp_path / ".scrapy").mkdir()
+    settings = NearDupSettings(store=f"sqlite:///{tmp_path}/.scrapy/seen.sqlite", namespace="papers")
+    detector = NearDupDetector(settings)
+    await detector.open()
+    for text, url in ((ONE, FIRST), (ONE, COPY), (TWO, OTHER)):
+        await detector.check(detector.document(text, url=url, seen_at=1_700_000_000))
+    await detector.close()
+    return tmp_path
+
+
+def documents_in(project: Path) -> int:
+    with closing(sqlite3.connect(project / ".scrapy/seen.sqlite")) as sql:
+        return int(sql.execute("SELECT count(*) FROM records_1").fetchone()[0])
+
+
+def test_status_shows_the_window_of_the_project(project: Path) -> None:
+    done = neardup(project, "status")
+
+    assert done.returncode == 0
+    text = " ".join(done.stdout.split())
+    for shown in ("seen.sqlite", "papers", "2023-11-14T22:00Z 3", "window 86400", "threshold 0.5", "SQLite"):
+        assert shown in text
+
+
+def test_status_is_one_object_for_machines(project: Path) -> None:
+    status = json.loads(neardup(project, "status", "--json").stdout)
+
+    assert (status["namespace"], status["documents"], status["stories"], status["events"]) == ("papers", 3, 1, 0)
+    assert status["documents_per_hour"] == {"2023-11-14T22:00Z": 3}
+    assert status["bytes"] > 0
+
+
+def test_status_of_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
+    done = neardup(tmp_path, "status", "--store", "sqlite:///nothing.sqlite")
+
+    assert done.returncode == 2
+    assert "nothing.sqlite: there is no such file" in done.stderr + done.stdout
+    assert not (tmp_path / "nothing.sqlite").exists()
+
+
+@pytest.mark.parametrize("answer", ["", "no\n"])
+def test_purge_asks_and_takes_no_for_an_answer(project: Path, answer: str) -> None:
+    done = neardup(project, "purge", answer=answer)
+
+    assert done.returncode == 1
+    assert "Remove 3 documents (and all stories) of namespace 'papers' in" in done.stderr
+    assert documents_in(project) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer", "left"),
+    [
+        ([], "y\n", 0),
+        (["--source", "wire.example", "--yes"], "", 1),
+        (["--url", COPY, "--yes"], "", 2),
+        (["--namespace", "others", "--yes"], "", 3),
+    ],
+)
+def test_purge_removes_what_it_is_told(project: Path, arguments: list[str], answer: str, left: int) -> None:
+    done = neardup(project, "purge", *arguments, answer=answer)
+
+    assert (done.returncode, done.stdout.strip()) == (0, f"Removed {3 - left} documents.")
+    assert documents_in(project) == left
+
+
+def test_purge_of_a_wrong_url_says_so(project: Path) -> None:
+    done = neardup(project, "purge", "--url", "wire", "--yes")
+
+    assert done.returncode == 2
+    assert "'wire' is no web address" in done.stderr + done.stdout
+
+
+def test_a_purged_redis_namespace_leaves_no_key(redis_server: RedisServer, tmp_path: Path) -> None:
+    async def fill() -> None:
+        detector = NearDupDetector(NearDupSettings(store=redis_server.url, namespace="papers"))
+        await detector.open()
+        for url in (FIRST, COPY):
+            await detector.check(detector.document(ONE, url=url))
+        await detector.close()
+
+    asyncio.run(fill())
+    done = neardup(tmp_path, "purge", "--store", redis_server.url, "--namespace", "papers", "--yes")
+
+    assert done.stdout.strip() == "Removed 2 documents."
+    with closing(Redis.from_url(redis_server.url)) as client:
+        assert client.keys() == []
+
+
+async def test_a_store_that_is_away_cannot_be_purged(redis_server: RedisServer) -> None:
+    detector = NearDupDetector(NearDupSettings(store=redis_server.url, store_timeout=0.3))
+    await detector.open()
+    redis_server.stop()
+
+    with pytest.raises(StoreError, match=str(redis_server.port)):
+        await detector.purge()
+    await detector.close()
