@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -19,7 +20,7 @@ from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Match, Me
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch import Sketcher, has_words
 from scrapy_neardup.sketch.figures import changed_figures, find_figures, unpack_figures
 from scrapy_neardup.stories import StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
@@ -106,7 +107,8 @@ class NearDupDetector:
         self, text: str, *, url: str = "", title: str = "", seen_at: float | None = None, url_is_own: bool = True
     ) -> Document:
         """A document of this run. ``url_is_own`` is False where the url is a page that holds several documents."""
-        seconds = min(max(self._clock() if seen_at is None else seen_at, 0.0), float(_LAST_SECOND))
+        given = self._clock() if seen_at is None or math.isnan(seen_at) else seen_at
+        seconds = min(max(given, 0.0), float(_LAST_SECOND))
         salt = f"{self._run}\n{next(self._serial)}\n{url}"
         key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
         identity = url_identity(url) if url_is_own else ""
@@ -114,7 +116,7 @@ class NearDupDetector:
 
     async def check(self, document: Document) -> Verdict:
         """The verdict for one document; it is registered in the window. Never raises for the store's sake."""
-        if not document.text.strip():
+        if not has_words(document.text):
             return unchecked("no-text")
         verdict, event = await self._check(document, await self._fingerprint(document))
         self._events += [event] if event else []
@@ -127,7 +129,7 @@ class NearDupDetector:
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
         answers = await asyncio.gather(
             *(
-                self._check(document, fingerprint) if document.text.strip() else _ready(unchecked("no-text"))
+                self._check(document, fingerprint) if has_words(document.text) else _ready(unchecked("no-text"))
                 for document, fingerprint in zip(documents, fingerprints, strict=True)
             )
         )

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter, is_item
 from scrapy import Request, signals
-from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
+from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 from xxhash import xxh3_128_digest
 
 from scrapy_neardup.carriage import Content, carriage_of, settings_of
@@ -51,6 +51,7 @@ class NearDupSpiderMiddleware:
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         page: Content | None = None
+        named = ""
         serial = 0
         opted_out = response.meta.get("neardup") is False
         async for output in result:
@@ -60,8 +61,11 @@ class NearDupSpiderMiddleware:
                 elif self._has_text(output):
                     content = Content(url=response.url, serial=serial)
                 else:
-                    page = page or await self._content(response)
-                    content = page
+                    url = text_of(ItemAdapter(output), self.settings.url_field)
+                    if page is None:
+                        page, named = await self._content(response), url
+                    # Teasers of a listing page name other pages: its text is not theirs.
+                    content = page if url == named else Content(url=response.url, reason="no-text", serial=serial)
                 self.carriage.put(output, content)
                 serial += 1
             yield output
@@ -90,6 +94,8 @@ class NearDupSpiderMiddleware:
 
 
 def _looks_like_html(response: TextResponse) -> bool:
+    if isinstance(response, JsonResponse):
+        return False
     if isinstance(response, XmlResponse):  # a feed or sitemap, unless it is XHTML
         return b"<html" in response.body[:4096]
     return isinstance(response, HtmlResponse) or b"<" in response.body[:512]

@@ -7,7 +7,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter
+from itemadapter import ItemAdapter, is_item
 from scrapy.exceptions import DropItem
 from scrapy.utils.project import data_path
 
@@ -100,7 +100,7 @@ class NearDupPipeline:
 
     async def process_item(self, item: Any) -> Any:
         content = current.get().content
-        if (content is not None and content.opted_out) or not self.selection.includes(item):
+        if (content is not None and content.opted_out) or not is_item(item) or not self.selection.includes(item):
             return item
         adapter = ItemAdapter(item)
         document = self._document(adapter, content)
@@ -140,7 +140,12 @@ class NearDupPipeline:
     async def _judge(self, document: Document, content: Content | None) -> Verdict:
         if not document.text.strip() and content is not None and content.reason is not None:
             return unchecked(content.reason)
-        return await self.detector.check(document)
+        try:
+            return await self.detector.check(document)
+        except Exception:  # ours to mend, and no reason to lose an item
+            self._count("errors")
+            logger.exception("%s: could not be judged", document.url or "An item")
+            return unchecked("extraction-failed")
 
     def _tell_times(self) -> None:
         """Nothing is extracted any more: pipelines are closed behind the last item."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, time, timezone
+
+_BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not an hour of 1970
 
 
 def parse_time(value: object) -> float:
@@ -30,10 +33,11 @@ def parse_time(value: object) -> float:
 def _parse_text(text: str) -> datetime:
     from dateutil.parser import isoparse
 
-    try:
-        return datetime.fromtimestamp(float(text), timezone.utc)
-    except (ValueError, OverflowError, OSError):
-        pass
+    if not _BASIC_DATE.fullmatch(text):
+        try:
+            return datetime.fromtimestamp(float(text), timezone.utc)
+        except (ValueError, OverflowError, OSError):
+            pass
     try:
         # A space for the T, as in most databases.
         return isoparse(text.replace(" ", "T", 1))

@@ -126,7 +126,7 @@ def test_pairwise_agrees_with_counting_pairs(rows: list[tuple[str | None, int]])
 
 def page(number: int, text: str, reason: Any = None) -> Page:
     url = f"https://paper{number}.example/story"
-    return Page(Recorded(number, f"d{number}", url, "", None, text, None, None), text, reason)
+    return Page(Recorded(number, f"feed.jsonl:{number}", f"d{number}", url, "", None, text, None, None), text, reason)
 
 
 def edited(text: str, seed: int) -> str:

@@ -215,9 +215,54 @@ def test_what_cannot_be_done_is_said_in_a_line(tmp_path: Path, arguments: list[s
     assert "Traceback" not in done.stderr
 
 
-def test_a_truncated_archive_is_told_and_what_came_before_is_judged(tmp_path: Path) -> None:
-    packed = gzip.compress(b"".join(json.dumps({"id": n, "text": text(n)}).encode() + b"\n" for n in range(2000)))
+@pytest.mark.parametrize("packer", [gzip.compress, lzma.compress])
+def test_a_damaged_archive_is_told_with_its_line_and_what_came_before_is_judged(tmp_path: Path, packer: Any) -> None:
+    packed = packer(b"".join(json.dumps({"id": n, "text": text(n)}).encode() + b"\n" for n in range(300)))
     (tmp_path / "input.jsonl.gz").write_bytes(packed[: len(packed) // 2])
-    done = scrapy_neardup("replay", "input.jsonl.gz", "-O", "out.jsonl", folder=tmp_path, code=2)
-    assert "cannot be read: Compressed file ended" in done.stderr
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) > 500
+    done = scrapy_neardup("replay", "input.jsonl.gz", "-O", "out.jsonl", folder=tmp_path, code=1)
+    out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in out[:-1]] == list(range(len(out) - 1))
+    assert len(out) > 100
+    assert out[-1]["error"].startswith(f"input.jsonl.gz:{len(out)}: cannot be read on")
+    assert out[-1]["error"] in done.stderr
+
+
+def test_the_input_is_never_the_output(tmp_path: Path) -> None:
+    source = tmp_path / "input.jsonl"
+    source.write_text(json.dumps({"id": 1, "text": text(1)}))
+    before = source.read_bytes()
+    done = scrapy_neardup("replay", source, "-O", source, folder=tmp_path, code=2)
+    assert "is the input" in done.stderr
+    assert source.read_bytes() == before
+
+
+def test_an_output_is_left_alone_where_there_is_no_input(tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl").write_text("precious")
+    scrapy_neardup("replay", "missing.jsonl", "-O", "out.jsonl", folder=tmp_path, code=2)
+    assert (tmp_path / "out.jsonl").read_text() == "precious"
+
+
+def test_input_may_come_through_a_pipe(tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"id": n, "text": text(n)}) + "\n" for n in range(50))
+    command = [sys.executable, "-m", "scrapy", "neardup", "replay", "/dev/stdin", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, input=lines, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, json.loads(done.stdout)["documents"]) == (0, 50)
+
+
+def test_odd_characters_lose_no_line(replay: Replay) -> None:
+    rows = [{"id": "\ud800", "url": "http://a\udc80.example/", "text": text(1)}, {"id": "b", "file": "a\x00b"}]
+    out = replay([*rows, {"id": "c", "text": "\U0001f525 \U0001f525"}, {"id": "d", "text": text(1)}], code=1)
+    assert [row["status"] for row in out] == ["original", "unchecked", "unchecked", "duplicate"]
+    assert (out[1]["reason"], out[2]["reason"]) == ("extraction-failed", "no-text")
+
+
+def test_settings_before_the_name_of_the_command_count_too(tmp_path: Path) -> None:
+    (tmp_path / "input.jsonl").write_text(json.dumps({"id": 1, "text": text(1)}))
+    command = [sys.executable, "-m", "scrapy", "neardup", "-s", "NEARDUP_ACTION=wrong", "replay", "input.jsonl"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert "NEARDUP_ACTION = 'wrong'" in done.stderr
+
+
+def test_a_replay_alarms_nobody(replay: Replay) -> None:
+    assert replay([{"id": 1, "text": text(1)}], "-s", "NEARDUP_EVENTS_STREAM=news")[0]["status"] == "original"

@@ -46,9 +46,13 @@ class Command(ScrapyCommand):
         for name, summary in SUBCOMMANDS.items():
             subparser = subparsers.add_parser(name, help=summary, description=f"{name}: {summary}")
             subparser.add_argument(
-                "-s", dest="set", metavar="NAME=VALUE", action="append", default=[], help="set a NEARDUP_* setting"
+                "-s", dest="more_set", metavar="NAME=VALUE", action="append", default=[], help="set a NEARDUP_* setting"
             )
             _module(name).add_arguments(subparser)
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        opts.set += opts.more_set  # those behind the subcommand's name, beside those before it
+        super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_neardup.exceptions import NearDupError

@@ -45,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.workers < 1:
         raise SettingsError("--workers", options.workers, "must be 1 or more")
+    for output in (options.output, options.events):
+        if output is not None and output.exists() and options.input.exists() and output.samefile(options.input):
+            raise InputError(f"{output}: is the input")
+    # What goes out in a crawl stays in: a replay alarms nobody.
+    for name in ("EVENTS_FEED", "EVENTS_STREAM", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET"):
+        settings.pop(f"NEARDUP_{name}", None)
     settings["NEARDUP_STORE"] = options.store
     if options.preset is not None:
         settings["NEARDUP_PRESET"] = options.preset
@@ -55,7 +61,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
     from tqdm import tqdm
 
     from scrapy_neardup.detector import NearDupDetector
-    from scrapy_neardup.evaluation.feed import count_lines, read_feed
+    from scrapy_neardup.evaluation.feed import check_readable, count_lines
     from scrapy_neardup.evaluation.pages import PageReader
     from scrapy_neardup.evaluation.replay import OutputFormat, Tally, replay
     from scrapy_neardup.settings import NearDupSettings
@@ -67,6 +73,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
     on_terminal = sys.stderr.isatty()
     with ExitStack() as stack:
         total = _total(count_lines, options.input) if on_terminal else None
+        feed = check_readable(options.input)
         output = stack.enter_context(_open_output(options.output)) if options.output else None
         events = stack.enter_context(_open_output(options.events)) if options.events else None
         reader = stack.enter_context(
@@ -81,7 +88,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
         await detector.open()
         try:
-            async for judged in replay(reader.read(read_feed(options.input)), detector, write_event):
+            async for judged in replay(reader.read(feed), detector, write_event):
                 tally.add(judged)
                 bar.update()
                 if judged.error is not None:
@@ -102,15 +109,19 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
 
 def _total(count: Any, path: Path) -> int | None:
+    from scrapy_neardup.evaluation.feed import READ_ERRORS
+
+    if not path.is_file():
+        return None  # a pipe is read once
     try:
         return int(count(path))
-    except (OSError, EOFError):
-        return None  # reading says what is wrong
+    except READ_ERRORS:
+        return None  # reading says what is wrong, with its line
 
 
 def _open_output(path: Path) -> TextIO:
     try:
-        return path.open("w", encoding="utf-8")
+        return path.open("w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 

@@ -40,13 +40,16 @@ def url_identity(url: str) -> str:
     if not _host(url):
         return ""
     try:
-        parts = urlsplit(normalize_url(urldefrag(url).url))
+        page, fragment = urldefrag(url)
+        parts = urlsplit(normalize_url(page))
     except ValueError:
         return ""
     host = _MOBILE_HOST.sub("", parts.netloc.lower())
     path = _AMP_PATH.sub("", parts.path).rstrip("/")
     query = _AMP_QUERY.sub("", parts.query).lstrip("&")
-    return f"{host}{path}?{query}" if query else f"{host}{path}"
+    # A fragment that begins with ! is a page of its own, in sites that route by it.
+    route = f"#{fragment}" if fragment.startswith("!") else ""
+    return f"{host}{path}?{query}{route}" if query else f"{host}{path}{route}"
 
 
 def _host(url: str) -> str:

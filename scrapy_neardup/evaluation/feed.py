@@ -5,13 +5,18 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.times import parse_time
+
+READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
+"""What reading a file may raise, packed or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,7 @@ class Recorded:
     """One line of an input file. Exactly one of ``text``, ``html`` and ``file`` is used, in this order."""
 
     line: int  # from 1
+    where: str  # file and line
     id: str | int
     url: str
     title: str
@@ -39,16 +45,27 @@ class WrongLine:
 
 
 def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
-    """The documents of a file in their order; empty lines are none. Raises InputError where the file cannot be read."""
+    """The documents of a file in their order; empty lines are none.
+
+    Raises InputError where nothing can be read; a file that ends in damage ends with a WrongLine.
+    """
     number = 0
     try:
         with _open(path) as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield _parse(line, path, number)
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        where = f"{path}:{number + 1}" if number else str(path)
-        raise InputError(f"{where}: cannot be read: {error}") from error
+    except READ_ERRORS as error:
+        if not number:
+            raise InputError(f"{path}: cannot be read: {_said(error)}") from error
+        yield WrongLine(number + 1, None, f"{path}:{number + 1}: cannot be read on: {_said(error)}")
+
+
+def check_readable(path: Path) -> Iterator[Recorded | WrongLine]:
+    """As ``read_feed``, which looks at the file only when it is iterated; this one reads its first line now."""
+    feed = read_feed(path)
+    first = list(islice(feed, 1))
+    return chain(first, feed)
 
 
 def count_lines(path: Path) -> int:
@@ -57,21 +74,25 @@ def count_lines(path: Path) -> int:
         return sum(1 for line in file if line.strip())
 
 
+def _said(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
 def _open(path: Path) -> BinaryIO:
-    with path.open("rb") as file:
-        magic = file.read(2)
+    file = path.open("rb")
+    magic = file.peek(2)[:2]
     if magic == b"\x1f\x8b":
-        return cast("BinaryIO", gzip.open(path, "rb"))
+        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
     if magic == b"\xfd7":
-        return cast("BinaryIO", lzma.open(path, "rb"))
-    return path.open("rb")
+        return cast("BinaryIO", lzma.LZMAFile(file))
+    return file
 
 
 def _parse(line: bytes, path: Path, number: int) -> Recorded | WrongLine:
     row: Any = None
     try:
         row = _loads(line)
-        return _recorded(row, path.parent, number)
+        return _recorded(row, path, number)
     except InputError as error:
         given = row.get("id") if isinstance(row, dict) else None
         return WrongLine(number, given if isinstance(given, str | int) else None, f"{path}:{number}: {error}")
@@ -89,7 +110,7 @@ def _loads(line: bytes) -> dict[str, Any]:
     return row
 
 
-def _recorded(row: dict[str, Any], folder: Path, number: int) -> Recorded:
+def _recorded(row: dict[str, Any], path: Path, number: int) -> Recorded:
     extra = dict(row)
     given = extra.pop("id", None)
     if not isinstance(given, str | int) or isinstance(given, bool) or given == "":
@@ -104,13 +125,15 @@ def _recorded(row: dict[str, Any], folder: Path, number: int) -> Recorded:
         raise InputError(f"'time': {error}") from error
     return Recorded(
         line=number,
+        where=f"{path}:{number}",
         id=given,
         url=texts["url"] or "",
         title=texts["title"] or "",
         time=seconds,
-        text=texts["text"],
-        html=texts["html"],
-        file=None if texts["file"] is None else folder / texts["file"],
+        # An empty text beside a page is a field that an export left unfilled.
+        text=texts["text"] if texts["text"] or not (texts["html"] or texts["file"]) else None,
+        html=texts["html"] or None if texts["file"] is not None else texts["html"],
+        file=None if texts["file"] is None else path.parent / texts["file"],
         extra=extra,
     )
 

@@ -63,7 +63,7 @@ class PageReader:
         try:
             source = entry.html if entry.html is not None else entry.file
             return self._extraction.submit(_read(source, self._max_html_bytes), entry.url)
-        except (OSError, ExtractionError) as error:
+        except (OSError, ValueError, ExtractionError) as error:
             failed: Future[str] = Future()
             failed.set_exception(error)
             return failed
@@ -75,10 +75,9 @@ class PageReader:
             return Page(entry, entry.text or "")
         try:
             return Page(entry, future.result())
-        except OSError as error:
-            return Page(entry, "", "extraction-failed", f"{entry.file}: {error.strerror or error}")
-        except ExtractionError as error:
-            return Page(entry, "", "extraction-failed", f"{entry.file or entry.url}: {error}")
+        except (OSError, ValueError, ExtractionError) as error:
+            said = (error.strerror if isinstance(error, OSError) else None) or error
+            return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")
 
 
 def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:

@@ -91,7 +91,7 @@ def new_record(fingerprint: Fingerprint, document: Document) -> Record:
         candidate=key,
         signature=fingerprint.signature,
         figures=fingerprint.figures,
-        url=document.url.encode("utf-8", "replace")[:MAX_URL_BYTES],
+        url=cut(document.url, MAX_URL_BYTES),
         title=cut(document.title, MAX_TITLE_BYTES),
     )
 

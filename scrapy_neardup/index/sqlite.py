@@ -29,6 +29,7 @@ MEMORY = ":memory:"
 _BATCH = 64
 _EXPIRED_A_CHECK = 4  # postings of as many records are removed: twice what a steady window needs
 _MOST_EXPIRED = 20_000  # records at once: an hour of a large crawl, or a tenth of a second
+_POLL = 0.001  # seconds
 _CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
 
 _SCHEMA = """
@@ -81,6 +82,7 @@ class SQLiteIndex(Index):
         self._space = 0
         self._claimed = 0.0
         self._previous_second: int | None = None
+        self._version = 0  # changes with every commit of another connection
 
     async def open(self) -> None:
         async with self._opening:
@@ -163,9 +165,10 @@ class SQLiteIndex(Index):
                 Path(self.path).parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
-        self._connection = sqlite3.connect(self.path, timeout=self.timeout, isolation_level=None)
+        # No waiting in SQLite: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
+        self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         try:
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._patiently("PRAGMA journal_mode = WAL")
             # Safe against a crash of the process; a power cut may lose the last checks, not the file.
             self._connection.execute("PRAGMA synchronous = NORMAL")
             with self._transaction() as sql:
@@ -188,7 +191,7 @@ class SQLiteIndex(Index):
         sql = self._connection
         if sql is None:
             raise StoreUnavailable(f"{self.path}: the store is closed")
-        sql.execute("BEGIN IMMEDIATE")
+        self._patiently("BEGIN IMMEDIATE")
         try:
             yield sql
         except BaseException:
@@ -196,6 +199,29 @@ class SQLiteIndex(Index):
                 sql.execute("ROLLBACK")
             raise
         sql.execute("COMMIT")
+        self._leave_room()
+
+    def _patiently(self, statement: str) -> None:
+        """Try again every millisecond while another connection holds the file."""
+        assert self._connection is not None
+        deadline = time.monotonic() + self.timeout
+        while True:
+            try:
+                self._connection.execute(statement)
+            except sqlite3.OperationalError as error:  # noqa: PERF203
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_POLL)
+            else:
+                return
+
+    def _leave_room(self) -> None:
+        """Where others write too, pause for long enough that the one who waits gets its turn."""
+        assert self._connection is not None
+        version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version:
+            self._version = version
+            time.sleep(2 * _POLL)
 
     def _claim_space(self, sql: sqlite3.Connection) -> None:
         """Put off the end of this namespace's and configuration's tables; make them where they are missing.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_SKETCHES = 512
+_MOST_CHARACTERS = 400_000  # some 60,000 words; what is longer is no article, and memory is bounded
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _SAMPLE_MODULUS = np.uint32(32)
@@ -78,7 +79,7 @@ class Sketcher:
         """
         unspaced = has_unspaced(text)
         whole, kept = Body(unspaced), Body(unspaced)
-        for block in text.splitlines():
+        for block in text[:_MOST_CHARACTERS].splitlines():
             tokens = tokenise(normalise(block), unspaced=unspaced)
             if not tokens:
                 continue
@@ -93,7 +94,9 @@ class Sketcher:
         """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
         sketch = self.sketch(document.text)
         url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
-        source_hash = xxhash.xxh32_digest(document.source.encode()) if document.source else bytes(4)
+        source_hash = (
+            xxhash.xxh32_digest(document.source.encode("utf-8", "surrogatepass")) if document.source else bytes(4)
+        )
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
         identity_keys = [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:

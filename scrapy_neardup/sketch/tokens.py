@@ -48,6 +48,11 @@ def has_unspaced(text: str) -> bool:
     return not text.isascii() and _UNSPACED_CHARACTER.search(text) is not None
 
 
+def has_words(text: str) -> bool:
+    """Whether there is anything in it that could be compared."""
+    return _WORD.search(text) is not None
+
+
 def tokenise(normalised: str, *, unspaced: bool) -> list[str]:
     """Words; with ``unspaced`` also the single characters of scripts written without spaces."""
     return _MIXED_TOKEN.findall(normalised) if unspaced else _WORD.findall(normalised)

@@ -95,6 +95,9 @@ class FeedsSpider(Spider):
         recent = [entry for entry in entries if self.is_recent(entry.published)]
         recent.sort(key=lambda entry: entry.published or self.oldest, reverse=True)
         for entry in recent[: self.max_items]:
+            if not listing.urljoin(entry.url).startswith(("http://", "https://")):
+                self.logger.warning("%s: no web address in %s", entry.url, listing.url)
+                continue
             yield listing.follow(entry.url, self.parse_article, cb_kwargs={"entry": entry, "feed": listing.url})
 
     def is_recent(self, moment: datetime | None) -> bool:
