@@ -17,6 +17,7 @@ from scrapy_neardup.index import Policy, index_from_url
 PROCESSES = 4
 DOCUMENTS = 200
 AT_ONCE = 20
+FLOOD = 1000
 
 _together: Barrier
 
@@ -64,3 +65,29 @@ def test_processes_that_see_the_same_text_at_once_have_one_original(shared_url: 
     assert answers.count(None) == 1
     assert len({answer.original for answer in answers if answer}) == 1
     assert max(slowest for _, slowest in results) < 2
+
+
+def test_processes_that_write_without_a_pause_take_turns(shared_url: str, namespace: str) -> None:
+    """Under sustained load no process waits for longer than the timeout."""
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(PROCESSES)
+    with ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=_start, initargs=(barrier,)) as pool:
+        crawls = [pool.submit(_flood, shared_url, namespace, process) for process in range(PROCESSES)]
+        answered = [crawl.result(timeout=120) for crawl in crawls]
+
+    assert answered == [FLOOD] * PROCESSES
+
+
+def _flood(url: str, namespace: str, process: int) -> int:
+    """How many of many checks, all submitted at once, are answered."""
+    articles = [Article(serial=process * FLOOD + number, text=f"{process} {number}") for number in range(FLOOD)]
+
+    async def crawl() -> int:
+        index = index_from_url(url, namespace=namespace, config=CONFIG, policy=Policy())
+        _together.wait(30)
+        await index.open()
+        answers = await asyncio.gather(*(check(index, article) for article in articles), return_exceptions=True)
+        await index.close()
+        return sum(not isinstance(answer, BaseException) for answer in answers)
+
+    return asyncio.run(crawl())

@@ -96,6 +96,27 @@ def test_twenty_items_of_a_response_leave_one_when_duplicates_are_dropped(
     assert crawl.stats["carriage"] == 0
 
 
+LISTING = """
+class News(scrapy.Spider):
+    name = "news"
+
+    async def start(self):
+        for url in self.urls.split():
+            yield scrapy.Request(url)
+
+    def parse(self, response):
+        for number in range(20):
+            yield {"url": response.urljoin(f"/story-{number}"), "title": f"Story {number}"}
+"""
+
+
+def test_teasers_of_a_listing_page_are_not_copies_of_each_other(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(LISTING, urls=[site.publish("/front", page(article("front")))], NEARDUP_ACTION="drop")
+
+    assert len(crawl.items) == 20
+    assert crawl.neardup == {"checked": 20, "original": 1, "unchecked": 19, "unchecked/no-text": 19}
+
+
 OWN_TEXT = """
 class News(scrapy.Spider):
     name = "news"
