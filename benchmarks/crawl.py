@@ -1,0 +1,313 @@
+"""What the plugin costs a crawl: without it, with the pipeline people write by hand, and with it in each configuration.
+
+usage: python benchmarks/crawl.py [--data DIR] [--pages 600] [--rounds 2] [--only WORD]
+
+DIR is the unpacked research data (default: $NEARDUP_DATA). A server process holds the pages, half of them
+of ``stream-dev``, the others of ``gold-dev`` and ``articles-modern``; each crawl is a process of its own, and Redis is
+started for the run.
+Rounds take turns, and the median counts. One table comes out, as Markdown. Times of a machine that others use as well
+are good for ratios only; CPU seconds depend on that less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+SETS = ("stream-dev", "gold-dev", "articles")
+HERE = Path(__file__).resolve()
+TICK = 0.005  # seconds between looks at the event loop's clock
+
+PLAIN, BY_HAND = "without dedup", "by hand: trafilatura, datasketch on Redis"
+VARIANTS: dict[str, dict[str, Any]] = {
+    PLAIN: {},
+    BY_HAND: {"BASELINE_REDIS": "redis"},
+    **{
+        f"plugin: {extractor}, {f'{workers} processes' if workers else 'threads'}, {store}": {
+            "NEARDUP_EXTRACTOR": extractor,
+            "NEARDUP_EXTRACT_WORKERS": workers,
+            "NEARDUP_STORE": store,
+        }
+        for extractor in ("trafilatura", "resiliparse")
+        for workers in (0, 2)
+        for store in ("sqlite", "redis")
+    },
+}
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["serve"]:
+        return asyncio.run(serve(sys.argv[2]))
+    if sys.argv[1:2] == ["crawl"]:
+        return crawl(json.loads(sys.argv[2]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=os.environ.get("NEARDUP_DATA"))
+    parser.add_argument("--pages", type=int, default=600)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--only", default="", help="variants with this word, and the two they are compared with")
+    options = parser.parse_args()
+    if options.data is None:
+        parser.error("--data DIR, or NEARDUP_DATA, is needed")
+    variants = [name for name in VARIANTS if options.only in name or name in (PLAIN, BY_HAND)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        redis_server(folder) as redis,
+        site(options.data, options.pages) as url,
+    ):
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
+        for number in range(options.rounds):
+            for name in variants:
+                found[name].append(measured(name, folder, redis, url, options.pages))
+                print(f"round {number + 1}: {name}: {found[name][-1]}", file=sys.stderr)
+        print_table({name: median(rounds) for name, rounds in found.items()}, options.pages)
+    print_workers(options.data, options.pages)
+    return None
+
+
+def median(rounds: list[dict[str, float]]) -> dict[str, float]:
+    return {key: statistics.median(each[key] for each in rounds) for key in rounds[0]}
+
+
+def print_table(found: dict[str, dict[str, float]], pages: int) -> None:
+    plain, by_hand = found[PLAIN]["rate"], found[BY_HAND]["rate"]
+    print(f"{pages} pages.\n")
+    print("| crawl | pages/s | x by hand | x without | CPU ms a page | peak MB | lag p50 ms | p99 | max |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, each in found.items():
+        ratios = f"{each['rate']:.0f} | {each['rate'] / by_hand:.1f} | {each['rate'] / plain:.2f}"
+        lags = " | ".join(f"{each[key]:.1f}" for key in ("lag_p50", "lag_p99", "lag_max"))
+        print(f"| {name} | {ratios} | {each['cpu']:.1f} | {each['memory']:.0f} | {lags} |")
+
+
+def print_workers(data: Path, count: int) -> None:
+    """Extraction alone: how two processes compare with one."""
+    from scrapy_neardup.content import ExtractionProcesses
+
+    chosen = pages(data, count)
+    print("\n| extraction alone | one process, pages/s | two | x |")
+    print("|---|---|---|---|")
+    for extractor in ("trafilatura", "resiliparse"):
+        rates: dict[int, list[float]] = {1: [], 2: []}
+        for workers in (1, 2, 2, 1):
+            extraction = ExtractionProcesses(extractor, workers=workers)
+            for answer in [extraction.submit(b"<p>", "") for _ in range(4 * workers)]:
+                answer.result()  # they have started
+            start = time.perf_counter()
+            for answer in [extraction.submit(page, "") for page in chosen]:
+                answer.exception()
+            rates[workers].append(count / (time.perf_counter() - start))
+            extraction.close()
+        one, two = (statistics.mean(each) for each in rates.values())
+        print(f"| {extractor} | {one:.0f} | {two:.0f} | {two / one:.2f} |")
+
+
+# The site
+
+
+def pages(data: Path, count: int) -> list[bytes]:
+    """So many pages of each set, the same ones every time."""
+    draw = random.Random(2019)
+    files: list[Path] = []
+    for number, name in enumerate(SETS, 1):
+        with (data / f"{name}.jsonl").open(encoding="utf-8") as lines:
+            rows = [json.loads(line) for line in lines]
+        most = (count - len(files)) // (len(SETS) + 1 - number) if name != "stream-dev" else count // 2
+        files += [data / row["file"] for row in draw.sample(rows, min(most, len(rows)))]
+    with (data / "stream-dev.jsonl").open(encoding="utf-8") as lines:
+        others = [path for line in lines if (path := data / json.loads(line)["file"]) not in set(files)]
+    files += draw.sample(others, count - len(files))
+    draw.shuffle(files)
+    return [file.read_bytes() for file in files]
+
+
+@contextmanager
+def site(data: Path, count: int) -> Iterator[str]:
+    """A server process: nothing it does is on the crawl's account."""
+    command = [sys.executable, str(HERE), "serve", json.dumps([str(data), count])]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def serve(arguments: str) -> None:
+    data, count = json.loads(arguments)
+    bodies = pages(Path(data), count)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while line := await reader.readline():
+                while (await reader.readline()).strip():
+                    pass
+                body = bodies[int(line.split()[1].rpartition(b"/")[2])]
+                head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
+                writer.write(head.encode() + body)
+                await writer.drain()
+        except OSError:
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+@contextmanager
+def redis_server(folder: str) -> Iterator[str]:
+    binary = shutil.which("redis-server")
+    if binary is None:
+        sys.exit("redis-server is not on PATH")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+    process = subprocess.Popen([binary, *arguments], stdout=subprocess.DEVNULL)
+    try:
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        process.kill()
+        process.wait()
+
+
+# One crawl
+
+
+def measured(name: str, folder: str, redis_url: str, url: str, count: int) -> dict[str, float]:
+    from redis import Redis
+
+    for _ in range(200):
+        try:
+            Redis.from_url(redis_url).flushall()
+            break
+        except OSError:
+            time.sleep(0.02)
+    stores = {"redis": redis_url, "sqlite": f"sqlite:///{tempfile.mkdtemp(dir=folder)}/window.sqlite"}
+    settings = {key: stores.get(str(value), value) for key, value in VARIANTS[name].items()}
+    options = json.dumps({"url": url, "count": count, "settings": settings})
+    done = subprocess.run([sys.executable, str(HERE), "crawl", options], capture_output=True, text=True)
+    if done.returncode or not done.stdout:
+        sys.exit(f"{name}: {done.stderr}")
+    return {key: float(value) for key, value in json.loads(done.stdout.splitlines()[-1]).items()}
+
+
+class Watch:
+    """Looks at the event loop's lag, and at the memory of the crawl and its workers, while the spider is open."""
+
+    def __init__(self, crawler: Any) -> None:
+        from scrapy import signals
+
+        self.lags: list[float] = []
+        self.memory = 0
+        self.seconds = 0.0
+        crawler.signals.connect(self.opened, signals.spider_opened)
+        crawler.signals.connect(self.closed, signals.spider_closed)
+        crawler.watch = self
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Watch:
+        return cls(crawler)
+
+    def opened(self) -> None:
+        self.start = time.perf_counter()
+        self.task = asyncio.ensure_future(self.watch())
+
+    def closed(self) -> None:
+        self.seconds = time.perf_counter() - self.start
+        self.look_at_memory()
+        self.task.cancel()
+
+    async def watch(self) -> None:
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(TICK)
+            self.lags.append(1000 * (time.perf_counter() - before - TICK))
+            if len(self.lags) % 200 == 0:
+                self.look_at_memory()
+
+    def look_at_memory(self) -> None:
+        me = psutil.Process()
+        found = 0
+        for process in (me, *me.children(recursive=True)):
+            with suppress(psutil.Error):  # gone by now
+                found += process.memory_info().rss
+        self.memory = max(self.memory, found)
+
+
+def crawl(options: dict[str, Any]) -> None:
+    from scrapy import Request, Spider
+    from scrapy.crawler import CrawlerProcess
+
+    by_hand = "BASELINE_REDIS" in options["settings"]
+
+    class News(Spider):
+        name = "news"
+
+        async def start(self) -> Any:
+            for number in range(options["count"]):
+                yield Request(f"{options['url']}/{number}")
+
+        def parse(self, response: Any) -> Any:
+            item = {"url": response.url, "title": response.css("title::text").get()}
+            yield {**item, "html": response.text} if by_hand else item
+
+    settings: dict[str, Any] = {
+        "LOG_LEVEL": "CRITICAL",
+        "EXTENSIONS": {Watch: 0},
+        "CONCURRENT_REQUESTS": 32,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 32,
+        "DOWNLOAD_DELAY": 0,
+        "TELNETCONSOLE_ENABLED": False,
+        "RETRY_ENABLED": False,
+        **options["settings"],
+    }
+    if by_hand:
+        sys.path.insert(0, str(HERE.parent))
+        settings["ITEM_PIPELINES"] = {"baseline.DuplicatesPipeline": 300}
+    elif options["settings"]:
+        settings["ADDONS"] = {"scrapy_neardup.Addon": 500}
+    process = CrawlerProcess(settings)
+    crawler = process.create_crawler(News)
+    process.crawl(crawler)
+    process.start()
+    watch = crawler.watch  # type: ignore[attr-defined]
+    assert crawler.stats is not None
+    assert crawler.stats.get_value("response_received_count") == options["count"], crawler.stats.get_stats()
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    lags = sorted(watch.lags)
+    print(
+        json.dumps(
+            {
+                "rate": options["count"] / watch.seconds,
+                "cpu": 1000 * sum(each.ru_utime + each.ru_stime for each in used) / options["count"],
+                "memory": watch.memory / 1e6,
+                "lag_p50": lags[len(lags) // 2],
+                "lag_p99": lags[len(lags) * 99 // 100],
+                "lag_max": lags[-1],
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
