@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from documents import Article, check
+from faults import LOST, Clock, detector_on
 from redis import Redis
 from servers import RedisServer, free_port
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker
 from scrapy_neardup.settings import NearDupSettings
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from conftest import OpenIndex
 
 TEXT = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
-LOST = Verdict("unchecked", reason="store-unavailable")
 
 
 # SQLite
@@ -176,33 +175,16 @@ async def test_a_check_after_the_script_was_flushed_loads_it_again(
 # The breaker: what a lost store costs a crawl.
 
 
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-async def _detector(store: str, clock: Clock, timeout: float = 0.3) -> NearDupDetector:
-    detector = NearDupDetector(NearDupSettings(store=store, store_timeout=timeout))
-    detector.breaker = Breaker(clock)
-    await detector.open()
-    return detector
 
 
 async def test_a_killed_server_costs_verdicts_and_a_restarted_one_gives_them_again(
     redis_server: RedisServer, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
-    detector = await _detector(redis_server.url, clock)
+    detector = await detector_on(redis_server.url, clock, 0.3)
     assert (await detector.check(detector.document(TEXT))).status == "original"
 
     redis_server.stop()
@@ -220,7 +202,7 @@ async def test_a_killed_server_costs_verdicts_and_a_restarted_one_gives_them_aga
 
 
 async def test_a_hung_server_costs_its_timeout_once_for_all_who_wait(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await _detector(redis_server.url, clock)
+    detector = await detector_on(redis_server.url, clock, 0.3)
     await detector.check(detector.document(TEXT))
     redis_server.pause()
 
@@ -240,7 +222,7 @@ async def test_a_hung_server_costs_its_timeout_once_for_all_who_wait(redis_serve
 
 
 async def test_one_check_at_a_time_tries_whether_the_store_is_back(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await _detector(redis_server.url, clock)
+    detector = await detector_on(redis_server.url, clock, 0.3)
     redis_server.stop()
     await detector.check(detector.document(TEXT))
     redis_server.start()
@@ -254,7 +236,7 @@ async def test_one_check_at_a_time_tries_whether_the_store_is_back(redis_server:
 
 
 async def test_a_cancelled_try_does_not_keep_the_store_away(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await _detector(redis_server.url, clock)
+    detector = await detector_on(redis_server.url, clock, 0.3)
     redis_server.pause()
     assert await detector.check(detector.document(TEXT)) == LOST
     clock.now += 60
@@ -273,7 +255,7 @@ async def test_a_store_that_was_away_at_the_start_is_used_once_it_is_there(
 ) -> None:
     redis_server.stop()
     with pytest.raises(StoreUnavailable):
-        await _detector(redis_server.url, clock)
+        await detector_on(redis_server.url, clock, 0.3)
     detector = NearDupDetector(NearDupSettings(store=redis_server.url))
     detector.breaker = Breaker(clock)
     assert await detector.check(detector.document(TEXT)) == LOST

@@ -56,9 +56,8 @@ class Sentinels:
 
     def fail_over(self) -> None:
         """Kill the master, and wait until the Sentinels name another."""
-        lost = self.master
-        lost.stop()
-        wait_until("another master", lambda: self._master_port() != lost.port)
+        self.master.stop()
+        wait_until("another master", lambda: self._master_port() != self.master.port)
         wait_until("it is one", lambda: _role(self._master_port()) == "master")
 
     def _master_port(self) -> int:
@@ -142,11 +141,18 @@ class Cluster:
                     return next(each for each in self.nodes if each.port == port)
         raise LookupError(f"no node has {key}")
 
-    def fail_over(self, key: str) -> None:
-        """Kill the master of a key, and wait until its replica has taken over."""
-        lost = self.master_of(key)
-        lost.stop()
-        wait_until("another master", lambda: self.master_of(key) is not lost, 30)
+    def move(self, key: str) -> None:
+        """Give the slot of a key, and all that is in it, to another master."""
+        slot, source = key_slot(key.encode()), self.master_of(key)
+        target = next(node for node in self.nodes[:3] if node is not source)
+        with source.client() as giving, target.client() as taking:
+            names = [_text(each.execute_command("CLUSTER", "MYID")) for each in (giving, taking)]
+            taking.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", names[0])
+            giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", names[1])
+            while keys := giving.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100):
+                giving.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+            for each in (taking, giving):
+                each.execute_command("CLUSTER", "SETSLOT", slot, "NODE", names[1])
 
     def stop(self) -> None:
         for node in self.nodes:

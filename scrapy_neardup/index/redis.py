@@ -86,7 +86,7 @@ class RedisIndex(Index):
 
     async def _try(self, client: Redis) -> None:
         """A command on a key of ours: a node of a cluster that is no store for us says so now, not at each check."""
-        await client.exists(f"{self.prefix}:stories")
+        await client.exists(f"{self.prefix}:records:0")
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         return await self._batcher.submit((fingerprint, document))

@@ -1,0 +1,115 @@
+"""What goes wrong between a crawl and its store: a network of the tests, and a clock that says when to try again."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from contextlib import suppress
+
+from servers import free_port
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Verdict
+from scrapy_neardup.index import Breaker
+from scrapy_neardup.settings import NearDupSettings
+
+LOST = Verdict("unchecked", reason="store-unavailable")
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def detector_on(store: str, clock: Clock, timeout: float = 0.5) -> NearDupDetector:
+    """An open detector whose breaker goes by a clock of the test."""
+    detector = NearDupDetector(NearDupSettings(store=store, store_timeout=timeout))
+    detector.breaker = Breaker(clock)
+    await detector.open()
+    return detector
+
+
+async def recovered(detector: NearDupDetector, clock: Clock, text: str, seconds: float = 20) -> Verdict:
+    """The first verdict after the store is back; each try is the next one the breaker allows."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        clock.now += 60
+        if (verdict := await detector.check(detector.document(text))) != LOST:
+            return verdict
+        await asyncio.sleep(0.02)
+    raise TimeoutError(f"the store was not found again within {seconds:g} s")
+
+
+class Network:
+    """A TCP proxy on loopback that delays, swallows or cuts."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self.port = free_port()
+        self.latency = 0.0  # seconds, one way
+        self._flowing = threading.Event()
+        self._flowing.set()
+        self._sockets: set[socket.socket] = set()
+        self._listener: socket.socket | None = None
+        self.join()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def join(self) -> None:
+        """Take connections, again."""
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def cut(self) -> None:
+        """Every connection breaks, and new ones are refused."""
+        if self._listener is not None:
+            _close(self._listener)
+            self._listener = None
+        for each in list(self._sockets):
+            _close(each)
+        self._sockets.clear()
+
+    def swallow(self) -> None:
+        """Connections stay open and nothing arrives."""
+        self._flowing.clear()
+
+    def flow(self) -> None:
+        self._flowing.set()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                try:
+                    far = socket.create_connection(("127.0.0.1", self._target))
+                except OSError:  # the server is away, the network is not
+                    _close(near)
+                    continue
+                self._sockets |= {near, far}
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=self._pump, args=ends, daemon=True).start()
+
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                self._flowing.wait()
+                if self.latency:
+                    time.sleep(self.latency)  # the very delay that is tested
+                target.sendall(data)
+        _close(source)
+        _close(target)
+
+
+def _close(each: socket.socket) -> None:
+    with suppress(OSError):
+        each.shutdown(socket.SHUT_RDWR)
+    each.close()

@@ -1,0 +1,275 @@
+"""Whatever happens to a Redis: no item waits long, none is a false duplicate, and the store is found again."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from documents import Article, check
+from faults import LOST, Clock, Network, detector_on, recovered
+from servers import RedisServer, free_port
+from topologies import Cluster, Sentinels
+
+from scrapy_neardup.exceptions import StoreUnavailable
+
+if TYPE_CHECKING:
+    from conftest import OpenIndex
+
+TIMEOUT = 0.5
+WORDS = [f"{first}{second}" for first in "bdfgklmnprst" for second in ("an", "el", "ion", "ora", "ust", "ibe", "ock")]
+
+
+def text(name: object) -> str:
+    """A text that shares nothing with that of another name."""
+    return " ".join(random.Random(repr(name)).choices(WORDS, k=60)) + "."
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def network(redis_server: RedisServer) -> Iterator[Network]:
+    network = Network(redis_server.port)
+    yield network
+    network.flow()
+    network.cut()
+
+
+def _execute(server: RedisServer, *command: object) -> None:
+    with server.client() as client:
+        client.execute_command(*command)
+
+
+Step = Callable[[RedisServer, Network], object]
+FAULTS: dict[str, tuple[Step, Step, bool]] = {
+    "killed": (lambda server, _: server.stop(), lambda server, _: server.start(), False),
+    "hung": (lambda server, _: server.pause(), lambda server, _: server.resume(), True),
+    "out of memory": (
+        lambda server, _: _execute(server, "CONFIG", "SET", "maxmemory", "1"),
+        lambda server, _: _execute(server, "CONFIG", "SET", "maxmemory", "0"),
+        True,
+    ),
+    "read-only replica": (
+        lambda server, _: _execute(server, "REPLICAOF", "127.0.0.1", free_port()),
+        lambda server, _: _execute(server, "REPLICAOF", "NO", "ONE"),
+        True,
+    ),
+    "network cut": (lambda _, network: network.cut(), lambda _, network: network.join(), True),
+    "network silent": (lambda _, network: network.swallow(), lambda _, network: network.flow(), True),
+    "connections closed": (
+        lambda server, network: (_execute(server, "CLIENT", "KILL", "TYPE", "normal"), network.cut()),
+        lambda _, network: network.join(),
+        True,
+    ),
+}
+"""How a store is lost, how it comes back, and whether it then still knows what it knew."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_lost_store_costs_verdicts_and_nothing_else(
+    fault: str, redis_server: RedisServer, network: Network, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    lose, mend, remembers = FAULTS[fault]
+    detector = await detector_on(network.url, clock, TIMEOUT)
+    assert [await _status(detector, text(number)) for number in range(5)] == ["original"] * 5
+
+    lose(redis_server, network)
+    started = time.monotonic()
+    verdicts = await asyncio.gather(*(detector.check(detector.document(text(n % 50))) for n in range(200)))
+    first = time.monotonic() - started
+    verdicts += [await detector.check(detector.document(text(n))) for n in range(200)]
+    after = time.monotonic() - started - first
+
+    assert set(verdicts) == {LOST}
+    assert first < 3 * TIMEOUT
+    assert after < 1, "no further item waits"
+    assert [record.message.split(";")[0] for record in caplog.records] == ["The store is lost"]
+
+    mend(redis_server, network)
+    known = await recovered(detector, clock, text(0))
+    new = [await _status(detector, text(("new", number))) for number in range(20)]
+    copies = [await _status(detector, text(("new", number))) for number in range(20)]
+
+    assert known.status == ("duplicate" if remembers else "original")
+    assert (new, copies) == (["original"] * 20, ["duplicate"] * 20)
+    assert len(caplog.records) == 2
+    assert "The store is back" in caplog.records[1].message
+    await detector.close()
+
+
+async def _status(detector: object, words: str) -> str:
+    return (await detector.check(detector.document(words))).status  # type: ignore[attr-defined, no-any-return]
+
+
+async def test_a_server_restarted_empty_costs_no_item(redis_server: RedisServer, clock: Clock) -> None:
+    detector = await detector_on(redis_server.url, clock)
+    await detector.check(detector.document(text("before")))
+
+    redis_server.stop()
+    redis_server.start()
+
+    # The lost connection is replaced and the script is taught again, within the one check.
+    assert await _status(detector, text("before")) == "original"
+    assert await _status(detector, text("before")) == "duplicate"
+    await detector.close()
+
+
+async def test_a_connection_the_server_closed_costs_no_check(redis_server: RedisServer, clock: Clock) -> None:
+    detector = await detector_on(redis_server.url, clock)
+    await detector.check(detector.document(text("before")))
+
+    _execute(redis_server, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+
+    assert await _status(detector, text("before")) == "duplicate"
+    await detector.close()
+
+
+async def test_scripts_flushed_under_load_cost_no_check(redis_server: RedisServer, clock: Clock) -> None:
+    detector = await detector_on(redis_server.url, clock)
+    checks = [asyncio.create_task(detector.check(detector.document(text(n % 100)))) for n in range(1000)]
+    while not all(each.done() for each in checks):
+        _execute(redis_server, "SCRIPT", "FLUSH")
+        await asyncio.sleep(0)
+
+    statuses = [each.result().status for each in checks]
+    assert (statuses.count("original"), statuses.count("duplicate")) == (100, 900)
+    await detector.close()
+
+
+async def test_a_slow_network_slows_nobody_who_does_not_wait_for_it(
+    network: Network, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    detector = await detector_on(network.url, clock, timeout=2)
+    await detector.check(detector.document(text("before")))
+    network.latency = 0.1  # 200 ms there and back
+
+    started = time.monotonic()
+    verdicts = await asyncio.gather(*(detector.check(detector.document(text(n % 160))) for n in range(320)))
+    took = time.monotonic() - started
+
+    statuses = [verdict.status for verdict in verdicts]
+    assert (statuses.count("original"), statuses.count("duplicate")) == (160, 160)
+    assert took < 320 * 0.2 / 5, "checks travel together"
+    assert not caplog.records
+    await detector.close()
+
+
+@pytest.mark.parametrize("policy", ["allkeys-lru", "volatile-ttl"])
+async def test_eviction_costs_candidates_and_nothing_else(open_index: OpenIndex, tmp_path: Path, policy: str) -> None:
+    server = RedisServer(tmp_path, "--maxmemory", "5mb", "--maxmemory-policy", policy).start()
+    try:
+        index = await open_index(server.url)
+        found = 0
+        for block in range(60):
+            # Over a day: what is evicted is a whole hour.
+            articles = [
+                Article(f"{block}/{n}", at=block * 1400.0, url=f"https://a.example/{block}/{n}") for n in range(60)
+            ]
+            answers = await asyncio.gather(*(check(index, article) for article in articles))
+            again = await asyncio.gather(*(check(index, article.copy(at=block * 1400.0 + 1)) for article in articles))
+            assert answers == [None] * 60
+            for article, match in zip(articles, again, strict=True):
+                assert match is None or match.original == article.id
+                found += match is not None
+        with server.client() as client:
+            assert client.info("stats")["evicted_keys"] > 0
+        assert found > 0
+        await index.close()
+    finally:
+        server.stop()
+
+
+# Failover
+
+
+async def test_sentinels_name_another_master(tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, logger="scrapy_neardup")
+    sentinels = Sentinels(tmp_path).start()
+    try:
+        detector = await detector_on(sentinels.url, clock)
+        await detector.check(detector.document(text("before")))
+        with sentinels.master.client() as client:
+            client.wait(2, 5000)
+
+        sentinels.master.stop()
+        verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(50)))
+        assert set(verdicts) == {LOST}
+        sentinels.fail_over()
+
+        assert (await recovered(detector, clock, text("before"))).status == "duplicate"
+        assert await _status(detector, text("after")) == "original"
+        assert [record.message.split(";")[0] for record in caplog.records[:1]] == ["The store is lost"]
+        assert len(caplog.records) == 2
+        await detector.close()
+    finally:
+        sentinels.stop()
+
+
+async def test_a_replica_takes_over_in_a_cluster(
+    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, logger="scrapy_neardup")
+    cluster = Cluster(tmp_path).start()
+    try:
+        detector = await detector_on(cluster.url, clock)
+        await detector.check(detector.document(text("before")))
+        key = detector.index.prefix  # type: ignore[attr-defined]
+        with cluster.master_of(key).client() as client:
+            client.wait(1, 5000)
+
+        cluster.master_of(key).stop()
+        verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(50)))
+        assert set(verdicts) == {LOST}
+
+        assert (await recovered(detector, clock, text("before"), 30)).status == "duplicate"
+        assert await _status(detector, text("after")) == "original"
+        assert len(caplog.records) == 2
+        await detector.close()
+    finally:
+        cluster.stop()
+
+
+async def test_a_slot_that_moves_takes_its_window_along(open_index: OpenIndex, tmp_path: Path) -> None:
+    """Resharding: the keys move one by one while checks go on."""
+    cluster = Cluster(tmp_path).start()
+    try:
+        index = await open_index(cluster.url, timeout=2)
+        articles = [Article(f"story {n}") for n in range(50)]
+        await asyncio.gather(*(check(index, article) for article in articles))
+        cluster.move(index.prefix)  # type: ignore[attr-defined]
+
+        again = await asyncio.gather(*(check(index, article.copy()) for article in articles))
+
+        assert [match.original if match else None for match in again] == [article.id for article in articles]
+    finally:
+        cluster.stop()
+
+
+async def test_a_hung_sentinel_delays_and_does_not_lose(tmp_path: Path, open_index: OpenIndex) -> None:
+    sentinels = Sentinels(tmp_path).start()
+    try:
+        sentinels.sentinels[0].pause()
+        started = time.monotonic()
+        index = await open_index(sentinels.url, timeout=1)
+
+        assert await check(index, Article()) is None
+        assert time.monotonic() - started < 2
+    finally:
+        sentinels.sentinels[0].resume()
+        sentinels.stop()
+
+
+async def test_a_store_that_never_was_there_is_unavailable(open_index: OpenIndex) -> None:
+    hosts = ",".join(f"127.0.0.1:{free_port()}" for _ in range(2))
+    for url in (f"redis+cluster://{hosts}", f"redis+sentinel://{hosts}/news"):
+        with pytest.raises(StoreUnavailable):
+            await open_index(url, timeout=0.5)
