@@ -93,10 +93,22 @@ def processes(folder: Path) -> Iterator[Callable[..., ExtractionProcesses]]:
     assert children() == []
 
 
+_before: set[int] = set()
+
+
+@pytest.fixture(autouse=True)
+def _servers_of_other_tests() -> None:
+    _before.clear()
+    _before.update(child.pid for child in psutil.Process().children(recursive=True))
+
+
+def started(*, recursive: bool = False) -> list[psutil.Process]:
+    """Processes this test has started and not reaped."""
+    return [child for child in psutil.Process().children(recursive=recursive) if child.pid not in _before]
+
+
 def children() -> list[str]:
-    """Processes this one has started and not reaped, except for servers of other tests."""
-    found = psutil.Process().children(recursive=True)
-    return [f"{child.pid} {child.status()}" for child in found if "redis" not in child.name()]
+    return [f"{child.pid} {child.status()}" for child in started(recursive=True)]
 
 
 def until(condition: Callable[[], bool], seconds: float = 60) -> None:
@@ -155,7 +167,7 @@ async def test_a_worker_killed_from_outside_costs_its_page_alone(
     victim = asyncio.create_task(pool.extract(str(reached), of("waits")))
     await asyncio.to_thread(until, reached.exists)
     other = await pool.extract("", of("pid"))
-    (pid,) = {child.pid for child in psutil.Process().children()} - {int(other)}
+    (pid,) = {child.pid for child in started()} - {int(other)}
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(ExtractionError, match="its worker process ended by signal 9"):
         await victim
@@ -201,7 +213,7 @@ async def test_closing_with_a_full_queue_fails_every_page_at_once(
 ) -> None:
     pool = processes(workers=2, timeout=3600)
     tasks = [asyncio.create_task(pool.extract("", of(f"endless{number}"))) for number in range(100)]
-    await asyncio.to_thread(until, lambda: len(psutil.Process().children()) == 2)
+    await asyncio.to_thread(until, lambda: len(started()) == 2)
     pool.close()
     answers = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 30)
     assert [type(answer) for answer in answers] == [ExtractionError] * 100
