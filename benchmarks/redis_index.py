@@ -207,13 +207,8 @@ def main() -> None:
     with server() as url:
         size = asyncio.run(fill(url, "main", options.documents))
         times = asyncio.run(latency(url, "main", options.checks))
-        cpu = server_seconds(url)
         with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-            start = time.perf_counter()
             rates = pool.starmap(work, [(url, "main", seed, 8.0) for seed in range(20, 20 + options.processes)])
-            took = time.perf_counter() - start
-        cpu = server_seconds(url) - cpu
-        total = 64 * sum(1 for _ in rates)
         print(
             f"scrapy-neardup, {options.documents} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes a document"
         )

@@ -12,13 +12,15 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from datasketch import MinHash
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.measures import LANE_BYTES, resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 from scrapy_neardup.sketch.minhash import optimal_bands, sign
+from scrapy_neardup.sketch.tokens import block_tokens, normalise, tokenise
 
 NEWS = PRESETS["news"]
 ENGLISH = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -213,3 +215,16 @@ def test_every_parameter_of_a_fingerprint_is_in_its_configuration() -> None:
 )
 def test_another_parameter_gives_another_signature(changes: dict[str, int]) -> None:
     assert fingerprint(ENGLISH, replace(NEWS, **changes)).signature != fingerprint(ENGLISH).signature
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), unique=True, max_size=3000))
+@settings(max_examples=30)
+def test_signatures_are_those_of_datasketch(hashes: list[int]) -> None:
+    theirs = MinHash(num_perm=64, seed=3, scheme="affine32", hashfunc=int)
+    theirs.update_batch(hashes)
+    assert sign(np.array(hashes, dtype=np.uint32), 64, 3) == theirs.hashvalues.astype(">u2").tobytes()
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_blocks_have_the_tokens_of_any_other(block: str) -> None:
+    assert block_tokens(block, unspaced=False) == tokenise(normalise(block), unspaced=False)

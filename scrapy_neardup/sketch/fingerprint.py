@@ -15,7 +15,7 @@ from scrapy_neardup.measures import LANE_BYTES
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.minhash import sign
 from scrapy_neardup.sketch.presets import Preset
-from scrapy_neardup.sketch.tokens import count_words, has_unspaced, normalise, shingle_hashes, tokenise
+from scrapy_neardup.sketch.tokens import block_tokens, count_words, has_unspaced, shingle_hashes
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
@@ -79,8 +79,13 @@ class Sketcher:
         """
         unspaced = has_unspaced(text)
         whole, kept = Body(unspaced), Body(unspaced)
+<<<<<<< HEAD
         for block in text[:_MOST_CHARACTERS].splitlines():
             tokens = tokenise(normalise(block), unspaced=unspaced)
+=======
+        for block in text.splitlines():
+            tokens = block_tokens(block, unspaced=unspaced)
+>>>>>>> w7
             if not tokens:
                 continue
             words = count_words(tokens, unspaced=unspaced)

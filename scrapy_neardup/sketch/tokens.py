@@ -28,6 +28,7 @@ _WORD = re.compile(r"\w+")
 # Marks count with the letters they stand on: vowel signs of Thai or Khmer are no \w of their own.
 _MIXED_TOKEN = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
 _CHARACTERS_PER_WORD = 2
+_ASCII_WORDS = {code: chr(code).lower() if _WORD.match(chr(code)) else " " for code in range(128)}
 
 _MULTIPLIERS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F],
@@ -56,6 +57,13 @@ def has_words(text: str) -> bool:
 def tokenise(normalised: str, *, unspaced: bool) -> list[str]:
     """Words; with ``unspaced`` also the single characters of scripts written without spaces."""
     return _MIXED_TOKEN.findall(normalised) if unspaced else _WORD.findall(normalised)
+
+
+def block_tokens(block: str, *, unspaced: bool) -> list[str]:
+    """``tokenise(normalise(block))``; ASCII, which NFKC leaves alone, in a quarter of the time."""
+    if block.isascii():
+        return block.translate(_ASCII_WORDS).split()
+    return tokenise(normalise(block), unspaced=unspaced)
 
 
 def count_words(tokens: list[str], *, unspaced: bool) -> int:
