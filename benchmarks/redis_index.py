@@ -209,9 +209,7 @@ def main() -> None:
         times = asyncio.run(latency(url, "main", options.checks))
         with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
             rates = pool.starmap(work, [(url, "main", seed, 8.0) for seed in range(20, 20 + options.processes)])
-        print(
-            f"scrapy-neardup, {options.documents} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes a document"
-        )
+        print(f"scrapy-neardup, {options.documents} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes each")
         print(f"  {options.processes} processes: {sum(rates)} checks a second")
         if options.baseline:
             for hourly in (True, False):

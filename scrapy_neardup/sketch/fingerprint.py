@@ -79,13 +79,8 @@ class Sketcher:
         """
         unspaced = has_unspaced(text)
         whole, kept = Body(unspaced), Body(unspaced)
-<<<<<<< HEAD
         for block in text[:_MOST_CHARACTERS].splitlines():
-            tokens = tokenise(normalise(block), unspaced=unspaced)
-=======
-        for block in text.splitlines():
             tokens = block_tokens(block, unspaced=unspaced)
->>>>>>> w7
             if not tokens:
                 continue
             words = count_words(tokens, unspaced=unspaced)
