@@ -19,6 +19,9 @@ T = TypeVar("T")
 class ExtractionThreads:
     """``workers`` daemon threads; at most four times as many pages are held at a time, further callers wait.
 
+    One by default: concurrent pages now and then corrupt the memory that lxml shares, which ends the process
+    (adbar/trafilatura issues 840 and 925), and they would take turns at the interpreter's lock anyhow.
+
     A page that takes over ``timeout`` seconds, counted from its start, raises ExtractionError. Its thread cannot be
     stopped: it is given up and a new one takes its place, ``workers`` + ``spares`` at most. With all of them stuck,
     pages fail at once until one comes back. Threads of ThreadPoolExecutor would be joined at the process's end.
@@ -28,7 +31,7 @@ class ExtractionThreads:
         self,
         extractor: Extractor,
         *,
-        workers: int = 2,
+        workers: int = 1,
         timeout: float = 10.0,
         spares: int = 4,
         most_characters: int = MOST_CHARACTERS,
