@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
     from redis.asyncio.client import Pipeline
 
-Call = tuple[Sequence[str], Sequence[bytes]]
+Call = tuple[Sequence[str | bytes], Sequence[bytes]]
 """Keys and arguments."""
 
 
