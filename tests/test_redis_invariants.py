@@ -125,7 +125,7 @@ def test_nothing_is_ever_unpickled_or_evaluated() -> None:
 async def test_shards_are_as_many_as_the_hours_before_call_for(
     open_index: OpenIndex, redis_server: RedisServer
 ) -> None:
-    """Of an empty window a guess; then 16 postings a shard. What one number of shards holds is found from another."""
+    """Of an empty window a guess, then 16 postings a shard; what is in shards of one size is found from another."""
     index = await open_index(redis_server.url)
     generation = 1 << 16
     begin = -START % generation  # a generation's first second
@@ -138,4 +138,4 @@ async def test_shards_are_as_many_as_the_hours_before_call_for(
     assert [match.original for match in found if match] == [article.id for article in articles]
     with redis_server.client() as client:
         names = sorted(client.scan_iter(match="*:bands:*"))
-        assert [client.hget(name, "bits") for name in names] == [b"18", b"14"]
+        assert [client.hget(name, "bits") for name in names] == [b"18", b"16"]

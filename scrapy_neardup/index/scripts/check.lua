@@ -129,7 +129,7 @@ local tags = {}
 for at = 3, #keys, 4 do tags[#tags + 1] = sub(keys, at, at + 1) end
 
 -- A shard is to hold so many postings: fewer make many fields, more make each check read and write much.
-local POSTINGS_A_SHARD, FEWEST_BITS, MOST_BITS, BITS_OF_AN_EMPTY_WINDOW = 16, 14, 24, 18
+local POSTINGS_A_SHARD, FEWEST_BITS, MOST_BITS, BITS_OF_AN_EMPTY_WINDOW = 16, 16, 24, 18
 
 -- As many shards as a generation fills that goes on like the hours just before it.
 local function bits_for_new_generation()
@@ -151,12 +151,15 @@ local function shards_of(bits)
     local shards = shards_of_bits[bits]
     if shards then return shards end
     shards = {}
-    local dropped = 2 ^ (24 - bits)
+    local dropped, kept = 2 ^ (24 - bits), {} -- of the third byte only the high bits count
     for at = 1, #keys, 4 do
-        local first, second, third = byte(keys, at, at + 2)
-        local low = second * 256 + third
-        low = low - low % dropped
-        shards[#shards + 1] = char(first, math.floor(low / 256), low % 256)
+        local third = byte(keys, at + 2)
+        local last = kept[third]
+        if not last then
+            last = char(third - third % dropped)
+            kept[third] = last
+        end
+        shards[#shards + 1] = sub(keys, at, at + 1) .. last
     end
     shards_of_bits[bits] = shards
     return shards
