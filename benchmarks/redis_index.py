@@ -1,11 +1,12 @@
 """The Redis index against datasketch's own Redis LSH: time a check, bytes a document, growth, checks a second.
 
-usage: python benchmarks/redis_index.py [--documents 100000] [--grow] [--processes 4]
+usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] [--grow] [--processes 4]
 
-Everything is measured in one run on one server started for it, and printed as a table with ratios. Documents are random
-signatures (128 lanes, 42 bands of 3), spread evenly over 24 hours; 12 % are near-duplicates with 5 % of their lanes
-changed. datasketch keeps its LSH one an hour, as people do who need a window, and queries all 25 of them; and once
-without any window.
+Everything is measured in one run on servers started for it, and printed as a table with ratios. Documents are random
+signatures (128 lanes, 42 bands of 3, 16 sample keys), spread evenly over 24 hours; 12 % are near-duplicates with 5 % of
+their lanes changed, and join their stories. datasketch keeps its LSH one an hour, as people do who need a window, and
+queries all 25 of them; and once without any window. Beside the time on the wall there is the processor time the server
+took, which other work on the same machine does not lengthen.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from contextlib import contextmanager
 
 import numpy as np
 import redis
+import xxhash
 
-from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member
 from scrapy_neardup.index.base import Policy
 from scrapy_neardup.index.redis import RedisIndex
 from scrapy_neardup.sketch.fingerprint import band_keys
 
-LANES, BANDS, ROWS = 128, 42, 3
+LANES, BANDS, ROWS, SAMPLES = 128, 42, 3, 16
 DAY = 24 * 3600
 NOON = 1_700_000_000
 DUPLICATES = 0.12
@@ -82,6 +84,8 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
         seen_at = end - DAY + DAY * number / count
         url = f"https://www.source-{generator.randrange(500)}.example/news/2023/11/14/some-story-{number}.html"
         signature = (lanes & 0xFFFF).astype(">u2").tobytes()
+        # A near-duplicate keeps most of its shingles, so most of its samples: they follow the lanes.
+        samples = tuple(xxhash.xxh32_intdigest(signature[4 * lane : 4 * lane + 4], 99) for lane in range(SAMPLES))
         key = int(seen_at).to_bytes(4, "big") + generator.randbytes(4)
         yield (
             Fingerprint(
@@ -92,6 +96,7 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 source_hash=generator.randbytes(4),
                 identity_keys=(generator.getrandbits(32), generator.getrandbits(32)),
                 band_keys=band_keys(signature, BANDS, ROWS),
+                sample_keys=samples,
                 figures=generator.randbytes(generator.randrange(60, 140)),
             ),
             Document(key.hex(), url, "", "A title of the length that titles in the news have", "", seen_at),
@@ -102,8 +107,27 @@ def used_memory(url: str) -> int:
     return int(redis.Redis.from_url(url).info("memory")["used_memory"])
 
 
+async def check_and_join(index: RedisIndex, fingerprint: Fingerprint, document: Document) -> None:
+    match = await index.check(fingerprint, document)
+    if match is not None:
+        await index.join(joined(match, document))
+
+
+def joined(match: Match, document: Document) -> Join:
+    """As the detector joins a near-duplicate."""
+    first = Member(match.story, match.url, match.title, source(match.url), source(match.url), "original")
+    member = Member(
+        document.id, document.url, document.title, source(document.url), source(document.url), "duplicate", "near"
+    )
+    return Join(first, member)
+
+
+def source(url: str) -> str:
+    return url.split("/")[2].removeprefix("www.")
+
+
 async def fill(url: str, namespace: str, count: int) -> float:
-    """Register a day of documents, 64 travelling together; returns bytes a document."""
+    """Register a day of documents and their stories, 64 travelling together; returns bytes a document."""
     index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
     await index.open()
     before = used_memory(url)
@@ -111,47 +135,52 @@ async def fill(url: str, namespace: str, count: int) -> float:
     for entry in documents(count):
         batch.append(entry)
         if len(batch) == 64:
-            await asyncio.gather(*(index.check(*each) for each in batch))
+            await asyncio.gather(*(check_and_join(index, *each) for each in batch))
             batch.clear()
-    await asyncio.gather(*(index.check(*each) for each in batch))
+    await asyncio.gather(*(check_and_join(index, *each) for each in batch))
     await index.close()
     return (used_memory(url) - before) / count
 
 
-async def latency(url: str, namespace: str, checks: int) -> list[float]:
-    """Milliseconds of single checks, one after the other."""
-    index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
-    await index.open()
-    times = []
-    for fingerprint, document in documents(checks, seed=2, end=NOON + DAY):
-        late = Document(document.id, document.url, "", document.title, "", NOON)
-        key = NOON.to_bytes(4, "big") + bytes.fromhex(document.id)[4:]
-        late = Document(key.hex(), document.url, "", document.title, "", NOON)
-        start = time.perf_counter()
-        await index.check(fingerprint, late)
-        times.append((time.perf_counter() - start) * 1000)
-    await index.close()
-    return times
-
-
-async def _work(url: str, namespace: str, seed: int, seconds: float) -> int:
-    index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
-    await index.open()
+def arriving_now(count: int, seed: int) -> list[tuple[Fingerprint, Document]]:
+    """Documents of the window's last second; made before anything is timed."""
     entries = []
-    for fingerprint, document in documents(4000, seed=seed):
+    for fingerprint, document in documents(count, seed=seed):
         key = NOON.to_bytes(4, "big") + bytes.fromhex(document.id)[4:]
         entries.append((fingerprint, Document(key.hex(), document.url, "", document.title, "", NOON)))
-    done, start = 0, time.perf_counter()
-    while time.perf_counter() - start < seconds and done < len(entries):
+    return entries
+
+
+async def latency(url: str, namespace: str, checks: int) -> tuple[list[float], float]:
+    """Milliseconds of single checks, one after the other, and of the server's processor a check."""
+    index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
+    await index.open()
+    entries, times = arriving_now(checks, seed=2), []
+    cpu = server_seconds(url)
+    for fingerprint, document in entries:
+        start = time.perf_counter()
+        await index.check(fingerprint, document)
+        times.append((time.perf_counter() - start) * 1000)
+    cpu = server_seconds(url) - cpu
+    await index.close()
+    return times, cpu / checks * 1000
+
+
+async def _work(url: str, namespace: str, seed: int, checks: int) -> float:
+    index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
+    await index.open()
+    entries = arriving_now(checks, seed)
+    start = time.perf_counter()
+    for done in range(0, checks, 64):
         await asyncio.gather(*(index.check(*each) for each in entries[done : done + 64]))
-        done += 64
     took = time.perf_counter() - start
     await index.close()
-    return round(done / took)
+    return took
 
 
-def work(url: str, namespace: str, seed: int, seconds: float) -> int:
-    return asyncio.run(_work(url, namespace, seed, seconds))
+def work(url: str, namespace: str, seed: int, checks: int) -> float:
+    """Seconds that so many checks took one process, 64 of them travelling together."""
+    return asyncio.run(_work(url, namespace, seed, checks))
 
 
 def server_seconds(url: str) -> float:
@@ -159,8 +188,8 @@ def server_seconds(url: str) -> float:
     return float(info["used_cpu_user"]) + float(info["used_cpu_sys"])
 
 
-def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[list[float], float]:
-    """Milliseconds of query and insert, and bytes a document, with ``count`` documents registered."""
+def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[list[float], float, float]:
+    """Milliseconds of query and insert, bytes a document, and milliseconds of the server's processor a check."""
     from datasketch import MinHash, MinHashLSH
 
     port = int(url.rsplit(":", 1)[1].split("/")[0])
@@ -181,6 +210,7 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
                 session.insert(f"{hour}-{number}", minhash(lanes), check_duplication=False)
     size = (used_memory(url) - before) / count
     times = []
+    cpu = server_seconds(url)
     for number, lanes in enumerate(signatures(checks, seed=99)):
         document = minhash(lanes)
         start = time.perf_counter()
@@ -188,7 +218,7 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
             index.query(document)
         hours[-1].insert(f"new-{number}", document, check_duplication=False)
         times.append((time.perf_counter() - start) * 1000)
-    return times, size
+    return times, size, (server_seconds(url) - cpu) / checks * 1000
 
 
 def quantiles(times: list[float]) -> str:
@@ -196,36 +226,54 @@ def quantiles(times: list[float]) -> str:
     return f"{statistics.median(ordered):.3f} / {ordered[int(len(ordered) * 0.99)]:.3f}"
 
 
+def several_processes(url: str, processes: int, checks: int) -> tuple[float, float]:
+    """Checks a second of all processes together, and those one processor of the server would serve."""
+    cpu = server_seconds(url)
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        took = pool.starmap(work, [(url, "main", seed, checks) for seed in range(20, 20 + processes)])
+    return processes * checks / max(took), processes * checks / (server_seconds(url) - cpu)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--baseline", type=int, default=20_000, help="documents of datasketch's LSH (its cost is flat)")
+    parser.add_argument("--baseline", type=int, default=20_000, help="documents of datasketch's LSH; 0 leaves it out")
     parser.add_argument("--checks", type=int, default=3000)
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--grow", action="store_true", help="also 10,000 and 1,000,000 documents")
     options = parser.parse_args()
+    print("| | documents | p50 / p99 ms | server's processor, ms | bytes a document | times slower | times larger |")
+    print("|---|---|---|---|---|---|---|")
     with server() as url:
         size = asyncio.run(fill(url, "main", options.documents))
-        times = asyncio.run(latency(url, "main", options.checks))
-        with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
-            rates = pool.starmap(work, [(url, "main", seed, 8.0) for seed in range(20, 20 + options.processes)])
-        print(f"scrapy-neardup, {options.documents} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes each")
-        print(f"  {options.processes} processes: {sum(rates)} checks a second")
-        if options.baseline:
-            for hourly in (True, False):
-                theirs, their_size = datasketch_times(url, options.baseline, 200, hourly)
-                name = "one an hour" if hourly else "one without window"
-                ratio = statistics.median(theirs) / statistics.median(times)
-                print(
-                    f"datasketch LSH on Redis, {name}: p50 / p99 ms {quantiles(theirs)} ({ratio:.0f} times); "
-                    f"{their_size:.0f} bytes a document ({their_size / size:.1f} times)"
-                )
-    if options.grow:
-        for count in (10_000, 100_000, 1_000_000):
-            with server() as url:
-                size = asyncio.run(fill(url, "grow", count))
-                times = asyncio.run(latency(url, "grow", options.checks))
-                print(f"{count} documents: p50 / p99 ms {quantiles(times)}; {size:.0f} bytes a document")
+        times, cpu = asyncio.run(latency(url, "main", options.checks))
+        ours = statistics.median(times)
+        print(
+            f"| scrapy-neardup | {options.documents:,} | {quantiles(times)} | {cpu:.3f} | {size:,.0f} | | |", flush=True
+        )
+        rate, served = several_processes(url, options.processes, options.checks // 64 * 64)
+    for hourly in (True, False) if options.baseline else ():
+        with server() as url:
+            theirs, their_size, their_cpu = datasketch_times(url, options.baseline, 200, hourly)
+        name = "one LSH an hour" if hourly else "one LSH, no window"
+        print(
+            f"| datasketch, {name} | {options.baseline:,} | {quantiles(theirs)} | {their_cpu:.3f} | {their_size:,.0f} "
+            f"| {statistics.median(theirs) / ours:.0f} | {their_size / size:.1f} |",
+            flush=True,
+        )
+    for count in (10_000, 1_000_000) if options.grow else ():
+        with server() as url:
+            grown_size = asyncio.run(fill(url, "grow", count))
+            times, cpu = asyncio.run(latency(url, "grow", options.checks))
+        print(
+            f"| scrapy-neardup | {count:,} | {quantiles(times)} | {cpu:.3f} | {grown_size:,.0f} "
+            f"| {statistics.median(times) / ours:.2f} | {grown_size / size:.2f} |",
+            flush=True,
+        )
+    print(
+        f"\n{options.processes} processes at once: {rate:,.0f} checks a second here; "
+        f"one processor of the server serves {served:,.0f} a second."
+    )
 
 
 if __name__ == "__main__":

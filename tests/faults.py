@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import queue
 import socket
 import threading
 import time
@@ -99,13 +100,24 @@ class Network:
                     threading.Thread(target=self._pump, args=ends, daemon=True).start()
 
     def _pump(self, source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(1 << 16):
-                self._flowing.wait()
-                if self.latency:
-                    time.sleep(self.latency)  # the very delay that is tested
-                target.sendall(data)
+        """What arrives is on its way for the latency, however much else is."""
+        on_its_way: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
+        threading.Thread(target=self._deliver, args=(on_its_way, target), daemon=True).start()
+        data = b"-"
+        while data:
+            try:
+                data = source.recv(1 << 16)
+            except OSError:
+                data = b""
+            on_its_way.put((time.monotonic() + self.latency, data))
         _close(source)
+
+    def _deliver(self, on_its_way: queue.SimpleQueue[tuple[float, bytes]], target: socket.socket) -> None:
+        with suppress(OSError):
+            while (parcel := on_its_way.get())[1]:
+                self._flowing.wait()
+                time.sleep(max(0.0, parcel[0] - time.monotonic()))  # the very delay that is tested
+                target.sendall(parcel[1])
         _close(target)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
     from redis.asyncio.client import Pipeline
 
-Call = tuple[Sequence[str], Sequence[bytes]]
+Call = tuple[Sequence[str | bytes], Sequence[bytes]]
 """Keys and arguments."""
 
 
@@ -28,17 +28,20 @@ class Script:
         """One answer, or one error of the server, for each call; they travel in one round trip, in order."""
         from redis.exceptions import NoScriptError
 
-        answers = await self._send(client, calls, known=True)
-        if any(isinstance(answer, NoScriptError) for answer in answers):
-            # EVAL teaches the very server that runs it, whichever of a cluster that is, and needs no right to load.
-            answers = await self._send(client, calls, known=False)
+        # EVAL teaches the very server that runs it, whichever of a cluster that is, and needs no right to load. First
+        # none of the calls has the script with it, then the first, then all, should somebody flush it in between.
+        answers: list[object] = []
+        for taught in (0, 1, len(calls)):
+            answers = await self._send(client, calls, taught)
+            if not any(isinstance(answer, NoScriptError) for answer in answers):
+                break
         return answers
 
-    async def _send(self, client: Redis, calls: Sequence[Call], *, known: bool) -> list[object]:
+    async def _send(self, client: Redis, calls: Sequence[Call], taught: int) -> list[object]:
         pipeline: Pipeline = client.pipeline(transaction=False)
         for number, (keys, arguments) in enumerate(calls):
             # Not evalsha(): a cluster's pipeline has none, though all keys of a call are of one slot.
-            command = ("EVALSHA", self.digest) if known or number else ("EVAL", self.source)
+            command = ("EVAL", self.source) if number < taught else ("EVALSHA", self.digest)
             pipeline.execute_command(*command, len(keys), *keys, *arguments)
         return cast("list[object]", await pipeline.execute(raise_on_error=False))
 

@@ -21,7 +21,7 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.connection import Address, Connection, without_password
-from scrapy_neardup.index.lua import script
+from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
 from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_stories import RedisStories
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _BATCH = 64
 _GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
 _MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
+_NUMBERS = struct.Struct(">14d")
 _MEASURES = {"containment": 0, "resemblance": 1}
 _SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
 R = TypeVar("R")
@@ -62,6 +63,7 @@ class RedisIndex(Index):
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
         self._previous_second: int | None = None
+        self._layout: tuple[object, tuple[bytes, ...], tuple[float, ...]] | None = None
         self._first_live: tuple[int, int] | None = None  # hour, generation
 
     async def open(self) -> None:
@@ -124,10 +126,10 @@ class RedisIndex(Index):
         return error if isinstance(error, StoreError) else named(self.url, error)
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
-        calls = [self._call(fingerprint, document) for fingerprint, document in batch]
+        records = [new_record(fingerprint, document) for fingerprint, document in batch]
+        calls = [self._call(*each, record) for each, record in zip(batch, records, strict=True)]
         answers = await self._ask(lambda client: script("check").run(client, calls))
         await self._unlink_dead(batch)
-        records = [new_record(fingerprint, document) for fingerprint, document in batch]
         return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
 
     async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
@@ -138,36 +140,35 @@ class RedisIndex(Index):
         answers = await self._ask(lambda client: self._stories.claim(client, batch))
         return [self._named(answer) if isinstance(answer, Exception) else answer for answer in answers]
 
-    def _call(self, fingerprint: Fingerprint, document: Document) -> tuple[list[str], list[bytes]]:
+    def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> Call:
         """Keys and arguments of one call of ``check.lua``."""
-        second, window, length = int(document.seen_at), self.policy.window, _GENERATION
-        first_generation, last_generation = (second - window) // length, (second + window) // length
-        first_hour, last_hour = (second - window) // HOUR, (second + window) // HOUR
-        keys = [f"{self.prefix}:bands:{number}" for number in range(first_generation, last_generation + 1)]
-        keys += [f"{self.prefix}:records:{number}" for number in range(first_hour, last_hour + 1)]
-        numbers = (
-            len(fingerprint.identity_keys),
-            last_generation - first_generation + 1,
-            second // length - first_generation + 1,
-            first_generation,
-            length,
-            first_hour,
-            window,
-            self.policy.threshold,
-            self.policy.related_threshold,
-            _MEASURES[self.policy.measure],
-            _SCOPES[self.policy.scope],
-            NEWEST,
-            MAX_CANDIDATES,
-            IDENTITY_WEIGHT,
-        )
+        second = int(document.seen_at)
+        keys, numbers = self._keys_and_numbers(second)
         posted = fingerprint.identity_keys + fingerprint.text_keys
-        return keys, [
+        return keys, (
             bytes.fromhex(document.id),
-            new_record(fingerprint, document).pack(),
+            record.pack(),
             struct.pack(f">{len(posted)}I", *posted),
-            " ".join(map(repr, numbers)).encode(),
-        ]
+            _NUMBERS.pack(len(fingerprint.identity_keys), *numbers),
+        )
+
+    def _keys_and_numbers(self, second: int) -> tuple[tuple[bytes, ...], tuple[float, ...]]:
+        """Most documents of a crawl are of one hour, and of one span of generations and hours."""
+        window, length = self.policy.window, _GENERATION
+        spans = (second - window) // length, (second + window) // length, second // length
+        hours = (second - window) // HOUR, (second + window) // HOUR
+        if self._layout is None or self._layout[0] != (spans, hours):
+            first, last, own = spans
+            keys = [f"{self.prefix}:bands:{number}" for number in range(first, last + 1)]
+            keys += [f"{self.prefix}:records:{number}" for number in range(hours[0], hours[1] + 1)]
+            policy = self.policy
+            numbers = (
+                *(last - first + 1, own - first + 1, first, length, hours[0], window),
+                *(policy.threshold, policy.related_threshold, _MEASURES[policy.measure], _SCOPES[policy.scope]),
+                *(NEWEST, MAX_CANDIDATES, IDENTITY_WEIGHT),
+            )
+            self._layout = (spans, hours), tuple(map(str.encode, keys)), numbers
+        return self._layout[1:]
 
     def _match(self, new: Record, answer: object) -> Match | BaseException | None:
         if answer is None:

@@ -1,18 +1,19 @@
 --[[
 Finds the best match of a document in the window and registers the document, in one step.
 
-KEYS[1 .. generations]   band hashes, oldest generation first. Field: shard, the high 16 bits of a 32-bit key.
+KEYS[1 .. generations]   band hashes, oldest generation first. Field: shard, the high bits of a 32-bit key in 3 bytes.
                          Value: postings of 8 bytes in the order of arrival: tag (the key's low 16 bits), seconds since
                          the generation's start (2), hash part of the document's key (4).
+                         Field "bits": how many bits name a shard in this generation.
 KEYS[generations + 1 ..] record hashes, oldest hour first. Field: document key (8 bytes: second, hash). Value: record.
 
 ARGV[1]  document key
 ARGV[2]  record of the document as an original (see index/record.py)
 ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  policy and layout, numbers in this order: identity keys, generations, index of the document's own generation,
-         number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
-         threshold, related threshold, measure (0 containment, 1 resemblance),
-         scope (0 all, 1 same source, 2 cross source), newest postings a key, most candidates, weight of an identity key
+ARGV[4]  policy and layout, 14 doubles in this order: identity keys, generations, index of the document's own
+         generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
+         threshold, related threshold, measure (0 containment, 1 resemblance), scope (0 all, 1 same source,
+         2 cross source), newest postings a key, most candidates, weight of an identity key
 
 Returns nil for the first of its kind, else the key and the record of the best match.
 The rules of grading and ranking are those of index/verification.py.
@@ -24,12 +25,11 @@ local HEADER = '>BI4c8c8c4c8c8c8I2BI2B'
 local HEADER_BYTES = 55
 
 local key, new = ARGV[1], ARGV[2]
-local numbers = {}
-for number in string.gmatch(ARGV[4], '%S+') do numbers[#numbers + 1] = tonumber(number) end
 local identities, generations, own_generation, first_generation, generation_seconds, first_hour, window,
-    threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight = unpack(numbers)
+    threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight =
+    struct.unpack('>dddddddddddddd', ARGV[4])
 
-local find, sub, byte = string.find, string.sub, string.byte
+local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
 local function second_of(document)
     return struct.unpack('>I4', document)
@@ -124,14 +124,56 @@ if known then
 end
 
 local document = parse(new)
-local shards, tags = {}, {}
-for at = 1, #ARGV[3], 4 do
-    shards[#shards + 1] = sub(ARGV[3], at, at + 1)
-    tags[#tags + 1] = sub(ARGV[3], at + 2, at + 3)
+local keys = ARGV[3]
+local tags = {}
+for at = 3, #keys, 4 do tags[#tags + 1] = sub(keys, at, at + 1) end
+
+-- A shard is to hold so many postings: fewer make many fields, more make each check read and write much.
+local POSTINGS_A_SHARD, FEWEST_BITS, MOST_BITS, BITS_OF_AN_EMPTY_WINDOW = 16, 16, 24, 18
+
+-- As many shards as a generation fills that goes on like the hours just before it.
+local function bits_for_new_generation()
+    local documents, hours = 0, 0
+    for index = generations + 1, #KEYS do
+        local length = redis.call('HLEN', KEYS[index])
+        documents = documents + length
+        if length > 0 then hours = hours + 1 end
+    end
+    if documents == 0 then return BITS_OF_AN_EMPTY_WINDOW end
+    local postings = documents / hours * generation_seconds / HOUR * #tags
+    local bits = math.floor(math.log(postings / POSTINGS_A_SHARD) / math.log(2) + 0.5)
+    return math.max(FEWEST_BITS, math.min(MOST_BITS, bits))
+end
+
+-- The names of the document's shards where they have so many bits; the same for generations of the same size.
+local shards_of_bits = {}
+local function shards_of(bits)
+    local shards = shards_of_bits[bits]
+    if shards then return shards end
+    shards = {}
+    local dropped, kept = 2 ^ (24 - bits), {} -- of the third byte only the high bits count
+    for at = 1, #keys, 4 do
+        local third = byte(keys, at + 2)
+        local last = kept[third]
+        if not last then
+            last = char(third - third % dropped)
+            kept[third] = last
+        end
+        shards[#shards + 1] = sub(keys, at, at + 1) .. last
+    end
+    shards_of_bits[bits] = shards
+    return shards
+end
+
+local function bits_of(generation)
+    local kept = redis.call('HGET', KEYS[generation], 'bits')
+    local bits = kept and tonumber(kept)
+    return bits and bits >= FEWEST_BITS and bits <= MOST_BITS and math.floor(bits) or nil
 end
 
 -- Candidates: the newest postings of every key, newest generation first.
-local weights, candidates, left, own_values = {}, {}, {}, nil
+local weights, candidates, left, own_values, own_bits = {}, {}, {}, {}, nil
+local crowded = {} -- keys that others of the own generation may have too
 
 local function collect(value, index, start)
     local found = positions(value, tags[index])
@@ -150,13 +192,14 @@ local function collect(value, index, start)
 end
 
 for generation = generations, 1, -1 do
-    local values = {}
-    if redis.call('EXISTS', KEYS[generation]) == 1 then values = redis.call('HMGET', KEYS[generation], unpack(shards)) end
-    if generation == own_generation then own_values = values end
+    local bits = bits_of(generation)
+    local values = bits and redis.call('HMGET', KEYS[generation], unpack(shards_of(bits))) or {}
+    if generation == own_generation then own_values, own_bits = values, bits end
     for index = 1, #values do
         local value = values[index]
         -- Most keys are nobody else's: one scan says so.
         if value and find(value, tags[index], 1, true) then
+            if generation == own_generation then crowded[index] = true end
             collect(value, index, (first_generation + generation - 1) * generation_seconds)
         end
     end
@@ -178,6 +221,9 @@ for index = 1, math.min(#candidates, most_candidates) do
     end
 end
 
+local is_new_generation = not own_bits
+if is_new_generation then own_bits = bits_for_new_generation() end
+
 -- Register: bytes 26-33 are the original, 34-41 the story, 42-49 the candidate, 53-55 the lengths of url and title.
 if best and best.related then
     new = sub(new, 1, 33) .. best.record.story .. best.key .. sub(new, 50)
@@ -192,23 +238,27 @@ redis.call('EXPIRE', record_key(key), (math.floor(second / HOUR) + 1) * HOUR + w
 local start = (first_generation + own_generation - 1) * generation_seconds
 local posting = struct.pack('>I2', second - start) .. sub(key, 5, 8)
 local fields, place_of = {}, {}
+if is_new_generation then fields = { 'bits', own_bits } end
+local shards = shards_of(own_bits)
 for index = 1, #shards do
-    local shard = shards[index]
+    local shard, tag = shards[index], tags[index]
     local place = place_of[shard]
-    if not place then
+    local value
+    if place then
+        value = fields[place]
+    else
         place = #fields + 2
         place_of[shard] = place
         fields[place - 1] = shard
-        fields[place] = own_values[index] or ''
+        value = own_values[index] or ''
     end
-    local value = fields[place]
-    if find(value, tags[index], 1, true) then
-        local found = positions(value, tags[index])
+    if crowded[index] then
+        local found = positions(value, tag)
         if #found >= newest then
             value = sub(value, 1, found[1] - 1) .. sub(value, found[1] + POSTING)
         end
     end
-    fields[place] = value .. tags[index] .. posting
+    fields[place] = value .. tag .. posting
 end
 redis.call('HSET', KEYS[own_generation], unpack(fields))
 redis.call('EXPIRE', KEYS[own_generation], start + generation_seconds + window - second)
