@@ -245,6 +245,19 @@ async def test_a_crawl_that_outlived_its_namespace_goes_on_in_a_new_one(
     assert await check(idle, Article("elsewhere", at=3 * DAY)) is not None
 
 
+async def test_a_flood_out_of_the_window_crowds_nobody_out(index: Index) -> None:
+    """A late document is compared with what lies within a window of it, however much lies beyond."""
+    original = Article(at=3 * HOUR, short=True)
+    await check(index, original)
+    for number in range(40):
+        await check(index, original.copy(at=26 * HOUR + number))
+
+    match = await check(index, original.copy(at=1 * HOUR))
+
+    assert match is not None
+    assert match.original == original.id
+
+
 async def test_a_thousand_copies_still_name_the_original(index: Index) -> None:
     original = Article(title="The first of all", url=WIRE)
     await check(index, original)

@@ -299,20 +299,24 @@ class SQLiteIndex(Index):
     def _graded(self, sql: sqlite3.Connection, fingerprint: Fingerprint, key: bytes, new: Record) -> Iterator[Graded]:
         seen_at = seconds_of(key)
         query = f"SELECT record FROM records_{self._space} WHERE id = ?"
-        for row_id, candidate in self._candidates(sql, fingerprint):
-            if abs(seconds_of(candidate) - seen_at) > self.policy.window:
-                continue
+        for row_id, candidate in self._candidates(sql, fingerprint, seen_at):
             old = intact(sql.execute(query, (row_id,)).fetchone()[0])
             if old is not None and (graded := grade(candidate, new, old, self.policy)) is not None:
                 yield graded
 
-    def _candidates(self, sql: sqlite3.Connection, fingerprint: Fingerprint) -> list[tuple[int, bytes]]:
-        """Row numbers and keys of those that share most, the oldest of equals first."""
-        query = f"SELECT id FROM postings_{self._space} WHERE band = ? ORDER BY id DESC LIMIT {NEWEST}"
+    def _candidates(self, sql: sqlite3.Connection, fingerprint: Fingerprint, seen_at: int) -> list[tuple[int, bytes]]:
+        """Row numbers and keys of those in the window that share most, the oldest of equals first."""
+        first = max(0, seen_at - self.policy.window).to_bytes(4, "big")
+        last = min(seen_at + self.policy.window, (1 << 32) - 1).to_bytes(4, "big") + b"\xff" * 4
+        # What is out of the window takes no one's place among the newest.
+        query = (
+            f"SELECT p.id FROM postings_{self._space} p JOIN records_{self._space} r ON r.id = p.id"
+            f" WHERE p.band = ? AND r.key >= ? AND r.key <= ? ORDER BY p.id DESC LIMIT {NEWEST}"
+        )
         weights: Counter[int] = Counter()
         for keys, weight in ((fingerprint.identity_keys, IDENTITY_WEIGHT), (fingerprint.text_keys, 1)):
             for band in keys:
-                for (row_id,) in sql.execute(query, (band,)):
+                for (row_id,) in sql.execute(query, (band, first, last)):
                     weights[row_id] += weight
         marks = ",".join("?" * len(weights))
         rows = sql.execute(f"SELECT id, key FROM records_{self._space} WHERE id IN ({marks})", tuple(weights))

@@ -175,20 +175,28 @@ end
 local weights, candidates, left, own_values, own_bits = {}, {}, {}, {}, nil
 local crowded = {} -- keys that others of the own generation may have too
 
+local second = second_of(key)
+
+-- What is out of the window takes no one's place.
 local function collect(value, index, start)
     local found = positions(value, tags[index])
     local room = left[index] or newest
-    for place = #found, math.max(1, #found - room + 1), -1 do
+    for place = #found, 1, -1 do
+        if room == 0 then break end
         local at = found[place]
         local high, low = byte(value, at + 2, at + 3)
-        local candidate = struct.pack('>I4', start + high * 256 + low) .. sub(value, at + 4, at + 7)
-        if not weights[candidate] then
-            weights[candidate] = 0
-            candidates[#candidates + 1] = candidate
+        local seen = start + high * 256 + low
+        if math.abs(seen - second) <= window then
+            local candidate = struct.pack('>I4', seen) .. sub(value, at + 4, at + 7)
+            if not weights[candidate] then
+                weights[candidate] = 0
+                candidates[#candidates + 1] = candidate
+            end
+            weights[candidate] = weights[candidate] + (index <= identities and identity_weight or 1)
+            room = room - 1
         end
-        weights[candidate] = weights[candidate] + (index <= identities and identity_weight or 1)
     end
-    left[index] = math.max(0, room - #found)
+    left[index] = room
 end
 
 for generation = generations, 1, -1 do
@@ -210,7 +218,6 @@ table.sort(candidates, function(a, b)
 end)
 
 local best, best_record
-local second = second_of(key)
 for index = 1, math.min(#candidates, most_candidates) do
     local candidate = candidates[index]
     if math.abs(second_of(candidate) - second) <= window then
