@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter, is_item
@@ -207,8 +208,6 @@ class NearDupPipeline:
 
 def in_data_path(settings: NearDupSettings) -> NearDupSettings:
     """Relative SQLite files live under the project's data directory, so that hourly crawls share a window."""
-    from dataclasses import replace
-
     scheme, separator, path = settings.store.partition(":///")
     if scheme != "sqlite" or not separator or path.startswith("/"):
         return settings

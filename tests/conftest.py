@@ -7,6 +7,8 @@ from typing import Protocol
 
 import pytest
 from fleet import KINDS, Fleet
+from news_site import NewsSite
+from projects import NOTING_EXTRACTOR, Project
 from redis import Redis
 from servers import RedisServer
 
@@ -130,3 +132,17 @@ async def open_index(namespace: str) -> AsyncIterator[OpenIndex]:
 async def index(open_index: OpenIndex, store_url: str) -> Index:
     """An empty index under the default policy, once for every store."""
     return await open_index(store_url)
+
+
+@pytest.fixture
+def site() -> Iterator[NewsSite]:
+    with NewsSite() as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty project, with an extractor that notes the urls of its pages for who asks for it."""
+    project = Project(tmp_path)
+    project.write("news/noting.py", NOTING_EXTRACTOR)
+    return project

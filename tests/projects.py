@@ -176,3 +176,23 @@ def _template() -> dict[str, str]:
         return {
             str(path.relative_to(folder)): path.read_text("utf-8") for path in Path(folder).rglob("*") if path.is_file()
         }
+
+
+NOTING_EXTRACTOR = """
+import re
+import threading
+
+lock = threading.Lock()
+
+def extract(html, url):
+    with lock, open("extracted.txt", "a") as file:
+        print(url, file=file)
+    return "\\n".join(re.findall("<p>(.*?)</p>", html))
+"""
+
+NOTING = {"NEARDUP_EXTRACTOR": "news.noting.extract"}
+
+
+def extracted(project: Project) -> Counter[str]:
+    notes = project.folder / "extracted.txt"
+    return Counter(url.rpartition("/")[2] for url in notes.read_text().splitlines()) if notes.exists() else Counter()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,17 +92,6 @@ def test_what_a_setting_names_must_be_there(wrong: dict[str, Any]) -> None:
         Addon.update_pre_crawler_settings(Settings(wrong))
     with pytest.raises(UsageError, match=name):
         Addon().update_settings(Settings(wrong))
-
-
-@pytest.fixture
-def site() -> Iterator[NewsSite]:
-    with NewsSite() as running:
-        yield running
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
 
 
 def twins(site: NewsSite) -> list[str]:

@@ -266,12 +266,6 @@ class News(scrapy.Spider):
 """
 
 
-@pytest.fixture
-def site() -> Iterator[NewsSite]:
-    with NewsSite() as running:
-        yield running
-
-
 @pytest.mark.parametrize("reactorless", [False, True] if HAS_REACTORLESS else [False])
 def test_a_crawl_tags_signals_counts_and_sends_an_event(
     tmp_path: Path, site: NewsSite, receiver: Receiver, redis_url: str, namespace: str, reactorless: bool

@@ -255,14 +255,7 @@ async def test_threads_and_processes_answer_alike(folder: Path, workers: int) ->
 
 
 @pytest.fixture
-def site() -> Iterator[NewsSite]:
-    with NewsSite() as running:
-        yield running
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    project = Project(tmp_path)
+def project(project: Project) -> Project:
     project.write("news/awkward.py", EXTRACTOR)
     return project
 

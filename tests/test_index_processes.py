@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.synchronize import Barrier
+from typing import TypeVar
 
 from conftest import CONFIG
 from documents import Article, check
@@ -20,6 +22,7 @@ AT_ONCE = 20
 FLOOD = 1000
 
 _together: Barrier
+R = TypeVar("R")
 
 
 def _start(barrier: Barrier) -> None:
@@ -53,12 +56,17 @@ def _crawl(url: str, namespace: str, process: int) -> tuple[list[Match | None], 
     return asyncio.run(crawl()), slowest
 
 
-def test_processes_that_see_the_same_text_at_once_have_one_original(shared_url: str, namespace: str) -> None:
+def _in_processes(crawl: Callable[[str, str, int], R], url: str, namespace: str, timeout: float) -> list[R]:
+    """What one process each makes of it; they wait for each other before they begin."""
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(PROCESSES)
     with ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=_start, initargs=(barrier,)) as pool:
-        crawls = [pool.submit(_crawl, shared_url, namespace, process) for process in range(PROCESSES)]
-        results = [crawl.result(timeout=60) for crawl in crawls]
+        crawls = [pool.submit(crawl, url, namespace, process) for process in range(PROCESSES)]
+        return [each.result(timeout=timeout) for each in crawls]
+
+
+def test_processes_that_see_the_same_text_at_once_have_one_original(shared_url: str, namespace: str) -> None:
+    results = _in_processes(_crawl, shared_url, namespace, timeout=60)
 
     answers = [answer for part, _ in results for answer in part]
     assert len(answers) == PROCESSES * DOCUMENTS
@@ -69,11 +77,7 @@ def test_processes_that_see_the_same_text_at_once_have_one_original(shared_url: 
 
 def test_processes_that_write_without_a_pause_take_turns(shared_url: str, namespace: str) -> None:
     """Under sustained load no process waits for longer than the timeout."""
-    context = multiprocessing.get_context("spawn")
-    barrier = context.Barrier(PROCESSES)
-    with ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=_start, initargs=(barrier,)) as pool:
-        crawls = [pool.submit(_flood, shared_url, namespace, process) for process in range(PROCESSES)]
-        answered = [crawl.result(timeout=120) for crawl in crawls]
+    answered = _in_processes(_flood, shared_url, namespace, timeout=120)
 
     assert answered == [FLOOD] * PROCESSES
 

@@ -3,47 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from news_site import NewsSite, article, page
-from projects import ITEM_A_PAGE, Project
-
-NOTING_EXTRACTOR = """
-import re
-import threading
-
-lock = threading.Lock()
-
-def extract(html, url):
-    with lock, open("extracted.txt", "a") as file:
-        print(url, file=file)
-    return "\\n".join(re.findall("<p>(.*?)</p>", html))
-"""
-
-
-@pytest.fixture
-def site() -> Iterator[NewsSite]:
-    with NewsSite() as running:
-        yield running
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """A project whose extractor notes the urls of its pages."""
-    project = Project(tmp_path)
-    project.write("news/noting.py", NOTING_EXTRACTOR)
-    return project
-
-
-NOTING = {"NEARDUP_EXTRACTOR": "news.noting.extract"}
-
-
-def extracted(project: Project) -> Counter[str]:
-    notes = project.folder / "extracted.txt"
-    return Counter(url.rpartition("/")[2] for url in notes.read_text().splitlines()) if notes.exists() else Counter()
-
+from projects import ITEM_A_PAGE, NOTING, Project, extracted
 
 TWENTY = """
 from scrapy_neardup import NearDupItem

@@ -7,29 +7,14 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from news_site import Answer, NewsSite, article, page
-from projects import ITEM_A_PAGE, Project
-from test_middleware import NOTING, NOTING_EXTRACTOR, extracted
+from projects import ITEM_A_PAGE, NOTING, Project, extracted
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import ExtractedPages
-
-
-@pytest.fixture
-def site() -> Iterator[NewsSite]:
-    with NewsSite() as running:
-        yield running
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    project = Project(tmp_path)
-    project.write("news/noting.py", NOTING_EXTRACTOR)
-    return project
 
 
 @pytest.mark.parametrize("workers", [0, 1])

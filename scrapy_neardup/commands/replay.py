@@ -61,7 +61,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
     from tqdm import tqdm
 
     from scrapy_neardup.detector import NearDupDetector
-    from scrapy_neardup.evaluation.feed import check_readable, count_lines
+    from scrapy_neardup.evaluation.feed import check_readable
     from scrapy_neardup.evaluation.pages import PageReader
     from scrapy_neardup.evaluation.replay import OutputFormat, Tally, replay
     from scrapy_neardup.settings import NearDupSettings
@@ -72,7 +72,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
     tally, output_format, start = Tally(), OutputFormat(), time.perf_counter()
     on_terminal = sys.stderr.isatty()
     with ExitStack() as stack:
-        total = _total(count_lines, options.input) if on_terminal else None
+        total = _total(options.input) if on_terminal else None
         feed = check_readable(options.input)
         output = stack.enter_context(_open_output(options.output)) if options.output else None
         events = stack.enter_context(_open_output(options.events)) if options.events else None
@@ -108,13 +108,13 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
     return 1 if tally.errors else 0
 
 
-def _total(count: Any, path: Path) -> int | None:
-    from scrapy_neardup.evaluation.feed import READ_ERRORS
+def _total(path: Path) -> int | None:
+    from scrapy_neardup.evaluation.feed import READ_ERRORS, count_lines
 
     if not path.is_file():
         return None  # a pipe is read once
     try:
-        return int(count(path))
+        return count_lines(path)
     except READ_ERRORS:
         return None  # reading says what is wrong, with its line
 

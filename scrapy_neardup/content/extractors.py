@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from importlib import import_module
 from itertools import count
-from typing import cast
 
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.imports import load_callable
 
 Extractor = Callable[[str, str], str]
 
@@ -34,14 +34,7 @@ def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
         except ImportError as error:
             raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install scrapy-neardup[fast]") from error
         return extract_with_resiliparse
-    module, dot, attribute = name.rpartition(".")
-    try:
-        extractor = getattr(import_module(module), attribute) if dot else None
-    except (ImportError, AttributeError) as error:
-        raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; must be {ALLOWED}") from error
-    if not callable(extractor):
-        raise SettingsError("NEARDUP_EXTRACTOR", name, f"must be {ALLOWED}")
-    return cast("Extractor", extractor)
+    return load_callable("NEARDUP_EXTRACTOR", name, ALLOWED)
 
 
 def extract_with_trafilatura(html: str, url: str) -> str:

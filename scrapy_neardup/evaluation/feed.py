@@ -7,10 +7,11 @@ import json
 import lzma
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import IO, Any, cast
 
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.times import parse_time
@@ -78,14 +79,19 @@ def _said(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _open(path: Path) -> BinaryIO:
-    file = path.open("rb")
-    magic = file.peek(2)[:2]
-    if magic == b"\x1f\x8b":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=file))
-    if magic == b"\xfd7":
-        return cast("BinaryIO", lzma.LZMAFile(file))
-    return file
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    # One handle, looked at and then read: a pipe cannot be opened twice.
+    with path.open("rb") as file:
+        magic = file.peek(2)[:2]
+        if magic == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield cast("IO[bytes]", unpacked)
+        elif magic == b"\xfd7":
+            with lzma.LZMAFile(file) as unpacked:
+                yield unpacked
+        else:
+            yield file
 
 
 def _parse(line: bytes, path: Path, number: int) -> Recorded | WrongLine:

@@ -310,17 +310,15 @@ class SQLiteIndex(Index):
         last = min(seen_at + self.policy.window, (1 << 32) - 1).to_bytes(4, "big") + b"\xff" * 4
         # What is out of the window takes no one's place among the newest.
         query = (
-            f"SELECT p.id FROM postings_{self._space} p JOIN records_{self._space} r ON r.id = p.id"
+            f"SELECT p.id, r.key FROM postings_{self._space} p JOIN records_{self._space} r ON r.id = p.id"
             f" WHERE p.band = ? AND r.key >= ? AND r.key <= ? ORDER BY p.id DESC LIMIT {NEWEST}"
         )
-        weights: Counter[int] = Counter()
+        weights: Counter[tuple[int, bytes]] = Counter()
         for keys, weight in ((fingerprint.identity_keys, IDENTITY_WEIGHT), (fingerprint.text_keys, 1)):
             for band in keys:
-                for (row_id,) in sql.execute(query, (band, first, last)):
-                    weights[row_id] += weight
-        marks = ",".join("?" * len(weights))
-        rows = sql.execute(f"SELECT id, key FROM records_{self._space} WHERE id IN ({marks})", tuple(weights))
-        return sorted(rows, key=lambda row: (-weights[row[0]], row[1]))[:MAX_CANDIDATES]
+                for row in sql.execute(query, (band, first, last)):
+                    weights[row] += weight
+        return sorted(weights, key=lambda row: (-weights[row], row[1]))[:MAX_CANDIDATES]
 
     def _insert(self, sql: sqlite3.Connection, key: bytes, record: Record, keys: tuple[int, ...]) -> None:
         row_id = sql.execute(

@@ -33,14 +33,13 @@ class Graded:
     related: bool
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
+    def rank(self) -> tuple[bool, bool, bool, float, bytes]:
         """Smallest first: the page itself unchanged, the same text, the page itself changed, copies, related ones.
 
         Within each the most alike and of equals the oldest. What passes by containment is still ranked by
         resemblance: figures and kind are best told against the version that lies nearest.
         """
-        revisit = self.same_url and self.same_text
-        return (not revisit, not self.same_text, not self.same_url, self.related, -self.similarity, self.key)
+        return (not self.same_text, not self.same_url, self.related, -self.similarity, self.key)
 
 
 def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
-from typing import cast
 
 from scrapy_neardup.document import Level, Story
-from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.imports import load_callable
 
 HOUR = 3600
 DAY = 24 * HOUR
@@ -65,14 +63,7 @@ def load_rule(name: str) -> Rule:
     """The rule of a name or import path. Raises SettingsError where there is none."""
     if name in RULES:
         return RULES[name]
-    module, dot, attribute = name.rpartition(".")
-    try:
-        rule = getattr(import_module(module), attribute) if dot else None
-    except (ImportError, AttributeError) as error:
-        raise SettingsError("NEARDUP_EVENT_RULE", name, f"{error}; must be {ALLOWED_RULES}") from error
-    if not callable(rule):
-        raise SettingsError("NEARDUP_EVENT_RULE", name, f"must be {ALLOWED_RULES}")
-    return cast("Rule", rule)
+    return load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES)
 
 
 def most_within(times: Sequence[int], span: int, at: float) -> int:

@@ -220,12 +220,10 @@ end)
 local best, best_record
 for index = 1, math.min(#candidates, most_candidates) do
     local candidate = candidates[index]
-    if math.abs(second_of(candidate) - second) <= window then
-        local record = redis.call('HGET', record_key(candidate), candidate)
-        local old = record and parse(record)
-        local graded = old and grade(document, old, candidate)
-        if graded and (not best or better(graded, best)) then best, best_record = graded, record end
-    end
+    local record = redis.call('HGET', record_key(candidate), candidate)
+    local old = record and parse(record)
+    local graded = old and grade(document, old, candidate)
+    if graded and (not best or better(graded, best)) then best, best_record = graded, record end
 end
 
 local is_new_generation = not own_bits

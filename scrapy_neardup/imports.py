@@ -1,0 +1,21 @@
+"""What a setting names by its import path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, cast
+
+from scrapy_neardup.exceptions import SettingsError
+
+
+def load_callable(setting: str, path: str, allowed: str) -> Callable[..., Any]:
+    """The callable of an import path. Raises SettingsError, which says what is ``allowed``, where there is none."""
+    module, dot, attribute = path.rpartition(".")
+    try:
+        found = getattr(import_module(module), attribute) if dot else None
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(setting, path, f"{error}; must be {allowed}") from error
+    if not callable(found):
+        raise SettingsError(setting, path, f"must be {allowed}")
+    return cast("Callable[..., Any]", found)
