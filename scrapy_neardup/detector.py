@@ -86,6 +86,15 @@ class NearDupDetector:
             raise
         self._opened = True
 
+    async def prepare(self) -> None:
+        """Import in a thread what the first document needs: half a second's work, no longer the event loop's."""
+        await asyncio.get_running_loop().run_in_executor(self._long_texts, self._import)
+        self._sketched = True
+
+    def _import(self) -> None:
+        source_of("https://www.example.com/"), url_identity("https://www.example.com/")
+        self.sketcher.prepare()
+
     async def close(self) -> None:
         """Wait for the checks under way and let go of the store."""
         self._long_texts.shutdown(wait=False, cancel_futures=True)

@@ -71,6 +71,10 @@ class Sketcher:
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
         self._lock = threading.Lock()  # long texts are sketched in a thread
 
+    def prepare(self) -> None:
+        """Import what the first signature needs."""
+        sign(np.zeros(1, dtype=np.uint32), self.preset.num_perm, self.preset.seed)
+
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint.
 
