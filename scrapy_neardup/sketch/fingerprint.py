@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,13 @@ from scrapy_neardup.measures import LANE_BYTES
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.minhash import sign
 from scrapy_neardup.sketch.presets import Preset
-from scrapy_neardup.sketch.tokens import block_tokens, count_words, has_unspaced, shingle_hashes
+from scrapy_neardup.sketch.tokens import (
+    blocks_and_tokens,
+    count_words,
+    has_unspaced,
+    shingle_hashes,
+    without_punctuation,
+)
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
@@ -81,18 +88,20 @@ class Sketcher:
         Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
         results) is taken whole.
         """
-        unspaced = has_unspaced(text)
-        whole, kept = Body(unspaced), Body(unspaced)
-        for block in text[:_MOST_CHARACTERS].splitlines():
-            tokens = block_tokens(block, unspaced=unspaced)
-            if not tokens:
-                continue
-            words = count_words(tokens, unspaced=unspaced)
-            for body in (whole, kept) if words >= self.preset.min_block_words else (whole,):
-                body.blocks.append(block)
-                body.tokens.extend(tokens)
-                body.words += words
-        return kept if kept.words >= self.min_words else whole
+        unspaced = has_unspaced(without_punctuation(text))
+        blocks = [
+            (block, tokens, count_words(tokens, unspaced=unspaced))
+            for block, tokens in blocks_and_tokens(text[:_MOST_CHARACTERS], unspaced=unspaced)
+            if tokens
+        ]
+        long = [block for block in blocks if block[2] >= self.preset.min_block_words]
+        kept = long if sum(words for _, _, words in long) >= self.min_words else blocks
+        return Body(
+            unspaced,
+            [block for block, _, _ in kept],
+            list(chain.from_iterable(tokens for _, tokens, _ in kept)),
+            sum(words for _, _, words in kept),
+        )
 
     def fingerprint(self, document: Document) -> Fingerprint:
         """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
