@@ -74,7 +74,7 @@ def block_tokens(block: str, *, unspaced: bool) -> list[str]:
 
 
 def without_punctuation(text: str) -> str:
-    """Spaces for the commonest characters outside ASCII that are no part of a word: most English texts are ASCII then."""
+    """Spaces for the commonest characters outside ASCII that are in no word: most English texts are ASCII then."""
     if not text.isascii():
         for character in _PUNCTUATION:
             text = text.replace(character, " ")
