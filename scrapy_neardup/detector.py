@@ -19,7 +19,7 @@ from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Match, Me
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker, Index, StoreSummary, index_from_url
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch import Body, BoilerplateGuard, Sketcher
 from scrapy_neardup.sketch.figures import changed_figures, find_figures, unpack_figures
 from scrapy_neardup.stories import StoryEvent, StoryTracker
 
@@ -57,6 +57,7 @@ class NearDupDetector:
             figures=self.settings.keep_updates,
             by_source=by_source,
         )
+        self.boilerplate = BoilerplateGuard()
         self.index = index or index_from_url(
             self.settings.store,
             namespace=self.settings.namespace,
@@ -190,10 +191,21 @@ class NearDupDetector:
         return await self.index.check(fingerprint, document)
 
     async def _fingerprint(self, document: Document) -> Fingerprint:
+        body = await self.read(document)
         if len(document.text) < _LONG_TEXT:
-            return self.sketcher.fingerprint(document)
+            return self.sketcher.fingerprint(document, body)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._long_texts, self.sketcher.fingerprint, document)
+        return await loop.run_in_executor(self._long_texts, self.sketcher.fingerprint, document, body)
+
+    async def read(self, document: Document) -> Body:
+        """What of the text enters the fingerprint, by what has been learned of boilerplate; learns from it too."""
+        if len(document.text) < _LONG_TEXT:
+            body = self.sketcher.body(document.text)
+        else:
+            loop = asyncio.get_running_loop()
+            body = await loop.run_in_executor(self._long_texts, self.sketcher.body, document.text)
+        width = self.sketcher.shingle_width(body)
+        return body.without(self.boilerplate.learn(body, width=width, least=self.settings.min_words))
 
     def _verdict(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Verdict:
         if match is None:

@@ -14,7 +14,7 @@ from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch import Body, Sketcher
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
 COPIES = ("duplicate", "update")
@@ -120,11 +120,12 @@ async def evaluate(
 
 
 class RememberingSketcher(Sketcher):
-    """Sketches each text once: a fingerprint depends on nothing but the document, whatever the order."""
+    """Sketches each text once: a fingerprint depends on the document and its boilerplate, whatever the order."""
 
     def __init__(self, sketcher: Sketcher) -> None:
         vars(self).update(vars(sketcher))
-        self._remembered: dict[tuple[str, str, str, str], Fingerprint] = {}
+        self._bodies: dict[str, Body] = {}
+        self._remembered: dict[tuple[str, str, str, str, frozenset[int]], Fingerprint] = {}
         self.seconds = 0.0
 
     @classmethod
@@ -135,14 +136,21 @@ class RememberingSketcher(Sketcher):
     def sketched(self) -> int:
         return len(self._remembered)
 
-    def fingerprint(self, document: Document) -> Fingerprint:
-        key = (document.text, document.title, document.source, document.url_identity)
-        if (known := self._remembered.get(key)) is not None:
-            return known
-        start = time.perf_counter()
-        fingerprint = self._remembered[key] = super().fingerprint(document)
-        self.seconds += time.perf_counter() - start
-        return fingerprint
+    def body(self, text: str) -> Body:
+        if (known := self._bodies.get(text)) is None:
+            start = time.perf_counter()
+            known = self._bodies[text] = super().body(text)
+            self.seconds += time.perf_counter() - start
+        return known
+
+    def fingerprint(self, document: Document, body: Body | None = None) -> Fingerprint:
+        body = body or self.body(document.text)
+        key = (document.text, document.title, document.source, document.url_identity, body.boilerplate)
+        if (known := self._remembered.get(key)) is None:
+            start = time.perf_counter()
+            known = self._remembered[key] = super().fingerprint(document, body)
+            self.seconds += time.perf_counter() - start
+        return known
 
 
 class _WitnessedDetector(NearDupDetector):

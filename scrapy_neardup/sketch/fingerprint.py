@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +9,11 @@ import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.measures import LANE_BYTES
+from scrapy_neardup.sketch.body import Body, read_body
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.minhash import sign
 from scrapy_neardup.sketch.presets import Preset
-from scrapy_neardup.sketch.tokens import count_words, has_unspaced, normalise, shingle_hashes, tokenise
+from scrapy_neardup.sketch.tokens import shingle_hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,20 +22,6 @@ _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _SAMPLE_MODULUS = np.uint32(32)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
-
-
-@dataclass(slots=True)
-class Body:
-    """Blocks of a text, their tokens one after the other, and how many words that is."""
-
-    unspaced: bool  # whether any of the text is in a script written without spaces
-    blocks: list[str] = field(default_factory=list)
-    tokens: list[str] = field(default_factory=list)
-    words: int = 0
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.blocks)
 
 
 class Sketcher:
@@ -49,29 +35,25 @@ class Sketcher:
         self.figures = figures
 
     def body(self, text: str) -> Body:
-        """What of a main content enters the fingerprint.
+        """What of a main content enters the fingerprint."""
+        return read_body(text, min_words=self.min_words, min_block_words=self.preset.min_block_words)
 
-        Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
-        results) is taken whole.
+    def shingle_width(self, body: Body) -> int:
+        """Tokens in a shingle of most of the text."""
+        return self.preset.shingle_characters if body.unspaced else self.preset.shingle_words
+
+    def shingles(self, body: Body) -> NDArray[np.uint32]:
+        """Distinct hashes, sorted."""
+        words, characters = self.preset.shingle_words, self.preset.shingle_characters
+        return shingle_hashes(body.tokens, body.kept_hashes, words, characters, unspaced=body.unspaced)
+
+    def fingerprint(self, document: Document, body: Body | None = None) -> Fingerprint:
+        """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone.
+
+        ``body`` is that of the document's text where it has been read before.
         """
-        unspaced = has_unspaced(text)
-        whole, kept = Body(unspaced), Body(unspaced)
-        for block in text.splitlines():
-            tokens = tokenise(normalise(block), unspaced=unspaced)
-            if not tokens:
-                continue
-            words = count_words(tokens, unspaced=unspaced)
-            for body in (whole, kept) if words >= self.preset.min_block_words else (whole,):
-                body.blocks.append(block)
-                body.tokens.extend(tokens)
-                body.words += words
-        return kept if kept.words >= self.min_words else whole
-
-    def fingerprint(self, document: Document) -> Fingerprint:
-        """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
-        body = self.body(document.text)
-        tokens = body.tokens
-        text_hash = xxhash.xxh64_digest(" ".join(tokens).encode("utf-8", "surrogatepass"))
+        body = body or self.body(document.text)
+        text_hash = body.text_hash
         url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
         source_hash = xxhash.xxh32_digest(document.source.encode()) if document.source else bytes(4)
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
@@ -81,9 +63,7 @@ class Sketcher:
         signature, size = b"", 0
         samples: tuple[int, ...] = ()
         if body.words >= self.min_words:
-            hashes = shingle_hashes(
-                tokens, self.preset.shingle_words, self.preset.shingle_characters, unspaced=body.unspaced
-            )
+            hashes = self.shingles(body)
             signature, size = sign(hashes, self.preset.num_perm, self.preset.seed), len(hashes)
             samples = sample_keys(hashes, self.preset.samples)
         return Fingerprint(

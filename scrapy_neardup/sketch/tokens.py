@@ -59,21 +59,41 @@ def count_words(tokens: list[str], *, unspaced: bool) -> int:
     return len(tokens) - characters + characters // _CHARACTERS_PER_WORD
 
 
-def shingle_hashes(tokens: list[str], words: int, characters: int, *, unspaced: bool) -> NDArray[np.uint32]:
+def token_hashes(tokens: list[str]) -> NDArray[np.uint64]:
+    """One hash a token, in their order."""
+    return np.fromiter(map(_hash_token, tokens), np.uint64, len(tokens))
+
+
+def shingle_hashes(
+    tokens: list[str], hashes: NDArray[np.uint64], words: int, characters: int, *, unspaced: bool
+) -> NDArray[np.uint32]:
     """Distinct 32-bit hashes, sorted, of all runs of ``words`` words and of ``characters`` unspaced characters.
 
-    A run shorter than one shingle gives one hash of all its tokens; no token gives none.
+    ``hashes`` are those of the tokens. A run shorter than one shingle gives one hash of all its tokens; no token gives
+    none.
     """
     if not tokens:
         return np.empty(0, dtype=np.uint32)
-    runs = [(False, tokens)]
-    if unspaced:
-        runs = [(is_unspaced, list(run)) for is_unspaced, run in groupby(tokens, _is_unspaced)]
-    return _distinct(
-        np.concatenate(
-            [_hash_windows(_hash_tokens(run), min(len(run), characters if of else words)) for of, run in runs]
-        )
-    )
+    if not unspaced:
+        return _distinct(window_hashes(hashes, words))
+    windows, start = [], 0
+    for is_unspaced, run in groupby(tokens, _is_unspaced):
+        end = start + sum(1 for _ in run)
+        windows.append(window_hashes(hashes[start:end], characters if is_unspaced else words))
+        start = end
+    return _distinct(np.concatenate(windows))
+
+
+def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
+    """32-bit hashes of all runs of ``width`` tokens in their order; one of all tokens where there are fewer."""
+    width = min(len(hashes), width)
+    count = len(hashes) - width + 1
+    mixed = np.zeros(count, dtype=np.uint64)
+    for position in range(width):
+        multiplier = _MULTIPLIERS[position % len(_MULTIPLIERS)] + np.uint64(2 * (position // len(_MULTIPLIERS)))
+        mixed = (mixed ^ (hashes[position : position + count] * multiplier)) * _MIX
+        mixed ^= mixed >> _SHIFT
+    return cast("NDArray[np.uint32]", (mixed >> _HALF).astype(np.uint32))
 
 
 def _distinct(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -91,17 +111,3 @@ def _is_unspaced(token: str) -> bool:
 @lru_cache(maxsize=1 << 16)  # words repeat: hashing most of them is a look-up
 def _hash_token(token: str) -> int:
     return xxhash.xxh32_intdigest(token.encode("utf-8", "surrogatepass"))
-
-
-def _hash_tokens(tokens: list[str]) -> NDArray[np.uint64]:
-    return np.fromiter(map(_hash_token, tokens), np.uint64, len(tokens))
-
-
-def _hash_windows(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
-    count = len(hashes) - width + 1
-    mixed = np.zeros(count, dtype=np.uint64)
-    for position in range(width):
-        multiplier = _MULTIPLIERS[position % len(_MULTIPLIERS)] + np.uint64(2 * (position // len(_MULTIPLIERS)))
-        mixed = (mixed ^ (hashes[position : position + count] * multiplier)) * _MIX
-        mixed ^= mixed >> _SHIFT
-    return cast("NDArray[np.uint32]", (mixed >> _HALF).astype(np.uint32))
