@@ -93,6 +93,31 @@ def test_a_document_is_never_made_too_short() -> None:
     assert left_out(guard, [*paragraphs("not enough", 1, 19), *common]) == []
 
 
+def test_what_is_glued_to_the_last_paragraph_is_boilerplate_too() -> None:
+    guard, offer = BoilerplateGuard(), "Get access to the fastest growing newsroom of the land for as little as a coin."
+
+    found = [
+        left_out(guard, [*paragraphs(story, 4), f"{paragraphs(('last', story), 1)[0]}.{offer} Use the code below."])
+        for story in range(4)
+    ]
+
+    assert found == [[], [], *[[f"{offer} Use the code below."]] * 2]
+
+
+@pytest.mark.parametrize(
+    ("block", "sentences"),
+    [
+        ("The bridge was closed on Monday after the flood. It will be opened again before the summer comes.", 2),
+        ("The bridge was closed on Aug. 27 after J. F. Smith of U.S. Bridges Inc. said so to all of us.", 1),
+        ("The bridge costs 1.5 million and is shown on bridges.example for all who want to see it. No. Yes.", 1),
+        ("橋は閉鎖された。技術者が橋脚にひびを見つけたためである。来月には再び開通する見込みだという。", 3),
+        ("पुल सोमवार को बंद कर दिया गया क्योंकि दो खंभों में दरारें थीं। अगले महीने इसे फिर से सब के लिए खोला जाएगा।", 2),
+    ],
+)
+def test_a_block_is_cut_into_sentences(block: str, sentences: int) -> None:
+    assert len(body_of([block]).lines) == sentences
+
+
 def test_a_line_counts_whatever_its_case_and_punctuation() -> None:
     guard = BoilerplateGuard()
     variants = [DISCLAIMER[0], DISCLAIMER[0].upper(), f"({DISCLAIMER[0]}.)"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -12,7 +11,7 @@ from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.measures import containment, resemblance
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Body, Sketcher
-from scrapy_neardup.sketch.tokens import count_words, has_unspaced, normalise, tokenise
+from scrapy_neardup.sketch.tokens import has_unspaced, normalise, tokenise
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +96,8 @@ def _comparison(
     passages = [_passages(sketcher, one, other) for one, other in ((a, b), (b, a))]
     exact = common / len(sets[0] | sets[1]) if common else 0.0
     comparison = Comparison(
-        first=_side(sketcher, documents[0].text, a, len(sets[0]), passages[0]),
-        second=_side(sketcher, documents[1].text, b, len(sets[1]), passages[1]),
+        first=_side(sketcher, a, len(sets[0]), passages[0]),
+        second=_side(sketcher, b, len(sets[1]), passages[1]),
         shared=tuple(passage for is_shared, passage in passages[1] if is_shared),
         resemblance=estimated,
         containment=containment(estimated, prints[0].size, prints[1].size),
@@ -112,26 +111,21 @@ def _comparison(
     return replace(comparison, why=tuple(_why(comparison, detector, prints)))
 
 
-def _side(sketcher: Sketcher, text: str, body: Body, shingles: int, passages: Sequence[tuple[bool, Passage]]) -> Side:
+def _side(sketcher: Sketcher, body: Body, shingles: int, passages: Sequence[tuple[bool, Passage]]) -> Side:
     return Side(
         words=body.words,
         shingles=shingles,
         own=tuple(passage for is_shared, passage in passages if not is_shared),
-        left_out=tuple(_left_out(sketcher, text, body)),
+        left_out=tuple(_left_out(sketcher, body)),
     )
 
 
-def _left_out(sketcher: Sketcher, text: str, body: Body) -> Iterator[LeftOut]:
-    kept = Counter(line.text.strip() for line in body.kept)
-    limit = sketcher.preset.min_block_words
-    for line in text.splitlines():
-        block = line.strip()
-        if kept[block]:
-            kept[block] -= 1
-        elif block:
-            unspaced = has_unspaced(block)
-            words = count_words(tokenise(normalise(block), unspaced=unspaced), unspaced=unspaced)
-            yield LeftOut(block, f"{words} words, under {limit}" if words < limit else "boilerplate")
+def _left_out(sketcher: Sketcher, body: Body) -> Iterator[LeftOut]:
+    for line in body.short:
+        yield LeftOut(line.text, f"{line.words} words, under {sketcher.preset.min_block_words}")
+    for line in body.lines:
+        if line.key in body.boilerplate:
+            yield LeftOut(line.text, "boilerplate: in several different stories")
 
 
 def _passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, Passage]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, cast
@@ -15,9 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_LEAST_WORDS = 8  # a shorter sentence goes with the one before it
+_STOP = re.compile(r"[.!?…。！？।॥؟]+[\"'”’»)\]]*\s*")
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One block of a text. Lines of the same tokens have the same ``key``."""
+    """One sentence of a block, or a few short ones. Lines of the same tokens have the same ``key``."""
 
     text: str
     tokens: list[str]
@@ -32,6 +38,7 @@ class Body:
     unspaced: bool  # whether any of the text is in a script written without spaces
     lines: list[Line]
     hashes: NDArray[np.uint64]  # of the tokens of all lines, one after the other
+    short: list[Line]  # of blocks too short to count
     boilerplate: frozenset[int] = frozenset()  # keys
 
     def without(self, boilerplate: frozenset[int]) -> Body:
@@ -74,12 +81,43 @@ def read_body(text: str, *, min_words: int, min_block_words: int) -> Body:
     results) is taken whole.
     """
     unspaced = has_unspaced(text)
-    whole: list[Line] = []
-    for block in text.splitlines():
-        tokens = tokenise(normalise(block), unspaced=unspaced)
+    whole = [lines for block in text.splitlines() if (lines := list(_lines(block, unspaced)))]
+    long: list[Line] = []
+    short: list[Line] = []
+    for lines in whole:
+        (long if sum(line.words for line in lines) >= min_block_words else short).extend(lines)
+    if sum(line.words for line in long) < min_words:
+        long, short = list(chain.from_iterable(whole)), []
+    return Body(unspaced, long, token_hashes(list(chain.from_iterable(line.tokens for line in long))), short)
+
+
+def _lines(block: str, unspaced: bool) -> Iterator[Line]:
+    """Sentences of at least eight words, but for the first; boilerplate is often glued to the last paragraph."""
+    sentences: list[tuple[str, list[str], int]] = []
+    start = 0
+    for end in _sentence_ends(block):
+        text, start = block[start:end], end
+        tokens = tokenise(normalise(text), unspaced=unspaced)
+        words = count_words(tokens, unspaced=unspaced)
+        if sentences and words < _LEAST_WORDS:
+            text_before, tokens_before, words_before = sentences.pop()
+            text, tokens, words = text_before + text, tokens_before + tokens, words_before + words
         if tokens:
-            key = xxhash.xxh64_intdigest(" ".join(tokens).encode("utf-8", "surrogatepass"))
-            whole.append(Line(block, tokens, count_words(tokens, unspaced=unspaced), key))
-    long = [line for line in whole if line.words >= min_block_words]
-    lines = long if sum(line.words for line in long) >= min_words else whole
-    return Body(unspaced, lines, token_hashes(list(chain.from_iterable(line.tokens for line in lines))))
+            sentences.append((text, tokens, words))
+    for text, tokens, words in sentences:
+        key = xxhash.xxh64_intdigest(" ".join(tokens).encode("utf-8", "surrogatepass"))
+        yield Line(text.strip(), tokens, words, key)
+
+
+def _sentence_ends(block: str) -> Iterator[int]:
+    """What a sentence glued to the one before begins with is told from a decimal or a host name by its capital."""
+    for stop in _STOP.finditer(block):
+        start, end = stop.span()
+        if end == len(block):
+            break
+        before, following = block[max(0, start - 2) : start], block[end]
+        # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
+        begins = following.isupper() or (stop[0][-1].isspace() and not following.isdigit() and not following.islower())
+        if block[start] in "。！？।॥؟" or (begins and before.isalnum()):
+            yield end
+    yield len(block)

@@ -23,7 +23,7 @@ from scrapy_neardup.sketch.tokens import window_hashes
 STORIES = 3
 """Different stories that make a line boilerplate."""
 
-MOST_LINES = 1 << 15  # remembered, those seen last: some 10 MB
+MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
 _SAMPLE_MODULUS = np.uint32(4)
