@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter, is_item
@@ -11,7 +12,7 @@ from scrapy import Request, signals
 from scrapy.http import HtmlResponse, Response, TextResponse
 
 from scrapy_neardup.carriage import Content, carriage_of, settings_of
-from scrapy_neardup.content import ExtractionThreads, load_extractor
+from scrapy_neardup.content import ExtractionThreads, canonical_url, load_extractor
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
 from scrapy_neardup.timings import Timings
@@ -45,23 +46,27 @@ class NearDupSpiderMiddleware:
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         page: Content | None = None
+        own_url: str | None = None
         serial = 0
         opted_out = response.meta.get("neardup") is False
         async for output in result:
             if not isinstance(output, Request) and is_item(output) and self.selection.includes(output):
                 if opted_out:
                     content = Content(opted_out=True)
-                elif self._has_text(output):
+                elif self._has(output, self.settings.text_field):
                     content = Content(url=response.url, serial=serial)
                 else:
-                    page = page or await self._content(response)
-                    content = page
+                    content = page = page or await self._content(response)
+                if not content.opted_out and not self._has(output, self.settings.url_field):
+                    own_url = own_url or _own_url(response)
+                    content = replace(content, url=own_url)
                 self.carriage.put(output, content)
                 serial += 1
             yield output
 
-    def _has_text(self, item: Any) -> bool:
-        return bool(text_of(ItemAdapter(item), self.settings.text_field))
+    @staticmethod
+    def _has(item: Any, field: str | None) -> bool:
+        return bool(text_of(ItemAdapter(item), field))
 
     async def _content(self, response: Response) -> Content:
         if not isinstance(response, TextResponse) or not _looks_like_html(response):
@@ -83,6 +88,12 @@ class NearDupSpiderMiddleware:
         if self.crawler.stats is not None:
             for name, value in self.timings.summary().items():
                 self.crawler.stats.set_value(f"neardup/extract/{name}", value)
+
+
+def _own_url(response: Response) -> str:
+    if isinstance(response, TextResponse) and _looks_like_html(response):
+        return canonical_url(response.text, response.url)
+    return response.url
 
 
 def _looks_like_html(response: TextResponse) -> bool:
