@@ -8,7 +8,7 @@ from itertools import groupby
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.measures import containment, resemblance
+from scrapy_neardup.measures import containment, resemblance, same_template
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.tokens import has_unspaced, normalise, tokenise
@@ -187,7 +187,8 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
     elif same_text:
         yield "the same text, but for case and punctuation"
     elif all(fingerprint.signature for fingerprint in prints):
-        yield from _score_against_thresholds(comparison, detector, score)
+        template = same_template(prints[0].specifics, prints[1].specifics)
+        yield from _score_against_thresholds(comparison, detector, score, template)
     if verdict.status == "update" and verdict.changes:
         yield f"figures changed: {'; '.join(verdict.changes)}"
     if verdict.kind in ("near", "contained") and comparison.containment:
@@ -198,7 +199,9 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
 _KIND_SAYS = {"near": "about the same length", "contained": "one of the two is abridged or extended"}
 
 
-def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector, score: float) -> Iterator[str]:
+def _score_against_thresholds(
+    comparison: Comparison, detector: NearDupDetector, score: float, template: bool
+) -> Iterator[str]:
     preset, verdict = detector.preset, comparison.verdict
     exact = comparison.exact_containment if preset.measure == "containment" else comparison.exact_resemblance
     named = f"{preset.measure} {score:.2f}"
@@ -210,6 +213,8 @@ def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector,
     if not matched and not comparison.shared_bands:
         missed = f", though the exact {preset.measure} is {exact:.2f}" if exact >= preset.threshold else ""
         yield f"none of {comparison.bands} bands in common: never compared{missed}"
+    elif template and score >= preset.related_threshold:
+        yield f"{named} would do, but other names and figures stand between the same words: reports of one template"
     elif not matched and score >= preset.related_threshold:
         yield f"{named} would do, but another rule stands against it (NEARDUP_SCOPE = {detector.settings.scope})"
     elif score >= preset.threshold:

@@ -24,6 +24,7 @@ from scrapy_neardup.index.lua import script
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
 from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, grade, to_match
+from scrapy_neardup.measures import LEAST_FIGURES, LEAST_NAMES, SAME_FIGURES, SAME_NAMES
 
 logger = logging.getLogger(__name__)
 
@@ -173,6 +174,10 @@ class RedisIndex(Index):
             NEWEST,
             MAX_CANDIDATES,
             IDENTITY_WEIGHT,
+            LEAST_NAMES,
+            SAME_NAMES,
+            LEAST_FIGURES,
+            SAME_FIGURES,
         )
         posted = fingerprint.identity_keys + fingerprint.text_keys
         return keys, [

@@ -13,6 +13,7 @@ from scrapy_neardup.sketch.body import Body, read_body
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.minhash import sign
 from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.specifics import find_specifics
 from scrapy_neardup.sketch.tokens import shingle_hashes
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Sketcher:
             band_keys=tuple(key ^ salt for key in band_keys(signature, self.preset.bands, self.preset.rows)),
             sample_keys=tuple(key ^ salt for key in samples),
             figures=pack_figures(find_figures(document.text)) if self.figures else b"",
+            specifics=find_specifics(body.text) if signature else b"",
         )
 
 
