@@ -50,6 +50,7 @@ class Fingerprint:
     band_keys: tuple[int, ...]
     sample_keys: tuple[int, ...] = ()  # a few of the shingles themselves
     figures: bytes = b""  # packed, see sketch.figures
+    specifics: bytes = b""  # packed, see sketch.specifics
 
     @property
     def text_keys(self) -> tuple[int, ...]:

@@ -46,6 +46,12 @@ def band_keys(signature: bytes) -> tuple[int, ...]:
     )
 
 
+def specifics(names: str, figures: str = "") -> bytes:
+    """What fills a template: one letter a name, one digit a figure, each in a place of its own."""
+    values = [0x80 | ord(name) for name in names] + [ord(figure) for figure in figures]
+    return b"".join(struct.pack(">HB", 100 * place, value) for place, value in enumerate(values))
+
+
 @dataclass(frozen=True)
 class Article:
     """What a test says of a document. ``text`` names the text; ``equal`` of its lanes are those of ``like``."""
@@ -59,6 +65,7 @@ class Article:
     equal: int = LANES
     size: int = 300
     short: bool = False
+    specifics: bytes = b""
     serial: int = -1
 
     def __post_init__(self) -> None:
@@ -86,6 +93,7 @@ class Article:
             source_hash=digest(self.source, 4) if self.source else bytes(4),
             identity_keys=tuple(identities),
             band_keys=band_keys(signature),
+            specifics=self.specifics,
         )
 
     def copy(self, **changes: object) -> Article:

@@ -203,6 +203,15 @@ def test_a_source_that_is_crawled_again_is_no_wipe_out(project: Project, site: N
     assert again.items == []
 
 
+def test_a_page_is_known_by_its_canonical_url(project: Project, site: NewsSite) -> None:
+    """The same page at another url, and with another text: an update of itself, not a story of its own."""
+    urls = [
+        site.publish(path, page(article(path)).replace("<head>", '<head><link rel="canonical" href="/story?id=1">'))
+        for path in ("/story/print", "/story/full")
+    ]
+    assert project.crawl(ITEM_A_PAGE, urls=urls, CONCURRENT_REQUESTS=1).statuses == {"original": 1, "update": 1}
+
+
 def test_fields_narrow_the_tags(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS=["neardup_status", "neardup_original"])
     assert {tuple(item) for item in crawl.items} == {("page", "neardup_status", "neardup_original")}

@@ -15,7 +15,7 @@ from typing import Literal
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import DAY, HOUR, LANES, MINUTE, START, Article, check
+from documents import DAY, HOUR, LANES, MINUTE, START, Article, check, specifics
 from fleet import open_client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -572,6 +572,44 @@ async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
     assert await check(index, Article("evening")) is None
 
 
+# What fills a template, and what fills it in another report.
+FILLED = [("AB", "123"), ("CD", "456"), ("AB", "456"), ("AD", "123"), ("", "12345"), ("", "67890"), ("", "12390")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "matches"),
+    [
+        (("AB", "123"), ("CD", "456"), False),  # another report
+        (("AB", "123"), ("AB", "456"), True),  # the report with other figures
+        (("AB", "123"), ("AD", "123"), True),  # a name put right
+        (("AB", "123"), ("CD", "123"), False),  # three of five is not enough
+        (("ABC", "123"), ("ABD", "124"), True),
+        (("A", "1"), ("B", "2"), True),  # too few to tell
+        (("", "12345"), ("", "67890"), False),  # of a script without case
+        (("", "12345"), ("", "17890"), False),
+        (("", "12345"), ("", "12890"), True),
+        (("", "1234"), ("", "5678"), True),
+        (("AB", "123"), ("", ""), True),
+    ],
+)
+@pytest.mark.parametrize("equal", [110, 30], ids=["a copy", "a related one"])
+async def test_another_report_of_one_template_is_no_match(
+    index: Index, one: tuple[str, str], other: tuple[str, str], matches: bool, equal: int
+) -> None:
+    await check(index, Article(specifics=specifics(*one)))
+
+    match = await check(index, Article("other", like="wire", equal=equal, specifics=specifics(*other)))
+
+    assert (match is not None) is matches
+
+
+async def test_a_template_never_hides_the_page_itself_or_its_very_text(index: Index) -> None:
+    await check(index, Article(url=WIRE, specifics=specifics("AB", "123")))
+
+    assert await check(index, Article("changed", url=WIRE, specifics=specifics("CD", "456"))) is not None
+    assert await check(index, Article(specifics=specifics("CD", "456"))) is not None
+
+
 async def test_texts_too_short_match_by_exact_text_alone(index: Index) -> None:
     await check(index, Article("Watch the video", short=True))
 
@@ -646,11 +684,12 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
         st.booleans(),  # too short to have a signature
         st.one_of(st.integers(0, HOUR), st.integers(0, 20 * HOUR)),  # since the one before
         st.one_of(st.just(0), st.integers(0, late)) if late else st.just(0),
+        st.sampled_from([b"", b"", *(specifics(*filled) for filled in FILLED)]),
     )
 
-    def articles(steps: list[tuple[str, int, int, str, bool, int, int]]) -> list[Article]:
+    def articles(steps: list[tuple[str, int, int, str, bool, int, int, bytes]]) -> list[Article]:
         clock, made = 0, []
-        for number, (base, equal, size, url, short, passed, delay) in enumerate(steps):
+        for number, (base, equal, size, url, short, passed, delay, filling) in enumerate(steps):
             clock = min(clock + passed, 60 * HOUR)
             text = base if equal == LANES else f"{base}{number}"
             source = url.removeprefix("https://")[:3] if url else "wir"
@@ -661,6 +700,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
                     equal=equal,
                     size=size,
                     short=short,
+                    specifics=filling,
                     serial=number,
                 )
             )

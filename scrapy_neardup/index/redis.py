@@ -27,6 +27,7 @@ from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.redis_survey import purge, survey
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, grade, to_match
+from scrapy_neardup.measures import LEAST_FIGURES, LEAST_NAMES, SAME_FIGURES, SAME_NAMES
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 _BATCH = 64
 _GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
 _MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
-_NUMBERS = struct.Struct(">14d")
+_NUMBERS = struct.Struct(">18d")
 _MEASURES = {"containment": 0, "resemblance": 1}
 _SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
 R = TypeVar("R")
@@ -166,6 +167,7 @@ class RedisIndex(Index):
                 *(last - first + 1, own - first + 1, first, length, hours[0], window),
                 *(policy.threshold, policy.related_threshold, _MEASURES[policy.measure], _SCOPES[policy.scope]),
                 *(NEWEST, MAX_CANDIDATES, IDENTITY_WEIGHT),
+                *(LEAST_NAMES, SAME_NAMES, LEAST_FIGURES, SAME_FIGURES),
             )
             self._layout = (spans, hours), tuple(map(str.encode, keys)), numbers
         return self._layout[1:]
