@@ -37,7 +37,7 @@ class Document:
 class Fingerprint:
     """What the index keeps of a document's text.
 
-    ``signature`` holds lanes of 2 bytes each, or is empty for a text too short to be compared other than exactly.
+    ``signature`` holds lanes of one byte each, or is empty for a text too short to be compared other than exactly.
     Keys are unsigned 32-bit numbers; documents that share one are candidates of each other.
     """
 
@@ -63,7 +63,7 @@ class Match:
     """The best candidate of a document that passed verification.
 
     ``similarity`` is the estimated Jaccard resemblance of the two shingle sets, in [0, 1]; its standard
-    error is sqrt(J(1-J)/num_perm), 0.044 at most for 128 lanes.
+    error is about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes.
     """
 
     original: str  # document id of the first document of its kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LANE_BYTES = 2
+BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the highest bit set for a name
 
 LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts share: fewer say nothing
@@ -10,15 +10,16 @@ SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # the share of them up to which two texts a
 
 
 def resemblance(a: bytes, b: bytes) -> float:
-    """Share of equal lanes of two signatures, in [0, 1]; 0 where one is empty or the lengths differ.
+    """Jaccard resemblance of two shingle sets, in [0, 1], estimated from their signatures of one byte a lane.
 
-    Estimates the Jaccard resemblance of the two shingle sets (Broder 1997).
+    0 where one is empty or the lengths differ. Broder (1997); of the share of equal lanes, what chance makes equal is
+    taken off: Li and Koenig (2010), "b-bit minwise hashing".
     """
     if not a or len(a) != len(b):
         return 0.0
     differing = (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).to_bytes(len(a), "big")
-    equal = sum(not (high or low) for high, low in zip(differing[::2], differing[1::2], strict=True))
-    return equal * LANE_BYTES / len(a)
+    share = differing.count(0) / len(a)
+    return max(0.0, (share - BY_CHANCE) / (1 - BY_CHANCE))
 
 
 def containment(resemblance: float, a: int, b: int) -> float:

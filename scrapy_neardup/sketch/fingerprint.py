@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.measures import LANE_BYTES
 from scrapy_neardup.sketch.body import Body, read_body
 from scrapy_neardup.sketch.boilerplate import BoilerplateGuard, Trace
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
-from scrapy_neardup.sketch.minhash import sign
+from scrapy_neardup.sketch.minhash import minima, signature
 from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.specifics import find_specifics
 from scrapy_neardup.sketch.tokens import shingle_hashes
@@ -37,13 +36,13 @@ class TextSketch:
 
     trace: Trace
     boilerplate: frozenset[int]  # keys of the lines left out
-    signature: bytes
-    size: int
     text_hash: bytes
-    band_keys: tuple[int, ...]
-    sample_keys: tuple[int, ...]
     figures: bytes
-    specifics: bytes
+    signature: bytes = b""
+    size: int = 0
+    band_keys: tuple[int, ...] = ()
+    sample_keys: tuple[int, ...] = ()
+    specifics: bytes = b""
 
 
 class Sketcher:
@@ -129,22 +128,23 @@ class Sketcher:
         return body, Trace.of(body, self.shingle_width(body))
 
     def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
-        signature, size = b"", 0
-        samples: tuple[int, ...] = ()
-        if body.words >= self.min_words:
-            hashes = self.shingles(body)
-            signature, size = sign(hashes, self.preset.num_perm, self.preset.seed), len(hashes)
-            samples = sample_keys(hashes, self.preset.samples)
-        return TextSketch(
+        sketch = TextSketch(
             trace=trace,
             boilerplate=body.boilerplate,
-            signature=signature,
-            size=size,
             text_hash=body.text_hash,
-            band_keys=band_keys(signature, self.preset.bands, self.preset.rows),
-            sample_keys=samples,
             figures=pack_figures(find_figures(text)) if self.figures else b"",
-            specifics=find_specifics(body.text) if signature else b"",
+        )
+        if body.words < self.min_words:
+            return sketch
+        preset, hashes = self.preset, self.shingles(body)
+        lowest = minima(hashes, preset.num_perm, preset.seed)
+        return replace(
+            sketch,
+            signature=signature(lowest),
+            size=len(hashes),
+            band_keys=band_keys(lowest, preset.bands, preset.rows),
+            sample_keys=sample_keys(hashes, preset.samples),
+            specifics=find_specifics(body.text),
         )
 
 
@@ -152,12 +152,11 @@ def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:
     return tuple(key ^ salt for key in keys) if salt else keys
 
 
-def band_keys(signature: bytes, bands: int, rows: int) -> tuple[int, ...]:
-    """One 32-bit key a band of ``rows`` consecutive lanes, the band's number a part of it; none of no signature."""
-    if not signature:
-        return ()
-    width = rows * LANE_BYTES
-    return tuple(xxhash.xxh32_intdigest(signature[band * width : (band + 1) * width], band) for band in range(bands))
+def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> tuple[int, ...]:
+    """One 32-bit key a band of ``rows`` consecutive minima, the band's number a part of it."""
+    width = rows * 4
+    lanes = minima[: bands * rows].astype(">u4").tobytes()
+    return tuple(xxhash.xxh32_intdigest(lanes[band * width : (band + 1) * width], band) for band in range(bands))
 
 
 def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:

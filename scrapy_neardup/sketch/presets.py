@@ -7,7 +7,6 @@ from typing import Literal
 
 import xxhash
 
-from scrapy_neardup.measures import LANE_BYTES
 from scrapy_neardup.sketch.tokens import NORMALISER
 
 Measure = Literal["containment", "resemblance"]
@@ -36,7 +35,7 @@ class Preset:
         # Thresholds change what is said of two fingerprints, never a fingerprint.
         for name in ("name", "measure", "threshold", "related_threshold"):
             del decisive[name]
-        decisive |= {"normaliser": NORMALISER, "lane_bytes": LANE_BYTES, "scheme": "affine32", "by_source": by_source}
+        decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
 
@@ -48,7 +47,7 @@ PRESETS: dict[str, Preset] = {
             shingle_words=3,
             shingle_characters=5,
             min_block_words=8,
-            num_perm=128,
+            num_perm=256,
             bands=42,
             rows=3,
             samples=16,

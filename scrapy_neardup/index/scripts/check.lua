@@ -26,6 +26,7 @@ local HEADER = '>BI4c8c8c4c8c8c8I2BBI2B'
 local HEADER_BYTES = 56
 local VERSION = 2
 local SPECIFIC = 3
+local BY_CHANCE = 1 / 256
 
 local key, new = ARGV[1], ARGV[2]
 local identities, generations, own_generation, first_generation, generation_seconds, first_hour, window,
@@ -64,12 +65,16 @@ local function resemblance(a, b)
     for lane = 1, #a, 8 do
         local a1, a2, a3, a4, a5, a6, a7, a8 = byte(a, lane, lane + 7)
         local b1, b2, b3, b4, b5, b6, b7, b8 = byte(b, lane, lane + 7)
-        if a1 == b1 and a2 == b2 then equal = equal + 1 end
-        if a3 == b3 and a4 == b4 and a3 then equal = equal + 1 end
-        if a5 == b5 and a6 == b6 and a5 then equal = equal + 1 end
-        if a7 == b7 and a8 == b8 and a7 then equal = equal + 1 end
+        if a1 == b1 then equal = equal + 1 end
+        if a2 == b2 and a2 then equal = equal + 1 end
+        if a3 == b3 and a3 then equal = equal + 1 end
+        if a4 == b4 and a4 then equal = equal + 1 end
+        if a5 == b5 and a5 then equal = equal + 1 end
+        if a6 == b6 and a6 then equal = equal + 1 end
+        if a7 == b7 and a7 then equal = equal + 1 end
+        if a8 == b8 and a8 then equal = equal + 1 end
     end
-    return equal * 2 / #a
+    return math.max(0, (equal / #a - BY_CHANCE) / (1 - BY_CHANCE))
 end
 
 local function containment(similarity, a, b)
