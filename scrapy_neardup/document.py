@@ -48,7 +48,7 @@ class Fingerprint:
     source_hash: bytes  # 4 bytes of the source, zeros where there is none
     identity_keys: tuple[int, ...]  # of the text, and of the url where it has one
     band_keys: tuple[int, ...]
-    sample_keys: tuple[int, ...] = ()  # a few of the shingles themselves
+    sample_keys: tuple[int, ...] = ()  # a few of the shingles and sentences themselves
     figures: bytes = b""  # packed, see sketch.figures
     specifics: bytes = b""  # packed, see sketch.specifics
 

@@ -143,7 +143,7 @@ class Sketcher:
             signature=signature(lowest),
             size=len(hashes),
             band_keys=band_keys(lowest, preset.bands, preset.rows),
-            sample_keys=sample_keys(hashes, preset.samples),
+            sample_keys=sample_keys(hashes, preset.samples) + body.lead_keys(preset.leads),
             specifics=find_specifics(body.text),
         )
 

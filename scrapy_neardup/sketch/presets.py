@@ -24,6 +24,7 @@ class Preset:
     bands: int
     rows: int
     samples: int  # shingles looked up as they are, at most
+    leads: int  # first sentences looked up as they are, at most
     measure: Measure
     threshold: float  # from here on a copy
     related_threshold: float  # from here on the same story
@@ -50,9 +51,10 @@ PRESETS: dict[str, Preset] = {
             num_perm=256,
             bands=42,
             rows=3,
-            samples=16,
+            samples=8,
+            leads=8,
             measure="containment",
-            threshold=0.5,
+            threshold=0.45,
             related_threshold=0.25,
         ),
     )
