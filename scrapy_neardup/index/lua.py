@@ -16,12 +16,16 @@ Call = tuple[Sequence[str | bytes], Sequence[bytes]]
 """Keys and arguments."""
 
 
+_PRELUDES = {"check": ("window",), "probe": ("window",)}
+
+
 class Script:
-    """``scripts/<name>.lua``. A server that does not know it yet is given it."""
+    """``scripts/<name>.lua``, behind what it shares with others. A server that does not know it yet is given it."""
 
     def __init__(self, name: str) -> None:
-        source = resources.files("scrapy_neardup.index").joinpath(f"scripts/{name}.lua")
-        self.source = source.read_text(encoding="utf-8")
+        folder = resources.files("scrapy_neardup.index").joinpath("scripts")
+        names = (*_PRELUDES.get(name, ()), name)
+        self.source = "".join(folder.joinpath(f"{each}.lua").read_text(encoding="utf-8") for each in names)
         self.digest = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
     async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
