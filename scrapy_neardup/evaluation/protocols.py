@@ -91,7 +91,7 @@ async def evaluate(
     """
     if not seeds:
         raise ValueError("at least one order is needed")
-    settings = replace(settings, store="memory://")
+    settings = replace(settings, store="memory://", shards=1)
     sketcher = sketcher or RememberingSketcher.of(settings)
     sketched_before = sketcher.seconds
     orders, sizes, seconds = [], [], 0.0
@@ -129,7 +129,7 @@ class RememberingSketcher(Sketcher):
 
     @classmethod
     def of(cls, settings: NearDupSettings) -> RememberingSketcher:
-        return cls(NearDupDetector(replace(settings, store="memory://")).sketcher)
+        return cls(NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher)
 
     @property
     def sketched(self) -> int:

@@ -123,11 +123,12 @@ class RedisIndex(Index):
         return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
 
     async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
-        answers = await self._ask(lambda client: self._stories.join(client, batch))
-        return [self._named(answer) if isinstance(answer, Exception) else answer for answer in answers]
+        return self._each_named(await self._ask(lambda client: self._stories.join(client, batch)))
 
     async def _run_claims(self, batch: Sequence[Claim]) -> list[tuple[Member, ...] | BaseException | None]:
-        answers = await self._ask(lambda client: self._stories.claim(client, batch))
+        return self._each_named(await self._ask(lambda client: self._stories.claim(client, batch)))
+
+    def _each_named(self, answers: Sequence[R | BaseException]) -> list[R | BaseException]:
         return [self._named(answer) if isinstance(answer, Exception) else answer for answer in answers]
 
     def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> Call:
@@ -157,13 +158,15 @@ class RedisIndex(Index):
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""
         for _, document in batch:
-            if (dead := self._layout.dead_after(int(document.seen_at))) is None:
-                continue
-            try:
-                await self._ask(lambda client: self._unlink(client, *dead))  # noqa: B023
-            except StoreError as error:  # the checks are done, and what is not freed now expires
-                logger.warning("Dead keys are not freed: %s", error)
+            if (dead := self._layout.dead_after(int(document.seen_at))) is not None:
+                await self._free(self._stories, *dead)
 
-    async def _unlink(self, client: Redis, dead: Sequence[str], horizon: int) -> None:
-        await client.unlink(*dead)
-        await self._stories.unlink_dead(client, horizon)
+    async def _free(self, stories: RedisStories, dead: Sequence[str], horizon: int) -> None:
+        async def unlink(client: Redis) -> None:
+            await client.unlink(*dead)
+            await stories.unlink_dead(client, horizon)
+
+        try:
+            await self._ask(unlink)
+        except StoreError as error:  # the checks are done, and what is not freed now expires
+            logger.warning("Dead keys are not freed: %s", error)

@@ -70,14 +70,16 @@ class RedisLayout:
         agreed = second if self._previous_second is None else min(second, self._previous_second)
         self._previous_second = second
         horizon = agreed - self._policy.window
-        live = horizon // HOUR, horizon // _GENERATION
+        hour = horizon // HOUR
+        # A late document may match whatever the oldest hour holds, and find it by the bands of all of that hour.
+        live = hour, hour * HOUR // _GENERATION
         if self._first_live is None or live < self._first_live:
             self._first_live = live
         elif live > self._first_live:
             hours, generations = (_between(*ends) for ends in zip(self._first_live, live, strict=True))
             self._first_live = live
             dead = [*map(self.records, hours), *(f"{self.prefix}:bands:{number}" for number in generations)]
-            return dead, horizon // HOUR * HOUR
+            return dead, hour * HOUR
         return None
 
 
