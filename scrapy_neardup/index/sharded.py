@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _BATCH = 64
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.02  # seconds between two looks at what is undecided
 R = TypeVar("R")
 
 
@@ -67,9 +66,10 @@ class Shard:
         )
         return script("probe"), (*keys, self.pending.encode()), arguments
 
-    def settle(self, key: bytes, record: bytes) -> ScriptCall:
+    def settle(self, key: bytes, record: bytes, state: bytes = b"") -> ScriptCall:
         """``record`` is empty where the document matches nothing."""
-        return script("settle"), (self.pending, self.records(key)), (key, record)
+        arguments = key, state or (b"matched" if record else b"first"), record
+        return script("settle"), (self.pending, self.records(key)), arguments
 
     def records(self, key: bytes) -> str:
         return self.layout.records(seconds_of(key) // HOUR)
@@ -81,10 +81,21 @@ class ShardedRedisIndex(RedisIndex):
     The calls of all checks that wait together travel at the same time, in one pipeline a node.
     """
 
+    pauses = 0.001, 0.02  # seconds between two looks at what is undecided: the first, and the longest
+
     def __init__(
-        self, url: str, namespace: str, config: str, policy: Policy, *, shards: int, timeout: float = 2.0
+        self,
+        url: str,
+        namespace: str,
+        config: str,
+        policy: Policy,
+        *,
+        shards: int,
+        timeout: float = 2.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(url, namespace, config, policy, timeout=timeout)
+        self._clock = clock
         self._configs = [f"{config}/{shards}.{number}" for number in range(shards)]
         self.shards = [Shard(f"{{neardup:{namespace}:{each}}}", policy, shards) for each in self._configs]
         self._calls: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, _BATCH)
@@ -152,7 +163,7 @@ class ShardedRedisIndex(RedisIndex):
 
     async def _decide(self, question: Question, answers: dict[int, Sequence[bytes]]) -> Graded | None:
         # Not all of a ring lose patience at once.
-        until = time.monotonic() + self.timeout * (0.5 + question.key[-1] / 1024)
+        until = self._clock() + self.timeout * (0.5 + question.key[-1] / 1024)
         for graded, candidate in candidates(question, answers, self.policy, len(self.shards)):
             if candidate.keys is None:
                 return graded
@@ -165,22 +176,24 @@ class ShardedRedisIndex(RedisIndex):
         """The record of a candidate once its match is decided; empty where that takes too long or it is gone."""
         own = self._undecided.get(candidate.key)
         if own is not None:
-            await asyncio.wait([own], timeout=max(0.0, until - time.monotonic()))
+            await asyncio.wait([own], timeout=max(0.0, until - self._clock()))
             return own.result() if own.done() else b""
-        pause = _FIRST_PAUSE
-        while time.monotonic() < until:
+        pause, longest = self.pauses
+        while self._clock() < until:
             record = await self._looks.submit((min(candidate.shards), candidate.key))
             if record is not None:
                 return record
             await asyncio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
-        # Its process died between two steps: whoever comes next does not wait for it.
-        self._settle(sorted(candidate.shards), candidate.key, b"")
+            pause = min(2 * pause, longest)
+        # Its process died, or there is a ring, which ends before the patience of another does.
+        self._settle(sorted(candidate.shards), candidate.key, b"", b"first" if candidate.is_doubted else b"doubt")
         return b""
 
-    def _settle(self, shards: Sequence[int], key: bytes, record: bytes) -> asyncio.Future[list[object]]:
+    def _settle(
+        self, shards: Sequence[int], key: bytes, record: bytes, state: bytes = b""
+    ) -> asyncio.Future[list[object]]:
         """Before any further check, for others may wait for it; the verdict does not."""
-        settled = self._calls.put([self.shards[shard].settle(key, record) for shard in shards], first=True)
+        settled = self._calls.put([self.shards[shard].settle(key, record, state) for shard in shards], first=True)
         settled.add_done_callback(_note_failure)
         return settled
 

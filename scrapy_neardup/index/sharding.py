@@ -85,6 +85,7 @@ class Candidate:
     record: Record
     shards: set[int] = field(default_factory=set)  # in which it did
     keys: frozenset[int] | None = None  # where its match is not decided yet
+    is_doubted: bool = False  # somebody waited in vain for that
 
     def came_first(self, keys: frozenset[int], shards: int) -> bool:
         """Whether a document with these keys may match it."""
@@ -124,10 +125,10 @@ def candidates(
                 raise StoreError(f"a document key of {len(key)} bytes is not one of ours")
             if (record := intact(packed)) is None or record.original == question.key:
                 continue
-            undecided = frozenset(struct.unpack(f">{len(keys) // 4}I", keys[: len(keys) // 4 * 4])) if keys else None
-            candidate = found.setdefault(key, Candidate(key, record, keys=undecided))
+            candidate = found.setdefault(key, Candidate(key, record, keys=_unpack_keys(keys)))
             candidate.shards.add(shard)
-            if undecided is None:  # one shard may have heard of the decision before another
+            candidate.is_doubted |= len(keys) % 4 == 1
+            if not keys:  # one shard may have heard of the decision before another
                 candidate.record, candidate.keys = record, None
     graded = [
         (passed, candidate)
@@ -135,7 +136,13 @@ def candidates(
         if candidate.came_first(question.keys, shards)
         and (passed := grade(key, question.record, candidate.record, policy))
     ]
-    return sorted(graded, key=lambda each: each[0].rank)
+    # Of equals one that is decided: it need not be waited for.
+    return sorted(graded, key=lambda each: (*each[0].rank[:-1], each[1].keys is not None, each[0].key))
+
+
+def _unpack_keys(packed: bytes) -> frozenset[int] | None:
+    words = len(packed) // 4
+    return frozenset(struct.unpack(f">{words}I", packed[: 4 * words])) if packed else None
 
 
 def linked(record: Record, best: Graded) -> Record:

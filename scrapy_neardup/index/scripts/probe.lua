@@ -3,7 +3,8 @@ Finds what a document may match in one of several shards and registers the docum
 candidates is its match the caller decides, who has the answers of all shards (index/sharding.py).
 
 KEYS and ARGV: window.lua, and behind these
-KEYS[last]  documents of this shard whose match is not decided yet, HASH document key -> all keys of the document
+KEYS[last]  documents of this shard whose match is not decided yet, HASH document key -> all keys of the document, and
+            one byte more where somebody waited for it in vain
 ARGV[5]     all keys of the document, those of other shards too, 4 bytes each
 ARGV[6]     most candidates returned
 
