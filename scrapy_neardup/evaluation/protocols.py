@@ -93,7 +93,7 @@ async def evaluate(
     """
     if not seeds:
         raise ValueError("at least one order is needed")
-    settings = replace(settings, store="memory://")
+    settings = replace(settings, store="memory://", shards=1)
     sketcher = sketcher or RememberingSketcher.of(settings)
     sketched_before = sketcher.seconds
     orders, sizes, seconds = [], [], 0.0
@@ -133,7 +133,7 @@ class RememberingSketcher(Sketcher):
 
     @classmethod
     def of(cls, settings: NearDupSettings) -> RememberingSketcher:
-        return cls(NearDupDetector(replace(settings, store="memory://")).sketcher)
+        return cls(NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher)
 
     @property
     def sketched(self) -> int:
