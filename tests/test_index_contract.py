@@ -15,14 +15,14 @@ from typing import Literal
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import DAY, HOUR, LANES, MINUTE, START, Article, check
-from fleet import open_client
+from documents import DAY, HOUR, LANES, MINUTE, START, Article, check, estimate, specifics
+from fleet import Sharded, open_client, store_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
 from scrapy_neardup.document import Match
-from scrapy_neardup.index import Index, Policy, Scope, index_from_url
+from scrapy_neardup.index import Index, Policy, Scope
 from scrapy_neardup.measures import containment
 
 WIRE = "https://wire.example/a"
@@ -144,6 +144,20 @@ async def test_a_wrong_date_as_the_first_of_a_process_does_not_touch_the_window(
     await check(restarted, Article("from the future", at=1000 * DAY))
 
     assert await check(restarted, article.copy(at=MINUTE)) is not None
+
+
+async def test_a_late_document_finds_what_is_left_of_the_oldest_hour(open_index: OpenIndex, store_url: str) -> None:
+    """Also where a generation of bands ended within that hour."""
+    index = await open_index(store_url, Policy(window=2 * HOUR))
+    first = Article(at=4468)
+    assert (START + 4468) // 65536 < (START + 11840 - 2 * HOUR) // 65536
+    for article in (first, *(Article("later", at=11840) for _ in range(2))):
+        await check(index, article)
+
+    match = await check(index, Article(at=11668))
+
+    assert match is not None
+    assert match.original == first.id
 
 
 # 3. Memory is bounded.
@@ -372,7 +386,9 @@ async def test_damaged_records_are_no_candidates(
     await check(index, article)
     await check(index, article.copy(at=1))
 
+    await index.close()  # what is still under way would mend the records
     _overwrite_records(shared_url, namespace, garbage)
+    await index.open()
 
     assert await check(index, article.copy(at=2)) is None
     assert await check(index, article.copy(at=3)) is not None
@@ -387,7 +403,9 @@ async def test_a_repeat_whose_original_is_damaged_stops_nothing(
     await check(index, original)
     await check(index, copy)
 
+    await index.close()
     _overwrite_records(shared_url, namespace, b"noise", only=original.id)
+    await index.open()
     answers = await asyncio.gather(check(index, copy), check(index, Article("unlike")), return_exceptions=True)
 
     assert list(answers) == [None, None]
@@ -434,12 +452,12 @@ async def test_any_title_and_url_can_be_kept(index: Index, title: str, url: str)
 
 
 def _at(equal: int, size: int = 300, other: int = 300) -> float:
-    return containment(equal / LANES, size, other)
+    return containment(estimate(equal), size, other)
 
 
 @pytest.mark.parametrize(
     ("measure", "threshold", "related_threshold"),
-    [("resemblance", 64 / LANES, 32 / LANES), ("containment", _at(64), _at(32))],
+    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32))],
 )
 @pytest.mark.parametrize(("equal", "answer"), [(64, "copy"), (63, "related"), (32, "related"), (31, "none")])
 async def test_thresholds_are_reached_at_their_very_value(
@@ -466,8 +484,8 @@ async def test_similarity_and_containment_are_both_told(index: Index) -> None:
     match = await check(index, Article("abridged", like="wire", equal=40, size=100))
 
     assert match is not None
-    assert match.similarity == 40 / LANES
-    assert match.containment == containment(40 / LANES, 100, 300)
+    assert match.similarity == estimate(40)
+    assert match.containment == containment(estimate(40), 100, 300)
 
 
 async def test_an_abridged_copy_matches_by_containment_and_not_by_resemblance(
@@ -572,6 +590,44 @@ async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
     assert await check(index, Article("evening")) is None
 
 
+# What fills a template, and what fills it in another report.
+FILLED = [("AB", "123"), ("CD", "456"), ("AB", "456"), ("AD", "123"), ("", "12345"), ("", "67890"), ("", "12390")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "matches"),
+    [
+        (("AB", "123"), ("CD", "456"), False),  # another report
+        (("AB", "123"), ("AB", "456"), True),  # the report with other figures
+        (("AB", "123"), ("AD", "123"), True),  # a name put right
+        (("AB", "123"), ("CD", "123"), False),  # three of five is not enough
+        (("ABC", "123"), ("ABD", "124"), True),
+        (("A", "1"), ("B", "2"), True),  # too few to tell
+        (("", "12345"), ("", "67890"), False),  # of a script without case
+        (("", "12345"), ("", "17890"), False),
+        (("", "12345"), ("", "12890"), True),
+        (("", "1234"), ("", "5678"), True),
+        (("AB", "123"), ("", ""), True),
+    ],
+)
+@pytest.mark.parametrize("equal", [110, 30], ids=["a copy", "a related one"])
+async def test_another_report_of_one_template_is_no_match(
+    index: Index, one: tuple[str, str], other: tuple[str, str], matches: bool, equal: int
+) -> None:
+    await check(index, Article(specifics=specifics(*one)))
+
+    match = await check(index, Article("other", like="wire", equal=equal, specifics=specifics(*other)))
+
+    assert (match is not None) is matches
+
+
+async def test_a_template_never_hides_the_page_itself_or_its_very_text(index: Index) -> None:
+    await check(index, Article(url=WIRE, specifics=specifics("AB", "123")))
+
+    assert await check(index, Article("changed", url=WIRE, specifics=specifics("CD", "456"))) is not None
+    assert await check(index, Article(specifics=specifics("CD", "456"))) is not None
+
+
 async def test_texts_too_short_match_by_exact_text_alone(index: Index) -> None:
     await check(index, Article("Watch the video", short=True))
 
@@ -646,11 +702,12 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
         st.booleans(),  # too short to have a signature
         st.one_of(st.integers(0, HOUR), st.integers(0, 20 * HOUR)),  # since the one before
         st.one_of(st.just(0), st.integers(0, late)) if late else st.just(0),
+        st.sampled_from([b"", b"", *(specifics(*filled) for filled in FILLED)]),
     )
 
-    def articles(steps: list[tuple[str, int, int, str, bool, int, int]]) -> list[Article]:
+    def articles(steps: list[tuple[str, int, int, str, bool, int, int, bytes]]) -> list[Article]:
         clock, made = 0, []
-        for number, (base, equal, size, url, short, passed, delay) in enumerate(steps):
+        for number, (base, equal, size, url, short, passed, delay, filling) in enumerate(steps):
             clock = min(clock + passed, 60 * HOUR)
             text = base if equal == LANES else f"{base}{number}"
             source = url.removeprefix("https://")[:3] if url else "wir"
@@ -661,6 +718,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
                     equal=equal,
                     size=size,
                     short=short,
+                    specifics=filling,
                     serial=number,
                 )
             )
@@ -671,7 +729,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
 
 @asynccontextmanager
 async def _opened(url: str, namespace: str, policy: Policy) -> AsyncIterator[Index]:
-    index = index_from_url(url, namespace=namespace, config=CONFIG, policy=policy, timeout=5)
+    index = store_of(url, namespace=namespace, config=CONFIG, policy=policy, timeout=5)
     await index.open()
     try:
         yield index
@@ -700,12 +758,12 @@ def test_all_stores_give_the_same_answers(
 ) -> None:
     own = f"{namespace}-{next(_namespaces)}"
 
-    by_memory, by_sqlite, by_redis = (
-        asyncio.run(_answers(url, own, policy, articles)) for url in ("memory://", sqlite_url, redis_url)
-    )
+    urls = ("memory://", sqlite_url, redis_url, Sharded(redis_url, 3))
+    by_memory, by_sqlite, by_redis, by_shards = (asyncio.run(_answers(url, own, policy, articles)) for url in urls)
 
     assert by_memory == by_sqlite
     assert by_sqlite == by_redis
+    assert by_redis == by_shards
 
 
 @settings(max_examples=100, deadline=None)

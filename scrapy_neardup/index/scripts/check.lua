@@ -1,271 +1,31 @@
 --[[
-Finds the best match of a document in the window and registers the document, in one step.
-
-KEYS[1 .. generations]   band hashes, oldest generation first. Field: shard, the high bits of a 32-bit key in 3 bytes.
-                         Value: postings of 8 bytes in the order of arrival: tag (the key's low 16 bits), seconds since
-                         the generation's start (2), hash part of the document's key (4).
-                         Field "bits": how many bits name a shard in this generation.
-KEYS[generations + 1 ..] record hashes, oldest hour first. Field: document key (8 bytes: second, hash). Value: record.
-
-ARGV[1]  document key
-ARGV[2]  record of the document as an original (see index/record.py)
-ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  policy and layout, 14 doubles in this order: identity keys, generations, index of the document's own
-         generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
-         threshold, related threshold, measure (0 containment, 1 resemblance), scope (0 all, 1 same source,
-         2 cross source), newest postings a key, most candidates, weight of an identity key
+Finds the best match of a document in the window and registers the document, in one step. KEYS and ARGV: window.lua.
 
 Returns nil for the first of its kind, else the key and the record of the best match.
-The rules of grading and ranking are those of index/verification.py.
 ]]
-local HOUR = 3600
-local POSTING = 8
-local NO_URL, NO_SOURCE = string.rep('\0', 8), string.rep('\0', 4)
-local HEADER = '>BI4c8c8c4c8c8c8I2BI2B'
-local HEADER_BYTES = 55
-
-local key, new = ARGV[1], ARGV[2]
-local identities, generations, own_generation, first_generation, generation_seconds, first_hour, window,
-    threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight =
-    struct.unpack('>dddddddddddddd', ARGV[4])
-
-local find, sub, byte, char = string.find, string.sub, string.byte, string.char
-
-local function second_of(document)
-    return struct.unpack('>I4', document)
-end
-
-local function record_key(document)
-    return KEYS[generations + 1 + math.floor(second_of(document) / HOUR) - first_hour]
-end
-
-local function parse(record)
-    if #record < HEADER_BYTES then return nil end
-    local version, size, text, url, source, original, story, candidate, signature, figures, url_length, title_length =
-        struct.unpack(HEADER, record)
-    if version ~= 1 or #record ~= HEADER_BYTES + signature + figures + url_length + title_length then return nil end
-    return {
-        size = size, text = text, url = url, source = source, original = original, story = story, candidate = candidate,
-        signature = sub(record, HEADER_BYTES + 1, HEADER_BYTES + signature),
-        tail = sub(record, HEADER_BYTES + signature + figures + 1),
-        lengths = sub(record, 53, 55),
-    }
-end
-
-local function resemblance(a, b)
-    if a == '' or #a ~= #b then return 0 end
-    if a == b then return 1 end
-    local equal = 0
-    for lane = 1, #a, 8 do
-        local a1, a2, a3, a4, a5, a6, a7, a8 = byte(a, lane, lane + 7)
-        local b1, b2, b3, b4, b5, b6, b7, b8 = byte(b, lane, lane + 7)
-        if a1 == b1 and a2 == b2 then equal = equal + 1 end
-        if a3 == b3 and a4 == b4 and a3 then equal = equal + 1 end
-        if a5 == b5 and a6 == b6 and a5 then equal = equal + 1 end
-        if a7 == b7 and a8 == b8 and a7 then equal = equal + 1 end
-    end
-    return equal * 2 / #a
-end
-
-local function containment(similarity, a, b)
-    local smaller = math.min(a, b)
-    if smaller == 0 then return 0 end
-    return math.min(1, similarity * (a + b) / ((1 + similarity) * smaller))
-end
-
--- What the candidate passes by, or nil.
-local function grade(document, old, candidate)
-    local same_url = document.url == old.url and document.url ~= NO_URL
-    local same_source = document.source == old.source and document.source ~= NO_SOURCE
-    if not same_url and ((scope == 1 and not same_source) or (scope == 2 and same_source)) then return nil end
-    local same_text = document.text == old.text
-    local similarity, contained = 1, 1
-    if not same_text then
-        similarity = resemblance(document.signature, old.signature)
-        contained = containment(similarity, document.size, old.size)
-    end
-    local score = measure == 0 and contained or similarity
-    local copy = same_url or same_text or score >= threshold
-    if not copy and score < related_threshold then return nil end
-    local class = copy and 4 or 5
-    if same_text then class = same_url and 1 or 2 elseif same_url then class = 3 end
-    return { key = candidate, record = old, class = class, similarity = similarity, related = not copy }
-end
-
-local function better(a, b)
-    if a.class ~= b.class then return a.class < b.class end
-    if a.similarity ~= b.similarity then return a.similarity > b.similarity end
-    return a.key < b.key
-end
-
--- The postings of one tag in one value: the positions of the last `newest`.
-local function positions(value, tag)
-    local found, from = {}, 1
-    while true do
-        local at = find(value, tag, from, true)
-        if not at then break end
-        if (at - 1) % POSTING == 0 then
-            found[#found + 1] = at
-            from = at + POSTING
-        else
-            from = at + 1
-        end
-    end
-    return found
-end
-
 local known = redis.call('HGET', record_key(key), key)
 if known then
-    local document = parse(known)
-    if not document or document.candidate == key then return nil end
-    local at = record_key(document.candidate)
-    local old = at and redis.call('HGET', at, document.candidate)
-    return old and { document.candidate, old } or nil
+    local as_known = parse(known)
+    if not as_known or as_known.candidate == key then return nil end
+    local at = record_key(as_known.candidate)
+    local old = at and redis.call('HGET', at, as_known.candidate)
+    return old and { as_known.candidate, old } or nil
 end
 
-local document = parse(new)
-local keys = ARGV[3]
-local tags = {}
-for at = 3, #keys, 4 do tags[#tags + 1] = sub(keys, at, at + 1) end
-
--- A shard is to hold so many postings: fewer make many fields, more make each check read and write much.
-local POSTINGS_A_SHARD, FEWEST_BITS, MOST_BITS, BITS_OF_AN_EMPTY_WINDOW = 16, 16, 24, 18
-
--- As many shards as a generation fills that goes on like the hours just before it.
-local function bits_for_new_generation()
-    local documents, hours = 0, 0
-    for index = generations + 1, #KEYS do
-        local length = redis.call('HLEN', KEYS[index])
-        documents = documents + length
-        if length > 0 then hours = hours + 1 end
-    end
-    if documents == 0 then return BITS_OF_AN_EMPTY_WINDOW end
-    local postings = documents / hours * generation_seconds / HOUR * #tags
-    local bits = math.floor(math.log(postings / POSTINGS_A_SHARD) / math.log(2) + 0.5)
-    return math.max(FEWEST_BITS, math.min(MOST_BITS, bits))
+find_candidates()
+local best
+for _, graded in ipairs(graded_candidates()) do
+    if not best or better(graded, best) then best = graded end
 end
 
--- The names of the document's shards where they have so many bits; the same for generations of the same size.
-local shards_of_bits = {}
-local function shards_of(bits)
-    local shards = shards_of_bits[bits]
-    if shards then return shards end
-    shards = {}
-    local dropped, kept = 2 ^ (24 - bits), {} -- of the third byte only the high bits count
-    for at = 1, #keys, 4 do
-        local third = byte(keys, at + 2)
-        local last = kept[third]
-        if not last then
-            last = char(third - third % dropped)
-            kept[third] = last
-        end
-        shards[#shards + 1] = sub(keys, at, at + 1) .. last
-    end
-    shards_of_bits[bits] = shards
-    return shards
-end
-
-local function bits_of(generation)
-    local kept = redis.call('HGET', KEYS[generation], 'bits')
-    local bits = kept and tonumber(kept)
-    return bits and bits >= FEWEST_BITS and bits <= MOST_BITS and math.floor(bits) or nil
-end
-
--- Candidates: the newest postings of every key, newest generation first.
-local weights, candidates, left, own_values, own_bits = {}, {}, {}, {}, nil
-local crowded = {} -- keys that others of the own generation may have too
-
-local second = second_of(key)
-
--- What is out of the window takes no one's place.
-local function collect(value, index, start)
-    local found = positions(value, tags[index])
-    local room = left[index] or newest
-    for place = #found, 1, -1 do
-        if room == 0 then break end
-        local at = found[place]
-        local high, low = byte(value, at + 2, at + 3)
-        local seen = start + high * 256 + low
-        if math.abs(seen - second) <= window then
-            local candidate = struct.pack('>I4', seen) .. sub(value, at + 4, at + 7)
-            if not weights[candidate] then
-                weights[candidate] = 0
-                candidates[#candidates + 1] = candidate
-            end
-            weights[candidate] = weights[candidate] + (index <= identities and identity_weight or 1)
-            room = room - 1
-        end
-    end
-    left[index] = room
-end
-
-for generation = generations, 1, -1 do
-    local bits = bits_of(generation)
-    local values = bits and redis.call('HMGET', KEYS[generation], unpack(shards_of(bits))) or {}
-    if generation == own_generation then own_values, own_bits = values, bits end
-    for index = 1, #values do
-        local value = values[index]
-        -- Most keys are nobody else's: one scan says so.
-        if value and find(value, tags[index], 1, true) then
-            if generation == own_generation then crowded[index] = true end
-            collect(value, index, (first_generation + generation - 1) * generation_seconds)
-        end
-    end
-end
-table.sort(candidates, function(a, b)
-    if weights[a] ~= weights[b] then return weights[a] > weights[b] end
-    return a < b
-end)
-
-local best, best_record
-for index = 1, math.min(#candidates, most_candidates) do
-    local candidate = candidates[index]
-    local record = redis.call('HGET', record_key(candidate), candidate)
-    local old = record and parse(record)
-    local graded = old and grade(document, old, candidate)
-    if graded and (not best or better(graded, best)) then best, best_record = graded, record end
-end
-
-local is_new_generation = not own_bits
-if is_new_generation then own_bits = bits_for_new_generation() end
-
--- Register: bytes 26-33 are the original, 34-41 the story, 42-49 the candidate, 53-55 the lengths of url and title.
+-- Bytes 26-33 are the original, 34-41 the story, 42-49 the candidate, 54-56 the lengths of url and title.
 if best and best.related then
     new = sub(new, 1, 33) .. best.record.story .. best.key .. sub(new, 50)
 elseif best then
     local head_and_sketch = #new - #document.tail
-    new = sub(new, 1, 25) .. best.record.original .. best.record.story .. best.key .. sub(new, 50, 52)
-        .. best.record.lengths .. sub(new, 56, head_and_sketch) .. best.record.tail
+    new = sub(new, 1, 25) .. best.record.original .. best.record.story .. best.key .. sub(new, 50, 53)
+        .. best.record.lengths .. sub(new, 57, head_and_sketch) .. best.record.tail
 end
-redis.call('HSET', record_key(key), key, new)
-redis.call('EXPIRE', record_key(key), (math.floor(second / HOUR) + 1) * HOUR + window - second)
+register(new)
 
-local start = (first_generation + own_generation - 1) * generation_seconds
-local posting = struct.pack('>I2', second - start) .. sub(key, 5, 8)
-local fields, place_of = {}, {}
-if is_new_generation then fields = { 'bits', own_bits } end
-local shards = shards_of(own_bits)
-for index = 1, #shards do
-    local shard, tag = shards[index], tags[index]
-    local place = place_of[shard]
-    local value
-    if place then
-        value = fields[place]
-    else
-        place = #fields + 2
-        place_of[shard] = place
-        fields[place - 1] = shard
-        value = own_values[index] or ''
-    end
-    if crowded[index] then
-        local found = positions(value, tag)
-        if #found >= newest then
-            value = sub(value, 1, found[1] - 1) .. sub(value, found[1] + POSTING)
-        end
-    end
-    fields[place] = value .. tag .. posting
-end
-redis.call('HSET', KEYS[own_generation], unpack(fields))
-redis.call('EXPIRE', KEYS[own_generation], start + generation_seconds + window - second)
-
-return best and { best.key, best_record } or nil
+return best and { best.key, best.packed } or nil
