@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import pairwise
 
 from xxhash import xxh32_intdigest
 
@@ -25,16 +24,33 @@ _UNSPACED = "\u0e00"  # what sorts behind it is, with few exceptions, written wi
 _NEAR = 4  # characters of an unspaced clause
 
 _TOKEN = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+(?:['’&-][^\W\d_]+)*|[.!?。！？।](?=\s|$)|\n")
+# The same of ASCII, where plain classes are quicker.
+_ASCII_TOKEN = re.compile(r"[A-Za-z]+(?:['&-][A-Za-z]+)*|[0-9]+(?:[.,:/-][0-9]+)*|[.!?](?=\s|$)|\n")
 _NAME = 0x80
 
 
 def find_specifics(text: str) -> bytes:
     """At most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending; the same in every process."""
     places = _Places()
-    tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text[:MOST_CHARACTERS]))
+    normalised = unicodedata.normalize("NFKC", text[:MOST_CHARACTERS])
+    tokens = (_ASCII_TOKEN if normalised.isascii() else _TOKEN).findall(normalised)
     name: list[str] = []  # capitalised words in a row
     begins = name_begins = True  # whether a sentence begins here, and with the name
-    for token, following in pairwise([*tokens, ""]):
+    lower = [*map(str.islower, tokens), False]
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        if lower[place]:  # most words are, and most of these stand beside no name or figure
+            end = lower.index(False, place)
+            if name:
+                places.add_name(name, may_be_word=name_begins)
+                name = []
+            begins = False
+            places.pass_words(tokens[place:end])
+            place = end
+            continue
+        place += 1
+        following = tokens[place] if place < len(tokens) else ""
         # A line that goes on in lower case is one of a narrow column; any other begins a sentence.
         if token == "\n" and following[:1].islower():
             continue
@@ -90,6 +106,15 @@ class _Places:
             for kind, value, first in waiting:
                 if first:
                     self._keep(kind, ">", first, word, value)
+
+    def pass_words(self, words: list[str]) -> None:
+        """Each in its turn while a name or figure waits for those behind it; then only the last two are remembered."""
+        passed = 0
+        while self._waiting and passed < len(words):
+            self.pass_word(words[passed].casefold())
+            passed += 1
+        for word in words[max(passed, len(words) - 2) :]:
+            self.pass_word(word.casefold())
 
     def end_sentence(self) -> None:
         self._before = ("", "")
