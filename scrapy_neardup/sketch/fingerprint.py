@@ -63,6 +63,10 @@ class Sketcher:
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
         self._lock = threading.Lock()  # long texts are sketched in a thread
 
+    def prepare(self) -> None:
+        """Import what the first signature needs."""
+        minima(np.zeros(1, dtype=np.uint32), self.preset.num_perm, self.preset.seed)
+
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint, by what is known of boilerplate."""
         body, trace = self._read(text)
@@ -75,8 +79,8 @@ class Sketcher:
 
     def shingles(self, body: Body) -> NDArray[np.uint32]:
         """Distinct hashes, sorted."""
-        words, characters = self.preset.shingle_words, self.preset.shingle_characters
-        return shingle_hashes(body.tokens, body.kept_hashes, words, characters, unspaced=body.unspaced)
+        unspaced = body.tokens if body.unspaced else None
+        return shingle_hashes(body.kept_hashes, self.preset.shingle_words, self.preset.shingle_characters, unspaced)
 
     def fingerprint(self, document: Document) -> Fingerprint:
         """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
