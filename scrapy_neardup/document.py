@@ -37,12 +37,12 @@ class Document:
 class Fingerprint:
     """What the index keeps of a document's text.
 
-    ``signature`` holds lanes of 2 bytes each, or is empty for a text too short to be compared other than exactly.
+    ``signature`` holds equal lanes of 1 or 2 bytes, as its measure reads them, or is empty for a text too short to be compared other than exactly.
     Keys are unsigned 32-bit numbers; documents that share one are candidates of each other.
     """
 
     signature: bytes
-    size: int  # distinct shingles
+    size: int  # distinct features
     text_hash: bytes  # 8 bytes of the normalised text
     url_hash: bytes  # 8 bytes of the url identity, zeros where there is none
     source_hash: bytes  # 4 bytes of the source, zeros where there is none
@@ -62,8 +62,8 @@ class Fingerprint:
 class Match:
     """The best candidate of a document that passed verification.
 
-    ``similarity`` is the estimated Jaccard resemblance of the two shingle sets, in [0, 1]; its standard
-    error is sqrt(J(1-J)/num_perm), 0.044 at most for 128 lanes.
+    ``similarity`` is the share of equal lanes, in [0, 1]: of MinHash signatures it estimates the Jaccard resemblance
+    of the two shingle sets, with a standard error of sqrt(J(1-J)/num_perm), 0.044 at most for 128 lanes.
     """
 
     original: str  # document id of the first document of its kind
@@ -73,6 +73,7 @@ class Match:
     candidate: str  # document id of the best match itself
     similarity: float
     containment: float
+    score: float  # what the thresholds of the policy were compared with
     same_text: bool
     same_url: bool
     related: bool  # similar enough for the story, too different for a copy

@@ -115,7 +115,7 @@ async def evaluate(
             sizes.append(summary.bytes / summary.documents)
         orders.append(_order(seed, positions, checked, detector.matches))
     cost = Cost(
-        sketch=1e6 * sketcher.seconds / max(1, sketcher.sketched),
+        sketch=1e6 * sketcher.seconds_a_text,
         check=1e6 * (seconds + sketched_before - sketcher.seconds) / max(1, len(pages) * len(seeds)),
         bytes=fmean(sizes) if sizes else None,
     )
@@ -127,35 +127,46 @@ class RememberingSketcher(Sketcher):
 
     def __init__(self, sketcher: Sketcher) -> None:
         vars(self).update(vars(sketcher))
+        self._learned = sketcher.frequencies and sketcher.frequencies.copy()
         self._readings: dict[str, tuple[Body, Trace]] = {}
         self._remembered: dict[tuple[str, frozenset[int]], TextSketch] = {}
-        self.seconds = 0.0
+        self.seconds = self._seconds_reading = 0.0
+        self.sketched = 0
 
     @classmethod
     def of(cls, settings: NearDupSettings) -> RememberingSketcher:
         return cls(NearDupDetector(replace(settings, store="memory://")).sketcher)
 
     @property
-    def sketched(self) -> int:
-        return len(self._remembered)
+    def seconds_a_text(self) -> float:
+        """To read one and to sketch it."""
+        sketching = self.seconds - self._seconds_reading
+        return self._seconds_reading / max(1, len(self._readings)) + sketching / max(1, self.sketched)
 
     def begin_order(self) -> None:
-        """Forget what boilerplate is: it is learned anew in each order."""
+        """Forget what was learned: boilerplate and document frequencies are learned anew in each order."""
         self._boilerplate = BoilerplateGuard()
+        if self._learned is not None:
+            self._signer.frequencies = self._learned.copy()
+            self._sketches.clear()
 
     def _read(self, text: str) -> tuple[Body, Trace]:
         if (known := self._readings.get(text)) is None:
             start = time.perf_counter()
             known = self._readings[text] = super()._read(text)
-            self.seconds += time.perf_counter() - start
+            taken = time.perf_counter() - start
+            self.seconds += taken
+            self._seconds_reading += taken
         return known
 
     def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
         key = text, body.boilerplate
-        if (known := self._remembered.get(key)) is None:
+        # What is learned of features changes with every document.
+        if (known := self._remembered.get(key)) is None or self._learned is not None:
             start = time.perf_counter()
             known = self._remembered[key] = super()._sketch(text, body, trace)
             self.seconds += time.perf_counter() - start
+            self.sketched += 1
         return known
 
 

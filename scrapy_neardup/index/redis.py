@@ -4,6 +4,7 @@ All keys carry one hash tag, ``{neardup:<namespace>:<config>}``, and every one o
 
 ``…:records:<hour>``     HASH document key -> packed record, until the hour's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
+``…:frequencies``        document frequencies of features, where a preset learns them, until a window after the last
 
 Records are the truth; bands are hints, and a posting whose record is gone is no candidate. Stories: redis_stories.py.
 """
@@ -14,10 +15,11 @@ import asyncio
 import logging
 import struct
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast, get_args
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.frequencies import MOST_DOCUMENTS, SUM_BYTES
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.connection import Address, Connection, without_password
@@ -27,7 +29,7 @@ from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.redis_survey import purge, survey
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, grade, to_match
-from scrapy_neardup.measures import LEAST_FIGURES, LEAST_NAMES, SAME_FIGURES, SAME_NAMES
+from scrapy_neardup.measures import LEAST_FIGURES, LEAST_NAMES, SAME_FIGURES, SAME_NAMES, Measure
 
 logger = logging.getLogger(__name__)
 
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 _BATCH = 64
 _GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
 _MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
-_NUMBERS = struct.Struct(">18d")
-_MEASURES = {"containment": 0, "resemblance": 1}
+_NUMBERS = struct.Struct(">19d")
+_MEASURES = {measure: number for number, measure in enumerate(get_args(Measure))}
 _SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
 R = TypeVar("R")
 
@@ -109,6 +111,14 @@ class RedisIndex(Index):
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._ask(lambda client: self._stories.peaks(client, since))
 
+    async def add_frequencies(self, counted: bytes) -> bytes:
+        arguments = (counted, *(str(n).encode() for n in (SUM_BYTES, MOST_DOCUMENTS, self.policy.window + HOUR)))
+        call = ([f"{self.prefix}:frequencies"], arguments)
+        (answer,) = await self._ask(lambda client: script("learn").run(client, [call]))
+        if isinstance(answer, Exception):
+            raise self._named(answer) from answer
+        return cast("bytes", answer)
+
     async def summary(self) -> StoreSummary:
         return await self._ask(lambda client: survey(client, self.url, self.namespace, self.config))
 
@@ -167,7 +177,7 @@ class RedisIndex(Index):
                 *(last - first + 1, own - first + 1, first, length, hours[0], window),
                 *(policy.threshold, policy.related_threshold, _MEASURES[policy.measure], _SCOPES[policy.scope]),
                 *(NEWEST, MAX_CANDIDATES, IDENTITY_WEIGHT),
-                *(LEAST_NAMES, SAME_NAMES, LEAST_FIGURES, SAME_FIGURES),
+                *(LEAST_NAMES, SAME_NAMES, LEAST_FIGURES, SAME_FIGURES, policy.collisions),
             )
             self._layout = (spans, hours), tuple(map(str.encode, keys)), numbers
         return self._layout[1:]
