@@ -37,8 +37,9 @@ class Document:
 class Fingerprint:
     """What the index keeps of a document's text.
 
-    ``signature`` holds equal lanes of 1 or 2 bytes, as its measure reads them, or is empty for a text too short to be compared other than exactly.
-    Keys are unsigned 32-bit numbers; documents that share one are candidates of each other.
+    ``signature`` holds equal lanes of 1 or 2 bytes, as its measure reads them, or is empty for a text too short to be
+    compared other than exactly. Keys are unsigned 32-bit numbers; documents that share one are
+    candidates of each other.
     """
 
     signature: bytes

@@ -14,6 +14,7 @@ from scrapy_neardup.index.connection import Address, without_password
 from scrapy_neardup.measures import SET_MEASURES, Measure
 from scrapy_neardup.sketch import PRESETS, Preset
 from scrapy_neardup.sketch.presets import TAKES
+from scrapy_neardup.sketch.simhash import PLANS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 
 PREFIX = "NEARDUP_"
@@ -186,6 +187,8 @@ class NearDupSettings:
     sample: int | None = _setting(None, _optional(_number(int, 0, 1_000_000)))
     lead_share: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
     collisions: int | None = _setting(None, _optional(_number(int, 0, 511)))
+    features: str | None = _setting(None, _optional(_text(r"\w+(\.\w+)+", "the import path of a callable, or None")))
+    reference: str | None = _setting(None, _optional(_text(r".+", "the path of a reference file, or None")))
     scope: Scope = _setting("all", _one_of(*get_args(Scope)))
     keep_updates: bool = _setting(True, _boolean)
     min_words: int = _setting(20, _number(int, 1, 10_000))
@@ -224,6 +227,8 @@ class NearDupSettings:
         checked = {
             each.name: each.metadata["check"](name, values[name]) for name, each in known.items() if name in values
         }
+        if "event_rule" not in checked and "preset" in checked:
+            checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
         settings.resolved_preset()
         settings._check_stream()
@@ -245,6 +250,17 @@ class NearDupSettings:
                 row[name] = value
         if base.signature == "minhash":
             row["bands"], row["rows"] = self._bands_and_rows({**row, "bands": base.bands, "rows": base.rows})
+        elif base.signature == "simhash" and self.bands is not None:
+            if self.bands not in PLANS:
+                raise SettingsError(
+                    PREFIX + "BANDS", self.bands, "must be 4 (blocks of 16 bits) or 5 (of 13) of a SimHash"
+                )
+            row["rows"] = PLANS[self.bands]
+        elif base.signature == "sketch":
+            row["bands"] = row["num_perm"]
+            if row["collisions"] >= row["num_perm"]:
+                allowed = f"must be under NEARDUP_NUM_PERM = {row['num_perm']}, or nothing is ever a candidate"
+                raise SettingsError(PREFIX + "COLLISIONS", row["collisions"], allowed)
         if row["related_threshold"] > row["threshold"]:
             if self.related_threshold is not None:
                 allowed = f"must be at most NEARDUP_THRESHOLD = {row['threshold']:g}"

@@ -183,7 +183,7 @@ def _passage(pieces: Sequence[tuple[str, bool]], run: Sequence[int], owners: Seq
 
 def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fingerprint]) -> Iterator[str]:
     """The rules that led to the verdict, in the order they are asked."""
-    settings, preset, verdict = detector.settings, detector.preset, comparison.verdict
+    settings, verdict = detector.settings, comparison.verdict
     for name, side, fingerprint in zip("AB", (comparison.first, comparison.second), prints, strict=True):
         if not fingerprint.signature:
             yield f"{name} has {side.words} words, under NEARDUP_MIN_WORDS = {settings.min_words}: exact repeats alone"

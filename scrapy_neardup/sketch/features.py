@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +16,21 @@ if TYPE_CHECKING:
     from scrapy_neardup.sketch.body import Body
 
 
-def distinct_features(body: Body, preset: Preset) -> NDArray[np.uint32]:
-    """Distinct hashes, sorted, of the shingles of a body: of words, or of letters."""
+def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray[np.uint32]:
+    """Distinct hashes, sorted, of the shingles of a body: of words, or of letters.
+
+    With a ``share`` those of so much of its tokens, the first ones.
+    """
     if preset.features == "letters":
         return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))
+    tokens = body.tokens
+    first = math.ceil(len(tokens) * share)
     return shingle_hashes(
-        body.tokens, body.kept_hashes, preset.shingle_words, preset.shingle_characters, unspaced=body.unspaced
+        tokens[:first],
+        body.kept_hashes[:first],
+        preset.shingle_words,
+        preset.shingle_characters,
+        unspaced=body.unspaced,
     )
 
 

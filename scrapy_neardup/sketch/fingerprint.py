@@ -12,11 +12,12 @@ import xxhash
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.sketch.body import Body, read_body
 from scrapy_neardup.sketch.boilerplate import NO_TRACE, BoilerplateGuard, Trace
-from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.features import distinct_features
+from scrapy_neardup.sketch.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.frequencies import Frequencies
 from scrapy_neardup.sketch.presets import Preset
-from scrapy_neardup.sketch.signing import UNSIGNED, Signed, signer_for
+from scrapy_neardup.sketch.signed import UNSIGNED, Signed
+from scrapy_neardup.sketch.signing import signer_for
 from scrapy_neardup.sketch.specifics import find_specifics
 from scrapy_neardup.timings import Timings
 

@@ -1,18 +1,18 @@
-"""What every kind of signature makes of a text."""
+"""A signer for each kind of signature, those of MinHash here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
 
-from scrapy_neardup.measures import LANE_BYTES
+from scrapy_neardup.measures import LANE_BYTES, LEAD_LANES
 from scrapy_neardup.sketch.features import distinct_features
 from scrapy_neardup.sketch.frequencies import Frequencies
 from scrapy_neardup.sketch.minhash import sign
 from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.signed import Signed, Signer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,34 +23,17 @@ _SAMPLE_MODULUS = np.uint32(32)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
-    """A signature, the keys it is found by, and the number of features it was made of.
-
-    ``features`` are those whose document frequencies are learned, 32-bit hashes, where any are.
-    """
-
-    signature: bytes = b""
-    size: int = 0
-    band_keys: tuple[int, ...] = ()
-    sample_keys: tuple[int, ...] = ()
-    features: NDArray[np.uint32] | None = None
-
-
-UNSIGNED = Signed()
-"""Of a text too short to be compared other than exactly."""
-
-
-class Signer(Protocol):
-    """Makes the signatures of one preset. ``frequencies`` are None where it learns none."""
-
-    frequencies: Frequencies | None
-
-    def sign(self, body: Body) -> Signed: ...
-
-
 def signer_for(preset: Preset) -> Signer:
-    return MinHashSigner(preset)
+    """Raises SettingsError where what the preset names is not there."""
+    if preset.signature == "simhash":
+        from scrapy_neardup.sketch.simhash import SimHashSigner
+
+        return SimHashSigner(preset)
+    if preset.signature == "reference":
+        from scrapy_neardup.sketch.reference import ReferenceSigner
+
+        return ReferenceSigner(preset)
+    return SketchSigner(preset) if preset.signature == "sketch" else MinHashSigner(preset)
 
 
 class MinHashSigner:
@@ -75,6 +58,22 @@ class MinHashSigner:
             sample_keys(hashes, preset.samples),
             None if self.frequencies is None else features,
         )
+
+
+class SketchSigner:
+    """A few lanes by which candidates are proposed, and more of the text's beginning by which they are confirmed."""
+
+    frequencies: Frequencies | None = None
+
+    def __init__(self, preset: Preset) -> None:
+        self._preset = preset
+
+    def sign(self, body: Body) -> Signed:
+        preset = self._preset
+        features = distinct_features(body, preset)
+        sketch = sign(features[: preset.sample or None], preset.num_perm, preset.seed)
+        lead = sign(distinct_features(body, preset, preset.lead_share), LEAD_LANES, preset.seed)
+        return Signed(sketch + lead, len(features), band_keys(sketch, preset.num_perm, LANE_BYTES))
 
 
 def band_keys(signature: bytes, bands: int, width: int) -> tuple[int, ...]:
