@@ -107,6 +107,13 @@ class NearDupDetector:
         """
         return await self.index.purge(_selection(source, url), dry_run=dry_run)
 
+    async def similar(self, document: Document, most: int = 20) -> list[Match]:
+        """What the store holds that is like a document, copies and related texts, best first; it is not registered.
+
+        Reads everything the store holds. Raises StoreError where it cannot be asked.
+        """
+        return await self.index.similar(await self._fingerprint(document), document, most)
+
     def document(
         self,
         text: str,

@@ -14,6 +14,7 @@ from scrapy_neardup.index.connection import Address, without_password
 from scrapy_neardup.measures import SET_MEASURES, Measure
 from scrapy_neardup.sketch import PRESETS, Preset
 from scrapy_neardup.sketch.presets import TAKES
+from scrapy_neardup.sketch.signing import signer_for
 from scrapy_neardup.sketch.simhash import PLANS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 
@@ -230,7 +231,7 @@ class NearDupSettings:
         if "event_rule" not in checked and "preset" in checked:
             checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
-        settings.resolved_preset()
+        signer_for(settings.resolved_preset())  # what it names is there
         settings._check_stream()
         return settings
 

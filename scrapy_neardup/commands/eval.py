@@ -14,7 +14,9 @@ from scrapy_neardup.exceptions import SettingsError
 
 if TYPE_CHECKING:
     from scrapy_neardup.commands.labelled import LabelledInput
+    from scrapy_neardup.evaluation.pages import Page
     from scrapy_neardup.evaluation.protocols import Evaluation
+    from scrapy_neardup.settings import NearDupSettings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     presets = parser.add_mutually_exclusive_group()
     presets.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
     presets.add_argument("--all-presets", action="store_true", help="every row of it, side by side")
+    parser.add_argument(
+        "--corpus", metavar="FILE", type=Path, help="documents whose feature frequencies are learned before"
+    )
     parser.add_argument("--seeds", metavar="N", type=int, default=5, help="random orders (default: 5)")
 
 
@@ -40,12 +45,24 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     # Wrong settings are said before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
     source = read_input(options, configured[0])
+    corpus = _corpus(options, configured)
     evaluations = [
-        asyncio.run(evaluate(source.pages, each, range(options.seeds)))
+        asyncio.run(evaluate(source.pages, each, range(options.seeds), corpus=corpus))
         for each in tqdm(configured, unit=" presets", disable=not sys.stderr.isatty())
     ]
     _print_json(options.input, source, evaluations) if options.json else _print_table(source, evaluations)
     return 1 if source.errors else 0
+
+
+def _corpus(options: argparse.Namespace, configured: list[NearDupSettings]) -> list[Page]:
+    """Read once for all presets that learn from it."""
+    from scrapy_neardup.evaluation.corpus import read_corpus
+
+    if options.corpus is None:
+        return []
+    if not any(each.resolved_preset().learns for each in configured):
+        raise SettingsError("--corpus", str(options.corpus), "no preset here learns how frequent features are")
+    return list(read_corpus(options.corpus, configured[0], options.workers))
 
 
 def _print_json(path: Path, source: LabelledInput, evaluations: list[Evaluation]) -> None:

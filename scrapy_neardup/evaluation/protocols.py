@@ -11,6 +11,7 @@ from statistics import fmean
 
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
+from scrapy_neardup.evaluation.corpus import learn
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
@@ -85,16 +86,19 @@ async def evaluate(
     settings: NearDupSettings,
     seeds: Sequence[int],
     sketcher: RememberingSketcher | None = None,
+    *,
+    corpus: Sequence[Page] = (),
 ) -> Evaluation:
     """Check all pages in one random order a seed, each time in an empty window in memory, spread over that window.
 
     The urls, titles and texts are judged; the recorded times are not. A ``sketcher`` of the same configuration that
-    is handed from one call to the next saves sketching again. Raises ValueError without a seed.
+    is handed from one call to the next saves sketching again. Of a ``corpus`` the features are counted first. Raises
+    ValueError without a seed.
     """
     if not seeds:
         raise ValueError("at least one order is needed")
     settings = replace(settings, store="memory://")
-    sketcher = sketcher or RememberingSketcher.of(settings)
+    sketcher = sketcher or RememberingSketcher.of(settings, corpus)
     sketched_before = sketcher.seconds
     orders, sizes, seconds = [], [], 0.0
     for seed in seeds:
@@ -134,8 +138,13 @@ class RememberingSketcher(Sketcher):
         self.sketched = 0
 
     @classmethod
-    def of(cls, settings: NearDupSettings) -> RememberingSketcher:
-        return cls(NearDupDetector(replace(settings, store="memory://")).sketcher)
+    def of(cls, settings: NearDupSettings, corpus: Sequence[Page] = ()) -> RememberingSketcher:
+        """One that knows the document frequencies of a corpus before the first order begins."""
+        sketcher = NearDupDetector(replace(settings, store="memory://")).sketcher
+        if sketcher.preset.learns:
+            for page in corpus:
+                learn(sketcher, page)
+        return cls(sketcher)
 
     @property
     def seconds_a_text(self) -> float:

@@ -136,6 +136,10 @@ class Index(ABC):
         """The peak of each event that has ended, by story; forgets stories that began before ``since``."""
 
     @abstractmethod
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
+        """All that the store holds that matches, best first; nothing is registered. Reads every record: for people."""
+
+    @abstractmethod
     async def add_frequencies(self, counted: bytes) -> bytes:
         """Add document frequencies to those all processes have counted, and return the sum, packed as frequencies.py.
 

@@ -27,8 +27,8 @@ from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
 from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_stories import RedisStories
-from scrapy_neardup.index.redis_survey import purge, survey
-from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, grade, to_match
+from scrapy_neardup.index.redis_survey import purge, records_of, survey
+from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, grade, most_alike, to_match
 from scrapy_neardup.measures import LEAST_FIGURES, LEAST_NAMES, SAME_FIGURES, SAME_NAMES, Measure
 
 logger = logging.getLogger(__name__)
@@ -110,6 +110,10 @@ class RedisIndex(Index):
 
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._ask(lambda client: self._stories.peaks(client, since))
+
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
+        records = await self._ask(lambda client: records_of(client, self.namespace, self.config))
+        return most_alike(records, new_record(fingerprint, document), self.policy, most)
 
     async def add_frequencies(self, counted: bytes) -> bytes:
         arguments = (counted, *(str(n).encode() for n in (SUM_BYTES, MOST_DOCUMENTS, self.policy.window + HOUR)))

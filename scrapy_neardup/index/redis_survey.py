@@ -66,6 +66,15 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
     return removed
 
 
+async def records_of(client: Redis, namespace: str, config: str) -> list[tuple[bytes, bytes]]:
+    """Document keys and packed records of one configuration. Raises what redis-py raises."""
+    found: list[tuple[bytes, bytes]] = []
+    async for name in _names(client, namespace):
+        if name.startswith(f"{{neardup:{namespace}:{config}") and ":records:" in name:
+            found += [(key, packed) async for key, packed in client.hscan_iter(name, count=_AT_ONCE)]
+    return found
+
+
 async def _purge_members(client: Redis, namespace: str, selection: Selection, gone: set[bytes]) -> None:
     async for name in _names(client, namespace):
         if ":story:" not in name:

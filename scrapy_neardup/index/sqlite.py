@@ -24,7 +24,16 @@ from scrapy_neardup.index.sqlite_stories import SCHEMA as _STORIES_SCHEMA
 from scrapy_neardup.index.sqlite_stories import TABLES as _STORIES_TABLES
 from scrapy_neardup.index.sqlite_stories import SQLiteStories
 from scrapy_neardup.index.sqlite_survey import purge, survey
-from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, Graded, best, grade, to_match
+from scrapy_neardup.index.verification import (
+    IDENTITY_WEIGHT,
+    MAX_CANDIDATES,
+    NEWEST,
+    Graded,
+    best,
+    grade,
+    most_alike,
+    to_match,
+)
 
 MEMORY = ":memory:"
 _BATCH = 64
@@ -124,6 +133,11 @@ class SQLiteIndex(Index):
 
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._in_thread(self._write, lambda sql: self._stories.peaks(sql, since))
+
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
+        return await self._in_thread(
+            self._write, lambda sql: self._similar(sql, new_record(fingerprint, document), most)
+        )
 
     async def add_frequencies(self, counted: bytes) -> bytes:
         return await self._in_thread(self._write, lambda sql: self._add_frequencies(sql, counted))
@@ -365,6 +379,9 @@ class SQLiteIndex(Index):
                 f"DELETE FROM postings_{self._space} WHERE band = ? AND id = ?", [(band, row_id) for band in keys]
             )
             sql.execute(f"DELETE FROM {expired} WHERE id = ?", (row_id,))
+
+    def _similar(self, sql: sqlite3.Connection, new: Record, most: int) -> list[Match]:
+        return most_alike(sql.execute(f"SELECT key, record FROM records_{self._space}"), new, self.policy, most)
 
     def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
         row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()

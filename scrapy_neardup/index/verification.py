@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index.base import Policy
-from scrapy_neardup.index.record import Record
+from scrapy_neardup.index.record import Record, intact
 from scrapy_neardup.measures import SAME, likeness, same_template
 
 NEWEST = 16
@@ -67,6 +68,16 @@ def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None
 
 def best(graded: Iterable[Graded]) -> Graded | None:
     return min(graded, key=lambda candidate: candidate.rank, default=None)
+
+
+def most_alike(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
+    """Of packed records by their keys those that pass, best first."""
+    graded = []
+    for key, packed in records:
+        old = intact(packed)
+        if old is not None and (found := grade(key, new, old, policy)) is not None:
+            graded.append(found)
+    return [to_match(found) for found in heapq.nsmallest(most, graded, key=lambda found: found.rank)]
 
 
 def to_match(best: Graded) -> Match:

@@ -50,6 +50,10 @@ class Preset:
         # Thresholds change what is said of two fingerprints, never a fingerprint.
         for name in ("name", "measure", "threshold", "related_threshold", "collisions", "event_rule"):
             del decisive[name]
+        if self.signature == "reference":
+            from scrapy_neardup.sketch.reference import load_reference
+
+            decisive["reference"] = load_reference(self.reference).digest  # what it says, wherever it lies
         decisive |= {"normaliser": NORMALISER, "lane_bytes": LANE_BYTES, "scheme": "affine32", "by_source": by_source}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
@@ -157,8 +161,8 @@ PRESETS: dict[str, Preset] = {
             bands=32,
             rows=10,
             measure="cosine",
-            threshold=0.97,
-            related_threshold=0.97,
+            threshold=0.9,
+            related_threshold=0.85,
         ),
     )
 }

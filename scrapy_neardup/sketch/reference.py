@@ -75,7 +75,8 @@ def gram_keys(text: str) -> NDArray[np.uint64]:
     codes = code_points(text)
     if len(codes) < WIDTH:
         return np.empty(0, np.uint64)
-    return (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:]
+    keys = (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:]
+    return cast("NDArray[np.uint64]", keys)
 
 
 def part_numbers(grams: int) -> NDArray[np.int64]:

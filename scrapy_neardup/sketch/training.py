@@ -8,11 +8,13 @@ one child of ten a tenth of the list is drawn anew.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xxhash
 
 from scrapy_neardup.sketch.reference import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
 
@@ -37,6 +39,7 @@ class Task:
     counts: NDArray[np.float32]
     pairs: NDArray[np.int64]
     cosines: NDArray[np.float64]
+    fresh: tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]  # the same of other texts
 
     @classmethod
     def of(cls, texts: Sequence[str], *, sample: int, pairs: int, seed: int) -> Task:
@@ -48,32 +51,63 @@ class Task:
         keys = _highest_tf_idf(counted)
         if len(keys) < GRAMS:
             raise ValueError(f"{len(keys)} different 3-grams, fewer than the {GRAMS} of a reference")
-        rows = [counted[number] for number in rng.choice(len(texts), sample, replace=False)]
-        counts = np.zeros((sample, len(keys)), np.float32)
-        for row, (found, times) in enumerate(rows):
-            places = np.searchsorted(keys, found)
-            places[places == len(keys)] = 0
-            same = keys[places] == found
-            counts[row, places[same]] = times[same]
-        first = rng.integers(0, sample, pairs)
-        second = (first + rng.integers(1, sample, pairs)) % sample
-        cosines = np.array([_cosine(rows[a], rows[b]) for a, b in zip(first, second, strict=True)])
-        return cls([_gram(key) for key in keys.tolist()], counts, np.stack([first, second]), cosines)
+        drawn = rng.permutation(len(texts))
+        chosen, others = drawn[:sample], drawn[sample : 2 * sample]
+        sampled = _sampled([counted[number] for number in chosen], keys, pairs, rng)
+        fresh = _sampled([counted[number] for number in others], keys, pairs, rng) if len(others) > 1 else sampled
+        return cls([_gram(key) for key in keys.tolist()], *sampled, fresh)
+
+    @property
+    def digest(self) -> str:
+        """Of all that individuals are judged by: a training goes on with the same task or not at all."""
+        state = xxhash.xxh3_64("".join(self.grams).encode("utf-8", "surrogatepass"))
+        for array in (self.counts, self.pairs, self.cosines):
+            state.update(np.ascontiguousarray(array).data)
+        return state.hexdigest()
 
     def error(self, individual: NDArray[np.int64]) -> float:
         """Mean absolute error of the cosines of signatures."""
+        return self._error(self.counts, self.pairs, self.cosines, individual)
+
+    def fresh_error(self, individual: NDArray[np.int64]) -> float:
+        """The same over texts and pairs it was not chosen by; that of the others where there are none left."""
+        return self._error(*self.fresh, individual)
+
+    def _error(
+        self,
+        counts: NDArray[np.float32],
+        pairs: NDArray[np.int64],
+        cosines: NDArray[np.float64],
+        individual: NDArray[np.int64],
+    ) -> float:
         part = part_numbers(GRAMS)
         starts = np.searchsorted(part, np.arange(PARTS))
-        sums = np.add.reduceat(self.counts[:, individual], starts, axis=1)
+        sums = np.add.reduceat(counts[:, individual], starts, axis=1)
         vectors = sums / np.sqrt(np.bincount(part)).astype(np.float32)
         lengths = np.sqrt((vectors * vectors).sum(axis=1))
         vectors /= np.where(lengths > 0, lengths, 1)[:, None]
-        first, second = self.pairs
+        first, second = pairs
         estimated = np.einsum("ij,ij->i", vectors[first], vectors[second])
-        return float(np.abs(estimated - self.cosines).mean())
+        return float(np.abs(estimated - cosines).mean())
 
 
 _Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
+
+
+def _sampled(
+    rows: Sequence[_Counted], keys: NDArray[np.uint64], pairs: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]:
+    """Counts of the candidates in each row's text, pairs of rows drawn at random, and the cosines of their texts."""
+    counts = np.zeros((len(rows), len(keys)), np.float32)
+    for row, (found, times) in enumerate(rows):
+        places = np.searchsorted(keys, found)
+        places[places == len(keys)] = 0
+        same = keys[places] == found
+        counts[row, places[same]] = times[same]
+    first = rng.integers(0, len(rows), pairs)
+    second = (first + rng.integers(1, len(rows), pairs)) % len(rows)
+    cosines = np.array([_cosine(rows[a], rows[b]) for a, b in zip(first, second, strict=True)])
+    return counts, np.stack([first, second]), cosines
 
 
 def _highest_tf_idf(counted: Sequence[_Counted]) -> NDArray[np.uint64]:
@@ -144,6 +178,30 @@ def _child(task: Task, state: State, parents: int) -> NDArray[np.int64]:
     unused = np.setdiff1d(np.arange(len(task.grams)), child[~renewed])
     child[renewed] = state.rng.choice(unused, int(renewed.sum()), replace=False)
     return child
+
+
+def saved(state: State, run_of: tuple[str, int, int]) -> str:
+    """The state, and the task, population and seed it belongs to, as a text."""
+    content = {
+        "of": list(run_of),
+        "generation": state.generation,
+        "population": state.population.tolist(),
+        "errors": state.errors.tolist(),
+        "history": state.history,
+        "random": state.rng.bit_generator.state,
+    }
+    return json.dumps(content)
+
+
+def restore(text: str, run_of: tuple[str, int, int]) -> State:
+    """Raises ValueError for the state of another task, KeyError and TypeError for what is no state."""
+    content = json.loads(text)
+    if content["of"] != list(run_of):
+        raise ValueError("it is of another corpus or of other options")
+    rng = np.random.default_rng()
+    rng.bit_generator.state = content["random"]
+    population = np.array(content["population"], np.int64)
+    return State(int(content["generation"]), population, np.array(content["errors"]), content["history"], rng)
 
 
 def reference_file(task: Task, state: State, texts: Sequence[str]) -> dict[str, object]:
