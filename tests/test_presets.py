@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import uuid
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
@@ -14,69 +12,14 @@ from statistics import fmean
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 
-from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup import NearDupSettings
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.measures import Likeness, likeness
+from scrapy_neardup.measures import likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.presets import TAKES
-
-DAY = 24 * 3600
-START = 1_700_000_000.0
-COPIES = ("duplicate", "update")
-NAMES = sorted(PRESETS)
-
-_LETTERS = "eeeetttaaaooiinnsshhrrdlucmfwypvbgk"
-
-
-def _words(seed: object, count: int) -> list[str]:
-    """Words of three to eight letters, the same for the same seed; each seed has a vocabulary of its own."""
-    rng = random.Random(repr(seed))
-    vocabulary = ["".join(rng.choices(_LETTERS, k=rng.randint(3, 8))) for _ in range(150)]
-    return [rng.choice(vocabulary) for _ in range(count)]
-
-
-def article(seed: object, count: int = 300) -> str:
-    words = _words(seed, count)
-    return "\n".join(" ".join(words[start : start + 20]).capitalize() + "." for start in range(0, count, 20))
-
-
-def noisy(text: str, share: float, seed: int = 0) -> str:
-    """The text with so many of its words replaced by others."""
-    rng = random.Random(seed)
-    lines = [line.split() for line in text.splitlines()]
-    return "\n".join(
-        " ".join(rng.choice(_words((seed, "noise"), 200)) if rng.random() < share else word for word in line)
-        for line in lines
-    )
-
-
-def likeness_of(preset: str, one: str, other: str) -> Likeness:
-    row, sketcher = PRESETS[preset], Sketcher(PRESETS[preset], figures=False)
-    a, b = (sketcher.fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in (one, other))
-    return likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions)
-
-
-@asynccontextmanager
-async def opened(preset: str, store: str, namespace: str, **values: object) -> AsyncIterator[NearDupDetector]:
-    detector = NearDupDetector(
-        NearDupSettings.from_mapping(
-            {
-                "NEARDUP_PRESET": preset,
-                "NEARDUP_STORE": store,
-                "NEARDUP_NAMESPACE": namespace,
-                "NEARDUP_STORE_TIMEOUT": 20,
-                **values,
-            }
-        )
-    )
-    await detector.open()
-    try:
-        yield detector
-    finally:
-        await detector.close()
-
 
 # Laws of signatures and measures.
 
@@ -128,16 +71,12 @@ async def test_of_identical_documents_at_once_exactly_one_is_the_original(
     preset: str, store_url: str, namespace: str
 ) -> None:
     async with opened(preset, store_url, namespace) as detector:
-        documents = [
-            detector.document(article("wire"), url=f"https://{n}.example/a", seen_at=START) for n in range(20)
-        ]
+        documents = [detector.document(article("wire"), url=f"https://{n}.example/a", seen_at=START) for n in range(20)]
         verdicts = await asyncio.gather(*(detector.check(document) for document in documents))
 
     assert sorted(verdict.status for verdict in verdicts) == ["duplicate"] * 19 + ["original"]
     assert {verdict.original for verdict in verdicts if verdict.original} == {
-        document.id
-        for document, verdict in zip(documents, verdicts, strict=True)
-        if verdict.status == "original"
+        document.id for document, verdict in zip(documents, verdicts, strict=True) if verdict.status == "original"
     }
 
 
@@ -281,7 +220,10 @@ def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None
             {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.nowhere.vector"},
             "NEARDUP_FEATURES = 'news.nowhere.vector': No module named 'news'; must be the import path of a callable",
         ),
-        ({"NEARDUP_PRESET": "nrc", "NEARDUP_COLLISIONS": 20}, "NEARDUP_COLLISIONS = 20: must be under NEARDUP_NUM_PERM"),
+        (
+            {"NEARDUP_PRESET": "nrc", "NEARDUP_COLLISIONS": 20},
+            "NEARDUP_COLLISIONS = 20: must be under NEARDUP_NUM_PERM",
+        ),
         ({"NEARDUP_PRESET": "ddd", "NEARDUP_MEASURE": "hamming"}, "NEARDUP_MEASURE = 'hamming': must be one of"),
     ],
 )
@@ -364,7 +306,9 @@ def test_nrc_counts_the_title() -> None:
 # ddd: letters, and shared / larger.
 
 
-@pytest.mark.parametrize("variant", [str.upper, lambda text: text.replace(" ", "  "), lambda text: text.replace(".", " -")])
+@pytest.mark.parametrize(
+    "variant", [str.upper, lambda text: text.replace(" ", "  "), lambda text: text.replace(".", " -")]
+)
 def test_ddd_knows_no_spaces_and_punctuation(variant: object) -> None:
     assert callable(variant)
     assert likeness_of("ddd", article("wire"), variant(article("wire"))).score == 1
