@@ -13,7 +13,6 @@ from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, c
 from scrapy_neardup.index.connection import Address, without_password
 from scrapy_neardup.measures import SET_MEASURES, Measure
 from scrapy_neardup.sketch import PRESETS, Preset
-from scrapy_neardup.sketch.presets import TAKES
 from scrapy_neardup.sketch.signing import signer_for
 from scrapy_neardup.sketch.simhash import PLANS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
@@ -271,8 +270,8 @@ class NearDupSettings:
 
     @staticmethod
     def _check_takes(base: Preset, name: str, value: object) -> None:
-        if name not in (taken := TAKES[base.signature]):
-            allowed = ", ".join(PREFIX + each.upper() for each in sorted(taken))
+        if name not in base.takes:
+            allowed = ", ".join(PREFIX + each.upper() for each in sorted(base.takes))
             raise SettingsError(
                 PREFIX + name.upper(), value, f"NEARDUP_PRESET = {base.name!r} has no such parameter; it has {allowed}"
             )

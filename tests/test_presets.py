@@ -19,7 +19,6 @@ from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.measures import likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.presets import TAKES
 
 # Laws of signatures and measures.
 
@@ -197,7 +196,7 @@ _VALUES = {
 def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None:
     setting = f"NEARDUP_{name.upper()}"
     values = {"NEARDUP_PRESET": preset, setting: _VALUES[name]}
-    taken = TAKES[PRESETS[preset].signature]
+    taken = PRESETS[preset].takes
     if name in taken and name != "reference":
         row = NearDupSettings.from_mapping(values).resolved_preset()
         assert getattr(row, name) == _VALUES[name]

@@ -211,6 +211,7 @@ def _score_against_thresholds(
 ) -> Iterator[str]:
     preset, verdict = detector.preset, comparison.verdict
     exact = comparison.exact_containment if preset.measure == "containment" else comparison.exact_resemblance
+    told_exactly = preset.measure in ("containment", "resemblance")
     named = f"{preset.measure} {score:.2f}"
     copy, related = (
         f"NEARDUP_THRESHOLD = {preset.threshold:g}",
@@ -218,7 +219,9 @@ def _score_against_thresholds(
     )
     matched = verdict.original is not None
     if not matched and not comparison.shared_bands:
-        missed = f", though the exact {preset.measure} is {exact:.2f}" if exact >= preset.threshold else ""
+        missed = (
+            f", though the exact {preset.measure} is {exact:.2f}" if told_exactly and exact >= preset.threshold else ""
+        )
         yield f"none of {comparison.bands} bands in common: never compared{missed}"
     elif template and score >= preset.related_threshold:
         yield f"{named} would do, but other names and figures stand between the same words: reports of one template"

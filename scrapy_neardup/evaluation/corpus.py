@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scrapy_neardup.content import source_of
-from scrapy_neardup.document import Document
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evaluation.feed import WrongLine, read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.exceptions import InputError
@@ -24,9 +24,10 @@ def read_corpus(path: Path, settings: NearDupSettings, workers: int) -> Iterator
                 yield page
 
 
-def learn(sketcher: Sketcher, page: Page) -> None:
-    """Count the features of a document that is not judged itself."""
+def learn(sketcher: Sketcher, page: Page) -> Fingerprint:
+    """Sketch a document that is not judged itself, and count its features."""
     recorded = page.recorded
     document = Document("00" * 8, recorded.url, source_of(recorded.url), recorded.title, page.text, 0.0)
-    sketcher.fingerprint(document)
+    fingerprint = sketcher.fingerprint(document)
     sketcher.learn(document)
+    return fingerprint

@@ -15,7 +15,7 @@ from scrapy_neardup.evaluation.corpus import learn
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Body, BoilerplateGuard, Sketcher
+from scrapy_neardup.sketch import Body, BoilerplateGuard, Preset, Sketcher
 from scrapy_neardup.sketch.boilerplate import Trace
 from scrapy_neardup.sketch.fingerprint import TextSketch
 
@@ -124,6 +124,16 @@ async def evaluate(
         bytes=fmean(sizes) if sizes else None,
     )
     return Evaluation(settings.preset, tuple(orders), cost)
+
+
+def sketch_all(
+    pages: Sequence[Page], settings: NearDupSettings, corpus: Sequence[Page] = ()
+) -> tuple[Preset, list[Fingerprint]]:
+    """The fingerprints of all pages in their order, as one window that remembers everything would have them."""
+    sketcher = NearDupDetector(replace(settings, store="memory://")).sketcher
+    for page in corpus if sketcher.preset.learns else ():
+        learn(sketcher, page)
+    return sketcher.preset, [learn(sketcher, page) for page in pages]
 
 
 class RememberingSketcher(Sketcher):

@@ -18,7 +18,7 @@ class Preset:
     """Features, signature, bands, measure and thresholds of one method.
 
     What a kind of signature does not use is left at its default. ``NEARDUP_*`` settings of the same names replace
-    what is here; ``TAKES`` says which ones a kind of signature takes.
+    what is here; ``takes`` says which ones.
     """
 
     name: str
@@ -31,8 +31,8 @@ class Preset:
     rows: int
     signature: Signature = "minhash"
     features: str = "words"  # or "letters", "terms", "grams", or the import path of a callable
-    shingle_words: int = 0
-    shingle_characters: int = 0  # of scripts written without spaces; of any script where features are letters
+    shingle_words: int = 1
+    shingle_characters: int = 1  # of scripts written without spaces; of any script where features are letters
     samples: int = 0  # shingles looked up as they are, at most
     with_title: bool = False  # the title is a line of the text
     guarded: bool = False  # boilerplate lines leave the text, and reports of one template are told apart
@@ -62,18 +62,22 @@ class Preset:
         """Whether it is to be known in how many documents a feature occurs."""
         return self.common_share > 0 or self.features == "terms"
 
+    @property
+    def takes(self) -> frozenset[str]:
+        """Parameters that a user may set."""
+        words = {"shingle_words"} if self.features == "letters" else set()
+        return frozenset(_TAKES[self.signature] - words)
+
 
 _ALWAYS = {"threshold", "related_threshold", "min_block_words"}
 _SHINGLES = {"shingle_words", "shingle_characters"}
 
-TAKES: dict[Signature, set[str]] = {
+_TAKES: dict[Signature, set[str]] = {
     "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "rows", "measure", "common_share"},
     "sketch": _ALWAYS | _SHINGLES | {"num_perm", "sample", "lead_share", "collisions"},
     "simhash": _ALWAYS | {"bands", "features"},
     "reference": _ALWAYS | {"reference"},
 }
-"""Parameters of a preset that a user may set, by its signature."""
-
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset
