@@ -51,11 +51,11 @@ def distances(fingerprints: np.ndarray, fingerprint: np.uint64) -> np.ndarray:
     return _ONES[differing].sum(axis=1)
 
 
-_ONES = np.array([bin(number).count("1") for number in range(256)], np.uint8)
+_ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
 
 
 def expected(plan: Plan, count: int) -> float:
-    return sum(count / 2 ** bin(int(mask)).count("1") for mask in plan.masks)
+    return sum(count / 2 ** int(mask).bit_count() for mask in plan.masks)
 
 
 def main() -> None:
