@@ -62,7 +62,7 @@ class NearDupDetector:
         )
         self.index = index or index_from_url(
             self.settings.store,
-            namespace=self.settings.namespace,
+            namespace=self.settings.window_namespace,
             config=self.preset.config(by_source=by_source),
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,

@@ -37,9 +37,8 @@ class Document:
 class Fingerprint:
     """What the index keeps of a document's text.
 
-    ``signature`` holds equal lanes of 1 or 2 bytes, as its measure reads them, or is empty for a text too short to be
-    compared other than exactly. Keys are unsigned 32-bit numbers; documents that share one are
-    candidates of each other.
+    ``signature`` holds lanes of one byte each, or is empty for a text too short to be compared other than exactly.
+    Keys are unsigned 32-bit numbers; documents that share one are candidates of each other.
     """
 
     signature: bytes
@@ -49,7 +48,7 @@ class Fingerprint:
     source_hash: bytes  # 4 bytes of the source, zeros where there is none
     identity_keys: tuple[int, ...]  # of the text, and of the url where it has one
     band_keys: tuple[int, ...]
-    sample_keys: tuple[int, ...] = ()  # a few of the shingles themselves
+    sample_keys: tuple[int, ...] = ()  # a few of the shingles and sentences themselves
     figures: bytes = b""  # packed, see sketch.figures
     specifics: bytes = b""  # packed, see sketch.specifics
 
@@ -63,8 +62,9 @@ class Fingerprint:
 class Match:
     """The best candidate of a document that passed verification.
 
-    ``similarity`` is the share of equal lanes, in [0, 1]: of MinHash signatures it estimates the Jaccard resemblance
-    of the two shingle sets, with a standard error of sqrt(J(1-J)/num_perm), 0.044 at most for 128 lanes.
+    ``similarity`` is in [0, 1]: of MinHash signatures the estimated Jaccard resemblance of the two shingle sets, with a
+    standard error of about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes; of others the share of equal lanes, or
+    the cosine.
     """
 
     original: str  # document id of the first document of its kind

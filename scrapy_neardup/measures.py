@@ -10,9 +10,10 @@ Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", 
 SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
 """Those of two shingle sets, from MinHash signatures: any of them can be asked of the same signature."""
 
-LANE_BYTES = 2
-LEAD_LANES = 64
+LEAD_LANES = 128
 """Lanes of an ``overlap`` signature, its last ones, that are of the first part of the text alone."""
+
+BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the highest bit set for a name
 
 LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts share: fewer say nothing
@@ -20,15 +21,15 @@ SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # the share of them up to which two texts a
 
 
 def resemblance(a: bytes, b: bytes) -> float:
-    """Share of equal lanes of two signatures, in [0, 1]; 0 where one is empty or the lengths differ.
+    """Jaccard resemblance of two shingle sets, in [0, 1], estimated from their signatures of one byte a lane.
 
-    Estimates the Jaccard resemblance of the two shingle sets (Broder 1997).
+    0 where one is empty or the lengths differ. Broder (1997); of the share of equal lanes, what chance makes equal is
+    taken off: Li and Koenig (2010), "b-bit minwise hashing".
     """
     if not a or len(a) != len(b):
         return 0.0
-    differing = (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).to_bytes(len(a), "big")
-    equal = sum(not (high or low) for high, low in zip(differing[::2], differing[1::2], strict=True))
-    return equal * LANE_BYTES / len(a)
+    share = equal_bytes(a, b)
+    return max(0.0, (share - BY_CHANCE) / (1 - BY_CHANCE))
 
 
 def containment(resemblance: float, a: int, b: int) -> float:
@@ -50,7 +51,7 @@ def equal_bytes(a: bytes, b: bytes) -> float:
     """Share of equal lanes of one byte each; 1 - share is the Hamming distance by the number of lanes."""
     if not a or len(a) != len(b):
         return 0.0
-    return sum(one == other for one, other in zip(a, b, strict=True)) / len(a)
+    return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).to_bytes(len(a), "big").count(0) / len(a)
 
 
 def cosine(a: bytes, b: bytes) -> float:
@@ -92,10 +93,10 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
 
 
 def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> Likeness:
-    cut = -LEAD_LANES * LANE_BYTES
-    similarity = resemblance(a[:cut], b[:cut])
-    found = round(similarity * (len(a[:cut]) // LANE_BYTES))
-    score = resemblance(a[cut:], b[cut:]) if found > collisions else 0.0
+    sketch_a, sketch_b = a[:-LEAD_LANES], b[:-LEAD_LANES]
+    similarity = resemblance(sketch_a, sketch_b)
+    found = round(equal_bytes(sketch_a, sketch_b) * len(sketch_a))
+    score = resemblance(a[-LEAD_LANES:], b[-LEAD_LANES:]) if found > collisions else 0.0
     return Likeness(similarity, containment(similarity, size_a, size_b), score)
 
 

@@ -72,7 +72,7 @@ class NearDupPipeline:
         self.tagger = Tagger(self.settings.fields)
         self.wipeout = WipeoutGuard()
         self.detector = NearDupDetector(in_data_path(self.settings))
-        self.sinks = EventSinks(crawler, self.settings)
+        self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
 
@@ -116,8 +116,10 @@ class NearDupPipeline:
             self._count("store/errors")
             await self._store_lost()
         if self.settings.action == "drop" and self._may_drop(document, verdict):
-            self._count("dropped")
-            raise NearDuplicate(document.url, verdict)
+            if not self.settings.dry_run:
+                self._count("dropped")
+                raise NearDuplicate(document.url, verdict)
+            self._count("would_drop")
         self.tagger.tag(adapter, verdict)
         return item
 
@@ -212,6 +214,11 @@ def _canonical(own_url: str, content: Content | None) -> str:
     """Of the page an item comes from; an item that names another page keeps that one's url."""
     is_page = content is not None and (not own_url or url_identity(own_url) == url_identity(content.url))
     return content.canonical if content is not None and is_page else ""
+
+
+def _without_alarms(settings: NearDupSettings) -> NearDupSettings:
+    """Nobody is woken by a dry run; its feed of events can be read."""
+    return replace(settings, events_stream=None, events_webhook=None)
 
 
 def in_data_path(settings: NearDupSettings) -> NearDupSettings:

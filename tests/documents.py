@@ -27,20 +27,25 @@ def digest(text: str, size: int = 8) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
+def estimate(equal: int) -> float:
+    """Resemblance of two signatures with so many equal lanes: what is equal by chance, one in 256, is taken off."""
+    return (equal / LANES - 1 / 256) / (1 - 1 / 256)
+
+
 def key_of(*parts: object) -> int:
     return int.from_bytes(digest(repr(parts), 4), "big")
 
 
 def lanes(seed: object, equal: int = LANES, other: object = None) -> bytes:
     """A signature: the first ``equal`` lanes are those of ``seed``, the rest those of ``other``."""
-    first, rest = (random.Random(repr(each)).randbytes(2 * LANES) for each in (seed, (seed, other)))
+    first, rest = (random.Random(repr(each)).randbytes(LANES) for each in (seed, (seed, other)))
     # Never equal by chance: the lowest bit tells the two apart.
-    mine = bytes(byte & 0xFE for byte in first[: 2 * equal])
-    return mine + bytes(byte | 0x01 for byte in rest[2 * equal :])
+    mine = bytes(byte & 0xFE for byte in first[:equal])
+    return mine + bytes(byte | 0x01 for byte in rest[equal:])
 
 
 def band_keys(signature: bytes) -> tuple[int, ...]:
-    width = 2 * ROWS
+    width = ROWS
     return (
         tuple(key_of(band, signature[band * width : (band + 1) * width]) for band in range(BANDS)) if signature else ()
     )

@@ -303,7 +303,7 @@ async def test_comparison_of_an_abridged_copy() -> None:
     assert [passage.text for passage in comparison.first.own] == [FERRY]
     assert comparison.second.own == ()
     assert [(left.line, left.why) for left in comparison.first.left_out] == [("By our reporter", "3 words, under 8")]
-    assert any("NEARDUP_THRESHOLD = 0.5: a copy" in line for line in comparison.why)
+    assert any("NEARDUP_THRESHOLD = 0.45: a copy" in line for line in comparison.why)
 
 
 async def test_comparison_names_what_changed() -> None:

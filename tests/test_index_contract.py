@@ -15,7 +15,7 @@ from typing import Literal
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import DAY, HOUR, LANES, MINUTE, START, Article, check, specifics
+from documents import DAY, HOUR, LANES, MINUTE, START, Article, check, estimate, specifics
 from fleet import open_client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -434,12 +434,12 @@ async def test_any_title_and_url_can_be_kept(index: Index, title: str, url: str)
 
 
 def _at(equal: int, size: int = 300, other: int = 300) -> float:
-    return containment(equal / LANES, size, other)
+    return containment(estimate(equal), size, other)
 
 
 @pytest.mark.parametrize(
     ("measure", "threshold", "related_threshold"),
-    [("resemblance", 64 / LANES, 32 / LANES), ("containment", _at(64), _at(32))],
+    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32))],
 )
 @pytest.mark.parametrize(("equal", "answer"), [(64, "copy"), (63, "related"), (32, "related"), (31, "none")])
 async def test_thresholds_are_reached_at_their_very_value(
@@ -466,8 +466,8 @@ async def test_similarity_and_containment_are_both_told(index: Index) -> None:
     match = await check(index, Article("abridged", like="wire", equal=40, size=100))
 
     assert match is not None
-    assert match.similarity == 40 / LANES
-    assert match.containment == containment(40 / LANES, 100, 300)
+    assert match.similarity == estimate(40)
+    assert match.containment == containment(estimate(40), 100, 300)
 
 
 async def test_an_abridged_copy_matches_by_containment_and_not_by_resemblance(

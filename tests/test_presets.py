@@ -17,7 +17,7 @@ from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.measures import likeness
+from scrapy_neardup.measures import LEAD_LANES, likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
 # Laws of signatures and measures.
@@ -286,8 +286,8 @@ def test_nrc_confirms_by_the_beginning_of_both() -> None:
 
 
 def test_nrc_needs_more_collisions_than_are_set() -> None:
-    lead = bytes(128)
-    lanes = [bytes(40), bytes(40 - 2 * 3) + b"\1" * 6, bytes(6) + b"\1" * 34, bytes(4) + b"\1" * 36]
+    lead = bytes(LEAD_LANES)
+    lanes = [bytes(20), bytes(17) + b"\1" * 3, bytes(3) + b"\1" * 17, bytes(2) + b"\1" * 18]
     scores = [likeness("overlap", lanes[0] + lead, each + lead, 9, 9, 2).score for each in lanes]
 
     assert scores == [1, 1, 1, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -70,13 +70,16 @@ class Given:
     title: str = ""
 
 
-async def compare(first: Given, second: Given, settings: NearDupSettings) -> Comparison:
+async def compare(first: Given, second: Given, settings: NearDupSettings, seen: Iterable[str] = ()) -> Comparison:
+    """``seen`` are texts that had come before: what is boilerplate is told by them, the window holds none of them."""
     detector = NearDupDetector(replace(settings, store="memory://"))
     now = 1_000_000_000.0
     documents = [
         detector.document(given.text, url=given.url, title=given.title, seen_at=now + number)
         for number, given in enumerate((first, second))
     ]
+    for text in seen:
+        detector.sketcher.sketch(text)
     await detector.open()
     try:
         verdict = (await detector.check_in_order(documents))[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from scrapy_neardup.document import Fingerprint
-from scrapy_neardup.measures import LANE_BYTES, LEAD_LANES, Measure
+from scrapy_neardup.measures import BY_CHANCE, LEAD_LANES, Measure
 from scrapy_neardup.sketch import Preset
 
 if TYPE_CHECKING:
@@ -48,11 +48,10 @@ class _Table:
     def __init__(self, preset: Preset, prints: Sequence[Fingerprint]) -> None:
         self._measure: Measure = preset.measure
         self._collisions = preset.collisions
-        wide = preset.measure not in ("hamming", "cosine")
         self._signed = np.array([bool(each.signature) for each in prints])
-        length = max(len(each.signature) for each in prints) or LANE_BYTES
+        length = max(len(each.signature) for each in prints) or 1
         joined = b"".join(each.signature.ljust(length, b"\0") for each in prints)
-        self._lanes = np.frombuffer(joined, ">u2" if wide else np.uint8).reshape(len(prints), -1)
+        self._lanes = np.frombuffer(joined, np.uint8).reshape(len(prints), -1)
         self._sizes = np.array([each.size for each in prints], np.float64)
         self._texts = np.array([each.text_hash for each in prints])
         if self._measure == "cosine":
@@ -69,13 +68,19 @@ class _Table:
             return cast("NDArray[np.float64]", self._vectors[row + 1 :] @ self._vectors[row])
         equal = self._lanes[row + 1 :] == self._lanes[row]
         if self._measure == "overlap":
-            confirmed = equal[:, -LEAD_LANES:].mean(axis=1)
+            confirmed = _without_chance(equal[:, -LEAD_LANES:].mean(axis=1))
             proposed = equal[:, :-LEAD_LANES].sum(axis=1) > self._collisions
             return cast("NDArray[np.float64]", confirmed * proposed)
-        share = equal.mean(axis=1)
-        if self._measure in ("hamming", "resemblance"):
-            return cast("NDArray[np.float64]", share)
+        if self._measure == "hamming":
+            return cast("NDArray[np.float64]", equal.mean(axis=1))
+        share = _without_chance(equal.mean(axis=1))
+        if self._measure == "resemblance":
+            return share
         one, others = self._sizes[row], self._sizes[row + 1 :]
         of = np.minimum(one, others) if self._measure == "containment" else np.maximum(one, others)
         shared = share * (one + others) / ((1 + share) * np.where(of > 0, of, 1))
         return cast("NDArray[np.float64]", np.minimum(1.0, shared))
+
+
+def _without_chance(share: NDArray[np.float64]) -> NDArray[np.float64]:
+    return cast("NDArray[np.float64]", np.maximum(0.0, (share - BY_CHANCE) / (1 - BY_CHANCE)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_CHARACTERS = 400_000  # some 60,000 words; what is longer is no article, and memory is bounded
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
-_STOP = re.compile(r"[.!?…。！？।॥؟]+[\"'”’»)\]]*\s*")
+_STOP = re.compile(r"[.!?…。！？।॥؟۔።။។։]+[\"'”’»)\]]*\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,11 @@ class Body:
     @property
     def text(self) -> str:
         return "\n".join(line.text for line in self.kept)
+
+    def lead_keys(self, most: int) -> tuple[int, ...]:
+        """Of the first whole sentences: abridged and extended copies mostly begin as their original does."""
+        whole = (line.key & 0xFFFF_FFFF for line in self.kept if line.words >= _LEAST_WORDS)
+        return tuple(dict.fromkeys(islice(whole, most)))
 
     @property
     def text_hash(self) -> bytes:
@@ -120,6 +125,6 @@ def _sentence_ends(block: str) -> Iterator[int]:
         before, following = block[max(0, start - 2) : start], block[end]
         # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
         begins = following.isupper() or (stop[0][-1].isspace() and not following.isdigit() and not following.islower())
-        if block[start] in "。！？।॥؟" or (begins and before.isalnum()):
+        if block[start] in "。！？।॥؟۔።။។։" or (begins and before.isalnum()):
             yield end
     yield len(block)

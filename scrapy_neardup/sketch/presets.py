@@ -7,7 +7,7 @@ from typing import Literal
 
 import xxhash
 
-from scrapy_neardup.measures import LANE_BYTES, Measure
+from scrapy_neardup.measures import Measure
 from scrapy_neardup.sketch.tokens import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
@@ -34,6 +34,7 @@ class Preset:
     shingle_words: int = 1
     shingle_characters: int = 1  # of scripts written without spaces; of any script where features are letters
     samples: int = 0  # shingles looked up as they are, at most
+    leads: int = 0  # first sentences looked up as they are, at most
     with_title: bool = False  # the title is a line of the text
     guarded: bool = False  # boilerplate lines leave the text, and reports of one template are told apart
     common_share: float = 0.0  # the commonest of the features, which are dropped
@@ -54,7 +55,7 @@ class Preset:
             from scrapy_neardup.sketch.reference import load_reference
 
             decisive["reference"] = load_reference(self.reference).digest  # what it says, wherever it lies
-        decisive |= {"normaliser": NORMALISER, "lane_bytes": LANE_BYTES, "scheme": "affine32", "by_source": by_source}
+        decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
     @property
@@ -88,12 +89,13 @@ PRESETS: dict[str, Preset] = {
             shingle_characters=5,
             min_block_words=8,
             guarded=True,
-            num_perm=128,
+            num_perm=256,
             bands=42,
             rows=3,
-            samples=16,
+            samples=8,
+            leads=8,
             measure="containment",
-            threshold=0.5,
+            threshold=0.45,
             related_threshold=0.25,
         ),
         # Rodier and Carter 2020.
@@ -121,7 +123,7 @@ PRESETS: dict[str, Preset] = {
             shingle_characters=3,
             min_block_words=12,
             common_share=0.05,
-            num_perm=128,
+            num_perm=256,
             bands=42,
             rows=3,
             measure="resemblance",
@@ -134,7 +136,7 @@ PRESETS: dict[str, Preset] = {
             features="letters",
             shingle_characters=4,
             min_block_words=8,
-            num_perm=128,
+            num_perm=256,
             bands=42,
             rows=3,
             measure="larger",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xxhash
 
-from scrapy_neardup.measures import LANE_BYTES, LEAD_LANES
+from scrapy_neardup.measures import LEAD_LANES
 from scrapy_neardup.sketch.features import distinct_features
 from scrapy_neardup.sketch.frequencies import Frequencies
-from scrapy_neardup.sketch.minhash import sign
+from scrapy_neardup.sketch.minhash import minima, signature
 from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.signed import Signed, Signer
 
@@ -50,12 +50,12 @@ class MinHashSigner:
         if self.frequencies is not None:
             rare = features[~self.frequencies.among_commonest(features, preset.common_share)]
             hashes = rare if len(rare) else features
-        signature = sign(hashes, preset.num_perm, preset.seed)
+        lowest = minima(hashes, preset.num_perm, preset.seed)
         return Signed(
-            signature,
+            signature(lowest),
             len(hashes),
-            band_keys(signature, preset.bands, preset.rows * LANE_BYTES),
-            sample_keys(hashes, preset.samples),
+            band_keys(lowest, preset.bands, preset.rows),
+            sample_keys(hashes, preset.samples) + body.lead_keys(preset.leads),
             None if self.frequencies is None else features,
         )
 
@@ -71,16 +71,16 @@ class SketchSigner:
     def sign(self, body: Body) -> Signed:
         preset = self._preset
         features = distinct_features(body, preset)
-        sketch = sign(features[: preset.sample or None], preset.num_perm, preset.seed)
-        lead = sign(distinct_features(body, preset, preset.lead_share), LEAD_LANES, preset.seed)
-        return Signed(sketch + lead, len(features), band_keys(sketch, preset.num_perm, LANE_BYTES))
+        lowest = minima(features[: preset.sample or None], preset.num_perm, preset.seed)
+        lead = minima(distinct_features(body, preset, preset.lead_share), LEAD_LANES, preset.seed)
+        return Signed(signature(lowest) + signature(lead), len(features), band_keys(lowest, preset.num_perm, 1))
 
 
-def band_keys(signature: bytes, bands: int, width: int) -> tuple[int, ...]:
-    """One 32-bit key a band of ``width`` consecutive bytes, the band's number a part of it; none of no signature."""
-    if not signature:
-        return ()
-    return tuple(xxhash.xxh32_intdigest(signature[band * width : (band + 1) * width], band) for band in range(bands))
+def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> tuple[int, ...]:
+    """One 32-bit key a band of ``rows`` consecutive minima, the band's number a part of it."""
+    width = rows * 4
+    lanes = minima[: bands * rows].astype(">u4").tobytes()
+    return tuple(xxhash.xxh32_intdigest(lanes[band * width : (band + 1) * width], band) for band in range(bands))
 
 
 def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:

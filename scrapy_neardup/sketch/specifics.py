@@ -12,6 +12,7 @@ Of all neighbours those of the lowest hashes are kept, which are the same ones i
 from __future__ import annotations
 
 import re
+import unicodedata
 from itertools import pairwise
 
 from xxhash import xxh32_intdigest
@@ -30,7 +31,7 @@ _NAME = 0x80
 def find_specifics(text: str) -> bytes:
     """At most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending; the same in every process."""
     places = _Places()
-    tokens = _TOKEN.findall(text[:MOST_CHARACTERS])
+    tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text[:MOST_CHARACTERS]))
     name: list[str] = []  # capitalised words in a row
     begins = name_begins = True  # whether a sentence begins here, and with the name
     for token, following in pairwise([*tokens, ""]):

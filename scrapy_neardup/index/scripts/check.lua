@@ -26,6 +26,7 @@ local HEADER = '>BI4c8c8c4c8c8c8I2BBI2B'
 local HEADER_BYTES = 56
 local VERSION = 2
 local SPECIFIC = 3
+local BY_CHANCE = 1 / 256
 
 local key, new = ARGV[1], ARGV[2]
 local identities, generations, own_generation, first_generation, generation_seconds, first_hour, window,
@@ -64,12 +65,16 @@ local function resemblance(a, b)
     for lane = 1, #a, 8 do
         local a1, a2, a3, a4, a5, a6, a7, a8 = byte(a, lane, lane + 7)
         local b1, b2, b3, b4, b5, b6, b7, b8 = byte(b, lane, lane + 7)
-        if a1 == b1 and a2 == b2 then equal = equal + 1 end
-        if a3 == b3 and a4 == b4 and a3 then equal = equal + 1 end
-        if a5 == b5 and a6 == b6 and a5 then equal = equal + 1 end
-        if a7 == b7 and a8 == b8 and a7 then equal = equal + 1 end
+        if a1 == b1 then equal = equal + 1 end
+        if a2 == b2 and a2 then equal = equal + 1 end
+        if a3 == b3 and a3 then equal = equal + 1 end
+        if a4 == b4 and a4 then equal = equal + 1 end
+        if a5 == b5 and a5 then equal = equal + 1 end
+        if a6 == b6 and a6 then equal = equal + 1 end
+        if a7 == b7 and a7 then equal = equal + 1 end
+        if a8 == b8 and a8 then equal = equal + 1 end
     end
-    return equal * 2 / #a
+    return math.max(0, (equal / #a - BY_CHANCE) / (1 - BY_CHANCE))
 end
 
 local function containment(similarity, a, b)
@@ -78,7 +83,7 @@ local function containment(similarity, a, b)
     return math.min(1, similarity * (a + b) / ((1 + similarity) * smaller))
 end
 
-local LEAD_BYTES = 128
+local LEAD_LANES = 128
 local CONTAINMENT, RESEMBLANCE, LARGER, OVERLAP, HAMMING, COSINE = 0, 1, 2, 3, 4, 5
 
 local function equal_bytes(a, b)
@@ -104,9 +109,10 @@ local function cosine(a, b)
 end
 
 local function overlap(a, b)
-    local cut_a, cut_b = math.max(0, #a - LEAD_BYTES), math.max(0, #b - LEAD_BYTES)
-    local similarity = resemblance(sub(a, 1, cut_a), sub(b, 1, cut_b))
-    if math.floor(similarity * cut_a / 2 + 0.5) <= collisions then return similarity, 0 end
+    local cut_a, cut_b = math.max(0, #a - LEAD_LANES), math.max(0, #b - LEAD_LANES)
+    local sketch_a, sketch_b = sub(a, 1, cut_a), sub(b, 1, cut_b)
+    local similarity = resemblance(sketch_a, sketch_b)
+    if math.floor(equal_bytes(sketch_a, sketch_b) * cut_a + 0.5) <= collisions then return similarity, 0 end
     return similarity, resemblance(sub(a, cut_a + 1), sub(b, cut_b + 1))
 end
 
