@@ -12,6 +12,9 @@ from statistics import fmean
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from news_site import NewsSite, page
+from news_site import article as news_article
+from projects import ITEM_A_PAGE, Project
 from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 
 from scrapy_neardup import NearDupSettings
@@ -154,6 +157,21 @@ def test_all_stores_give_the_same_verdicts(
     )
 
     assert by_memory == by_sqlite == by_redis
+
+
+@pytest.mark.parametrize("preset", NAMES)
+def test_a_crawl_is_judged_by_it(preset: str, project: Project, site: NewsSite) -> None:
+    urls = [
+        site.publish("/first", page(news_article("wire"))),
+        site.publish("/second", page(news_article("wire"), foot="All rights reserved.")),
+        site.publish("/other", page(news_article("other"))),
+    ]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_PRESET=preset, NEARDUP_ACTION="drop")
+
+    assert crawl.status == 0
+    assert not crawl.lines(" ERROR: ")
+    assert crawl.counts["duplicate"] == crawl.counts["dropped"] == 1
+    assert len(crawl.items) == 2
 
 
 async def test_two_presets_never_meet_in_one_store(store_url: str, namespace: str) -> None:
