@@ -66,6 +66,7 @@ class NearDupDetector:
             config=self.preset.config(by_source=by_source),
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
+            shards=self.settings.shards,
         )
         self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)
         self.breaker = Breaker()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_url
+from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_shards, check_url
 from scrapy_neardup.index.connection import Address, without_password
 from scrapy_neardup.measures import SET_MEASURES, Measure
 from scrapy_neardup.sketch import PRESETS, Preset
@@ -173,6 +173,7 @@ class NearDupSettings:
     action: Action = _setting("tag", _one_of(*get_args(Action)))
     dry_run: bool = _setting(False, _boolean)
     store: str = _setting("sqlite:///neardup.sqlite", _store)
+    shards: int = _setting(1, _number(int, 1, 64))
     namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     window: int = _setting(24 * 3600, _number(int, 7200, 31 * 24 * 3600))
     preset: str = _setting("news", _one_of(*PRESETS))
@@ -233,6 +234,7 @@ class NearDupSettings:
         settings = cls(**checked)
         signer_for(settings.resolved_preset())  # what it names is there
         settings._check_stream()
+        check_shards(settings.shards, settings.store)
         return settings
 
     def _check_stream(self) -> None:

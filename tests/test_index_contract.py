@@ -16,13 +16,13 @@ from typing import Literal
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import DAY, HOUR, LANES, MINUTE, START, Article, check, estimate, specifics
-from fleet import open_client
+from fleet import Sharded, open_client, store_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
 from scrapy_neardup.document import Match
-from scrapy_neardup.index import Index, Policy, Scope, index_from_url
+from scrapy_neardup.index import Index, Policy, Scope
 from scrapy_neardup.measures import containment
 
 WIRE = "https://wire.example/a"
@@ -144,6 +144,20 @@ async def test_a_wrong_date_as_the_first_of_a_process_does_not_touch_the_window(
     await check(restarted, Article("from the future", at=1000 * DAY))
 
     assert await check(restarted, article.copy(at=MINUTE)) is not None
+
+
+async def test_a_late_document_finds_what_is_left_of_the_oldest_hour(open_index: OpenIndex, store_url: str) -> None:
+    """Also where a generation of bands ended within that hour."""
+    index = await open_index(store_url, Policy(window=2 * HOUR))
+    first = Article(at=4468)
+    assert (START + 4468) // 65536 < (START + 11840 - 2 * HOUR) // 65536
+    for article in (first, *(Article("later", at=11840) for _ in range(2))):
+        await check(index, article)
+
+    match = await check(index, Article(at=11668))
+
+    assert match is not None
+    assert match.original == first.id
 
 
 # 3. Memory is bounded.
@@ -372,7 +386,9 @@ async def test_damaged_records_are_no_candidates(
     await check(index, article)
     await check(index, article.copy(at=1))
 
+    await index.close()  # what is still under way would mend the records
     _overwrite_records(shared_url, namespace, garbage)
+    await index.open()
 
     assert await check(index, article.copy(at=2)) is None
     assert await check(index, article.copy(at=3)) is not None
@@ -387,7 +403,9 @@ async def test_a_repeat_whose_original_is_damaged_stops_nothing(
     await check(index, original)
     await check(index, copy)
 
+    await index.close()
     _overwrite_records(shared_url, namespace, b"noise", only=original.id)
+    await index.open()
     answers = await asyncio.gather(check(index, copy), check(index, Article("unlike")), return_exceptions=True)
 
     assert list(answers) == [None, None]
@@ -711,7 +729,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
 
 @asynccontextmanager
 async def _opened(url: str, namespace: str, policy: Policy) -> AsyncIterator[Index]:
-    index = index_from_url(url, namespace=namespace, config=CONFIG, policy=policy, timeout=5)
+    index = store_of(url, namespace=namespace, config=CONFIG, policy=policy, timeout=5)
     await index.open()
     try:
         yield index
@@ -740,12 +758,12 @@ def test_all_stores_give_the_same_answers(
 ) -> None:
     own = f"{namespace}-{next(_namespaces)}"
 
-    by_memory, by_sqlite, by_redis = (
-        asyncio.run(_answers(url, own, policy, articles)) for url in ("memory://", sqlite_url, redis_url)
-    )
+    urls = ("memory://", sqlite_url, redis_url, Sharded(redis_url, 3))
+    by_memory, by_sqlite, by_redis, by_shards = (asyncio.run(_answers(url, own, policy, articles)) for url in urls)
 
     assert by_memory == by_sqlite
     assert by_sqlite == by_redis
+    assert by_redis == by_shards
 
 
 @settings(max_examples=100, deadline=None)

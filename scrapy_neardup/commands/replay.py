@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from scrapy_neardup.document import LEVELS, STATUSES
 from scrapy_neardup.exceptions import InputError, SettingsError
+from scrapy_neardup.index import REDIS_SCHEMES
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -52,6 +53,8 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     for name in ("EVENTS_FEED", "EVENTS_STREAM", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET"):
         settings.pop(f"NEARDUP_{name}", None)
     settings["NEARDUP_STORE"] = options.store
+    if options.store.partition("://")[0] not in REDIS_SCHEMES:  # the project's are those of its own store
+        settings.pop("NEARDUP_SHARDS", None)
     if options.preset is not None:
         settings["NEARDUP_PRESET"] = options.preset
     return asyncio.run(_replay(options, settings))

@@ -15,7 +15,7 @@ Extractor = Callable[[str, str], str]
 ALLOWED = "'trafilatura', 'resiliparse' (pip install scrapy-neardup[fast]) or the import path of a callable (html, url)"
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
-_SENTENCE_WORDS = 50  # more on average is no prose
+_SENTENCE_WORDS = 50  # what goes on for longer is a menu
 _SECOND_TRIES: tuple[dict[str, bool], ...] = ({"tables": True}, {"fast": False})
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
 _WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
@@ -89,16 +89,20 @@ def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False
 
 
 def prose_words(text: str) -> int:
-    """Words in lines that are sentences rather than menus; two characters of an unspaced script count as one."""
-    return sum(words for line in text.splitlines() if _is_prose(line, words := _words(line)))
+    """Words in sentences, as menus have none; two characters of a script written without spaces count as one."""
+    return sum(_words_in_sentences(line) for line in text.splitlines())
 
 
-def _words(line: str) -> int:
-    unspaced = 0 if line.isascii() else len(_UNSPACED.findall(line))
-    return len(line.split()) + unspaced // 2
+def _words_in_sentences(line: str) -> int:
+    whole = _words(line)
+    if whole < _PARAGRAPH_WORDS:
+        return 0
+    if _WITHOUT_STOPS.search(line):
+        return whole
+    sentences = map(_words, _STOP.split(line)[:-1])
+    return sum(words for words in sentences if words <= _SENTENCE_WORDS)
 
 
-def _is_prose(line: str, words: int) -> bool:
-    if words < _PARAGRAPH_WORDS:
-        return False
-    return words <= _SENTENCE_WORDS * len(_STOP.findall(line)) or _WITHOUT_STOPS.search(line) is not None
+def _words(text: str) -> int:
+    unspaced = 0 if text.isascii() else len(_UNSPACED.findall(text))
+    return len(text.split()) + unspaced // 2

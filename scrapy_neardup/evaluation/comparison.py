@@ -72,7 +72,7 @@ class Given:
 
 async def compare(first: Given, second: Given, settings: NearDupSettings, seen: Iterable[str] = ()) -> Comparison:
     """``seen`` are texts that had come before: what is boilerplate is told by them, the window holds none of them."""
-    detector = NearDupDetector(replace(settings, store="memory://"))
+    detector = NearDupDetector(replace(settings, store="memory://", shards=1))
     now = 1_000_000_000.0
     documents = [
         detector.document(given.text, url=given.url, title=given.title, seen_at=now + number)

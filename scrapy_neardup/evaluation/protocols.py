@@ -97,7 +97,7 @@ async def evaluate(
     """
     if not seeds:
         raise ValueError("at least one order is needed")
-    settings = replace(settings, store="memory://")
+    settings = replace(settings, store="memory://", shards=1)
     sketcher = sketcher or RememberingSketcher.of(settings, corpus)
     sketched_before = sketcher.seconds
     orders, sizes, seconds = [], [], 0.0
@@ -130,7 +130,7 @@ def sketch_all(
     pages: Sequence[Page], settings: NearDupSettings, corpus: Sequence[Page] = ()
 ) -> tuple[Preset, list[Fingerprint]]:
     """The fingerprints of all pages in their order, as one window that remembers everything would have them."""
-    sketcher = NearDupDetector(replace(settings, store="memory://")).sketcher
+    sketcher = NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher
     for page in corpus if sketcher.preset.learns else ():
         learn(sketcher, page)
     return sketcher.preset, [learn(sketcher, page) for page in pages]
@@ -150,7 +150,7 @@ class RememberingSketcher(Sketcher):
     @classmethod
     def of(cls, settings: NearDupSettings, corpus: Sequence[Page] = ()) -> RememberingSketcher:
         """One that knows the document frequencies of a corpus before the first order begins."""
-        sketcher = NearDupDetector(replace(settings, store="memory://")).sketcher
+        sketcher = NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher
         if sketcher.preset.learns:
             for page in corpus:
                 learn(sketcher, page)

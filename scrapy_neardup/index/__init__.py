@@ -18,6 +18,7 @@ __all__ = [
     "Scope",
     "Selection",
     "StoreSummary",
+    "check_shards",
     "check_url",
     "index_from_url",
 ]
@@ -40,12 +41,22 @@ def check_url(url: str) -> None:
         Address.read(url)
 
 
-def index_from_url(url: str, *, namespace: str, config: str, policy: Policy, timeout: float = 2.0) -> Index:
+def check_shards(shards: int, url: str) -> None:
+    """Raises SettingsError where the store of this url has no shards."""
+    if shards > 1 and url.partition("://")[0] not in REDIS_SCHEMES:
+        allowed = f"must be 1 with NEARDUP_STORE = {without_password(url)!r}: only a Redis has shards"
+        raise SettingsError("NEARDUP_SHARDS", shards, allowed)
+
+
+def index_from_url(
+    url: str, *, namespace: str, config: str, policy: Policy, timeout: float = 2.0, shards: int = 1
+) -> Index:
     """The store a url names; nothing is opened yet. Raises SettingsError on a url no store answers to."""
     try:
         check_url(url)
     except ValueError as error:
         raise SettingsError("NEARDUP_STORE", without_password(url), str(error)) from None
+    check_shards(shards, url)
     scheme, _, rest = url.partition("://")
     if scheme in ("memory", "sqlite"):
         from scrapy_neardup.index.sqlite import MEMORY, SQLiteIndex
@@ -53,6 +64,10 @@ def index_from_url(url: str, *, namespace: str, config: str, policy: Policy, tim
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
         path = MEMORY if scheme == "memory" else Path(rest[1:])
         return SQLiteIndex(path, namespace, config, policy, timeout=timeout)
+    if shards > 1:
+        from scrapy_neardup.index.sharded import ShardedRedisIndex
+
+        return ShardedRedisIndex(url, namespace, config, policy, shards=shards, timeout=timeout)
     from scrapy_neardup.index.redis import RedisIndex
 
     return RedisIndex(url, namespace, config, policy, timeout=timeout)

@@ -16,12 +16,16 @@ Call = tuple[Sequence[str | bytes], Sequence[bytes]]
 """Keys and arguments."""
 
 
+_PRELUDES = {"check": ("window",), "probe": ("window",)}
+
+
 class Script:
-    """``scripts/<name>.lua``. A server that does not know it yet is given it."""
+    """``scripts/<name>.lua``, behind what it shares with others. A server that does not know it yet is given it."""
 
     def __init__(self, name: str) -> None:
-        source = resources.files("scrapy_neardup.index").joinpath(f"scripts/{name}.lua")
-        self.source = source.read_text(encoding="utf-8")
+        folder = resources.files("scrapy_neardup.index").joinpath("scripts")
+        names = (*_PRELUDES.get(name, ()), name)
+        self.source = "".join(folder.joinpath(f"{each}.lua").read_text(encoding="utf-8") for each in names)
         self.digest = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
     async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
@@ -44,6 +48,39 @@ class Script:
             command = ("EVAL", self.source) if number < taught else ("EVALSHA", self.digest)
             pipeline.execute_command(*command, len(keys), *keys, *arguments)
         return cast("list[object]", await pipeline.execute(raise_on_error=False))
+
+
+ScriptCall = tuple[Script, Sequence[str | bytes], Sequence[bytes]]
+
+
+async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
+    """One answer, or one error of a server, for each call; they travel at the same time, in order to each server.
+
+    The keys of one call are under one hash tag, those of several may be under several.
+    """
+    from redis.exceptions import NoScriptError
+
+    # Whoever has the hash tag of a call is taught by the first of its calls that fails, all others in the end.
+    answers: list[object] = [NoScriptError()] * len(calls)
+    for teach_all in (None, False, True):
+        missing = [number for number, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+        if not missing:
+            break
+        taught: set[object] = set()
+        pipeline: Pipeline = client.pipeline(transaction=False)
+        for called, keys, arguments in (calls[number] for number in missing):
+            where = called, _hash_tag(keys[0])
+            is_taught = teach_all or (teach_all is False and where not in taught)
+            taught.add(where)
+            command = ("EVAL", called.source) if is_taught else ("EVALSHA", called.digest)
+            pipeline.execute_command(*command, len(keys), *keys, *arguments)
+        for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
+            answers[number] = answer
+    return answers
+
+
+def _hash_tag(key: str | bytes) -> str:
+    return (key if isinstance(key, str) else key.decode()).partition("}")[0]
 
 
 @cache

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_neardup.exceptions import StoreError
@@ -26,7 +27,7 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
     used = 0
     async for name in _names(client, namespace):
         if not name.startswith(prefix):
-            others.add(name.partition("}")[0].rpartition(":")[2])
+            others.add(_configuration(name))
             continue
         used += await client.memory_usage(name, samples=_SAMPLES) or 0
         kind, _, number = name.removeprefix(prefix).partition(":")
@@ -41,38 +42,59 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
         bytes=used,
         stories=int(await client.zcard(prefix + "stories")),
         events=int(await client.zcard(prefix + "events")),
-        other_configs=tuple(sorted(others)),
+        other_configs=tuple(sorted(others - {_configuration(prefix)})),
         server=facts,
         warnings=warnings,
+    )
+
+
+async def survey_shards(client: Redis, url: str, namespace: str, config: str, shards: Sequence[str]) -> StoreSummary:
+    """Of all shards of a configuration; ``shards`` are their own. Raises what redis-py raises."""
+    parts = [await survey(client, url, namespace, each) for each in shards]
+    documents = {}
+    for hour in sorted({hour for part in parts for hour in part.documents_per_hour}):
+        keys: set[bytes] = set()  # a document has a record in each shard that has one of its keys
+        for each in shards:
+            keys.update(cast("list[bytes]", await client.hkeys(f"{{neardup:{namespace}:{each}}}:records:{hour}")))
+        documents[hour] = len(keys)
+    return replace(
+        parts[0],
+        config=config,
+        documents_per_hour=documents,
+        bytes=sum(part.bytes or 0 for part in parts),
+        stories=sum(part.stories for part in parts),
+        events=sum(part.events for part in parts),
+        server={"shards": str(len(shards)), **parts[0].server},
+        warnings=tuple(dict.fromkeys(warning for part in parts for warning in part.warnings)),
     )
 
 
 async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run: bool) -> int:
     """See ``Index.purge``. Raises what redis-py raises."""
     gone = {key async for _, key, record in _records(client, namespace) if selection.takes(*record[:2])}
-    removed = 0
+    removed = set()  # of a configuration in shards several have a document
     async for name, key, (_, _, original) in _records(client, namespace):
         if key in gone or original in gone:
-            removed += 1
+            removed.add((_configuration(name), key))
             if not dry_run and not selection.is_all:
                 await client.hdel(name, key)
     if dry_run:
-        return removed
+        return len(removed)
     if not selection.is_all:
         await _purge_members(client, namespace, selection, gone)
-        return removed
+        return len(removed)
     async for name in _names(client, namespace):
         await client.unlink(name)
-    return removed
+    return len(removed)
 
 
 async def records_of(client: Redis, namespace: str, config: str) -> list[tuple[bytes, bytes]]:
-    """Document keys and packed records of one configuration. Raises what redis-py raises."""
-    found: list[tuple[bytes, bytes]] = []
+    """Document keys and packed records of ``<config>``, or ``<config>/<shards>``. Raises what redis-py raises."""
+    found: dict[bytes, bytes] = {}  # several shards have a document
     async for name in _names(client, namespace):
-        if name.startswith(f"{{neardup:{namespace}:{config}") and ":records:" in name:
-            found += [(key, packed) async for key, packed in client.hscan_iter(name, count=_AT_ONCE)]
-    return found
+        if _configuration(name) == config and ":records:" in name:
+            found.update([each async for each in client.hscan_iter(name, count=_AT_ONCE)])
+    return list(found.items())
 
 
 async def _purge_members(client: Redis, namespace: str, selection: Selection, gone: set[bytes]) -> None:
@@ -107,6 +129,11 @@ async def _names(client: Redis, namespace: str) -> AsyncIterator[str]:
     escaped = "".join(f"\\{character}" if character in "\\*?[]" else character for character in namespace)
     async for name in client.scan_iter(match=f"{{neardup:{escaped}:*", count=_AT_ONCE):
         yield cast("bytes", name).decode()
+
+
+def _configuration(name: str) -> str:
+    """Of a key: ``<config>``, or ``<config>/<shards>`` of any of its shards."""
+    return name.partition("}")[0].rpartition(":")[2].partition(".")[0]
 
 
 async def _server(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:

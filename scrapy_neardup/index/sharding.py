@@ -1,0 +1,153 @@
+"""One namespace over several shards: where a document's keys go, and which of two documents came first.
+
+A document's keys are spread over the shards, and each shard that has one of them has its record. All are asked at the
+same time, each by one call of ``scripts/probe.lua``: it answers with the candidates that arrived in that shard before
+the document, and registers it there as one whose match is not decided yet. Between two documents that are under way at
+the same time the lowest-numbered shard in which they share a key decides: who came later there may match the other.
+Both work it out by themselves, for beside a document that is undecided stand its keys. So of any two that are alike
+exactly one sees the other before it, however their calls are interleaved. It waits until the other is decided, so that
+it links to an original and not to a duplicate.
+
+Three or more that are alike but not identical can wait for each other in a ring, for each pair may share another shard.
+Whose patience ends first is an original, and the others follow.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.base import Policy
+from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
+from scrapy_neardup.index.verification import Graded, grade, to_match
+
+MOST_RETURNED = 8
+"""Candidates a shard returns: its best, and what may stand in for those the document came before."""
+
+_MIX = 0x9E37_79B1  # odd, near 2**32 over the golden ratio: every bit of a key reaches the high ones
+_WORD = 0xFFFF_FFFF
+
+
+def shard_of(key: int, shards: int) -> int:
+    """The shard of an unsigned 32-bit key. Its bits are mixed first: shards and what is inside one use others."""
+    return ((key * _MIX) & _WORD) * shards >> 32
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A document's keys in one shard, those of text and url first."""
+
+    shard: int
+    identities: int
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A document that is asked about."""
+
+    key: bytes
+    second: int
+    record: Record  # as an original
+    keys: frozenset[int]
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(cls, fingerprint: Fingerprint, document: Document, shards: int) -> Question:
+        keys = fingerprint.identity_keys + fingerprint.text_keys
+        spread: dict[int, list[int]] = {}
+        identities: dict[int, int] = {}
+        for index, key in enumerate(keys):
+            shard = shard_of(key, shards)
+            spread.setdefault(shard, []).append(key)
+            identities[shard] = identities.get(shard, 0) + (index < len(fingerprint.identity_keys))
+        return cls(
+            key=bytes.fromhex(document.id),
+            second=int(document.seen_at),
+            record=new_record(fingerprint, document),
+            keys=frozenset(keys),
+            parts=tuple(Part(shard, identities[shard], tuple(spread[shard])) for shard in sorted(spread)),
+        )
+
+    @property
+    def packed_keys(self) -> bytes:
+        return pack_keys(sorted(self.keys))
+
+
+@dataclass(slots=True)
+class Candidate:
+    """What the shards say of a document that arrived before another in at least one of them."""
+
+    key: bytes
+    record: Record
+    shards: set[int] = field(default_factory=set)  # in which it did
+    keys: frozenset[int] | None = None  # where its match is not decided yet
+    is_doubted: bool = False  # somebody waited in vain for that
+
+    def came_first(self, keys: frozenset[int], shards: int) -> bool:
+        """Whether a document with these keys may match it."""
+        if self.keys is None:
+            return True
+        return min((shard_of(key, shards) for key in self.keys & keys), default=-1) in self.shards
+
+
+def pack_keys(keys: Sequence[int]) -> bytes:
+    return struct.pack(f">{len(keys)}I", *keys)
+
+
+def known_answer(
+    question: Question, answers: Iterable[Sequence[bytes]], policy: Policy
+) -> tuple[Match | None, bytes] | None:
+    """The match and the record of a document that was decided when it was asked about before, else None."""
+    decided = [answer for answer in answers if answer[0]]
+    for packed, *matched in decided:
+        known = intact(packed)
+        old = intact(matched[0]) if known and matched else None
+        graded = grade(known.candidate, question.record, old, policy) if known and old else None
+        if graded:
+            return to_match(graded), packed
+    return (None, decided[0][0]) if decided else None
+
+
+def candidates(
+    question: Question, answers: Mapping[int, Sequence[bytes]], policy: Policy, shards: int
+) -> list[tuple[Graded, Candidate]]:
+    """What the document may match, the best first. Raises StoreError on an answer that is none of ours."""
+    found: dict[bytes, Candidate] = {}
+    for shard, answer in answers.items():
+        if len(answer) % 3 != 1 or answer[0]:
+            continue  # decided in this shard already
+        for key, packed, keys in zip(answer[1::3], answer[2::3], answer[3::3], strict=True):
+            if len(key) != KEY_BYTES:
+                raise StoreError(f"a document key of {len(key)} bytes is not one of ours")
+            if (record := intact(packed)) is None or record.original == question.key:
+                continue
+            candidate = found.setdefault(key, Candidate(key, record, keys=_unpack_keys(keys)))
+            candidate.shards.add(shard)
+            candidate.is_doubted |= len(keys) % 4 == 1
+            if not keys:  # one shard may have heard of the decision before another
+                candidate.record, candidate.keys = record, None
+    graded = [
+        (passed, candidate)
+        for key, candidate in found.items()
+        if candidate.came_first(question.keys, shards)
+        and (passed := grade(key, question.record, candidate.record, policy))
+    ]
+    # Of equals one that is decided: it need not be waited for.
+    return sorted(graded, key=lambda each: (*each[0].rank[:-1], each[1].keys is not None, each[0].key))
+
+
+def _unpack_keys(packed: bytes) -> frozenset[int] | None:
+    words = len(packed) // 4
+    return frozenset(struct.unpack(f">{words}I", packed[: 4 * words])) if packed else None
+
+
+def linked(record: Record, best: Graded) -> Record:
+    """The record of a document with its match."""
+    old = best.record
+    if best.related:
+        return replace(record, story=old.story, candidate=best.key)
+    return replace(record, original=old.original, story=old.story, candidate=best.key, url=old.url, title=old.title)
