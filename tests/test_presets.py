@@ -170,7 +170,7 @@ def test_a_crawl_is_judged_by_it(preset: str, project: Project, site: NewsSite) 
 
     assert crawl.status == 0
     assert not crawl.lines(" ERROR: ")
-    assert crawl.counts["duplicate"] == crawl.counts["dropped"] == 1
+    assert crawl.neardup["duplicate"] == crawl.neardup["dropped"] == 1
     assert len(crawl.items) == 2
 
 

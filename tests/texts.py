@@ -56,9 +56,10 @@ async def opened(preset: str, store: str, namespace: str, **values: object) -> A
         NearDupSettings.from_mapping(
             {
                 "NEARDUP_PRESET": preset,
-                "NEARDUP_STORE": store,
+                "NEARDUP_STORE": str(store),
                 "NEARDUP_NAMESPACE": namespace,
                 "NEARDUP_STORE_TIMEOUT": 20,
+                "NEARDUP_SHARDS": getattr(store, "shards", 1),
                 **values,
             }
         )
