@@ -212,12 +212,18 @@ def test_bands_are_found_for_a_threshold() -> None:
 
 
 def test_every_parameter_of_a_fingerprint_is_in_its_configuration() -> None:
-    told_of_two = {"name", "measure", "threshold", "related_threshold"}
+    told_of_two = {"name", "measure", "threshold", "related_threshold", "collisions", "event_rule"}
     for each in fields(Preset):
         value = getattr(NEWS, each.name)
-        changed = replace(NEWS, **{each.name: value + 1 if isinstance(value, int) else value * 2})
+        changed = replace(NEWS, **{each.name: _another(value)})
 
         assert (changed.config() == NEWS.config()) is (each.name in told_of_two), each.name
+
+
+def _another(value: object) -> object:
+    if isinstance(value, str):
+        return value + "x"
+    return value + 1 if isinstance(value, int) else value * 2 or 0.5  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

@@ -125,13 +125,13 @@ def shingle_hashes(
     if not len(hashes):
         return np.empty(0, dtype=np.uint32)
     if tokens is None:
-        return _distinct(window_hashes(hashes, words))
+        return distinct(window_hashes(hashes, words))
     windows, start = [], 0
     for is_unspaced, run in groupby(tokens, _is_unspaced):
         end = start + sum(1 for _ in run)
         windows.append(window_hashes(hashes[start:end], characters if is_unspaced else words))
         start = end
-    return _distinct(np.concatenate(windows))
+    return distinct(np.concatenate(windows))
 
 
 def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
@@ -147,7 +147,7 @@ def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
     return cast("NDArray[np.uint32]", (mixed >> _HALF).astype(np.uint32))
 
 
-def _distinct(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+def distinct(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
     # A tenth of the time of np.unique at this size.
     values = np.sort(values)
     first = np.ones(len(values), dtype=bool)
