@@ -61,7 +61,7 @@ class NearDupDetector:
         )
         self.index = index or index_from_url(
             self.settings.store,
-            namespace=self.settings.namespace,
+            namespace=self.settings.window_namespace,
             config=self.preset.config(by_source=by_source),
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
@@ -105,14 +105,25 @@ class NearDupDetector:
         return await self.index.purge(_selection(source, url), dry_run=dry_run)
 
     def document(
-        self, text: str, *, url: str = "", title: str = "", seen_at: float | None = None, url_is_own: bool = True
+        self,
+        text: str,
+        *,
+        url: str = "",
+        title: str = "",
+        seen_at: float | None = None,
+        canonical: str = "",
+        url_is_own: bool = True,
     ) -> Document:
-        """A document of this run. ``url_is_own`` is False where the url is a page that holds several documents."""
+        """A document of this run.
+
+        ``canonical`` is the url that the page gives as its own, where it gives one; ``url_is_own`` is False where the
+        url is a page that holds several documents.
+        """
         given = self._clock() if seen_at is None or math.isnan(seen_at) else seen_at
         seconds = min(max(given, 0.0), float(_LAST_SECOND))
         salt = f"{self._run}\n{next(self._serial)}\n{url}"
         key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
-        identity = url_identity(url) if url_is_own else ""
+        identity = url_identity(canonical or url) if url_is_own else ""
         return Document(key.hex(), url, source_of(url), title, text, seconds, identity)
 
     async def check(self, document: Document) -> Verdict:

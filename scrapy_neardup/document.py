@@ -37,7 +37,7 @@ class Document:
 class Fingerprint:
     """What the index keeps of a document's text.
 
-    ``signature`` holds lanes of 2 bytes each, or is empty for a text too short to be compared other than exactly.
+    ``signature`` holds lanes of one byte each, or is empty for a text too short to be compared other than exactly.
     Keys are unsigned 32-bit numbers; documents that share one are candidates of each other.
     """
 
@@ -48,8 +48,9 @@ class Fingerprint:
     source_hash: bytes  # 4 bytes of the source, zeros where there is none
     identity_keys: tuple[int, ...]  # of the text, and of the url where it has one
     band_keys: tuple[int, ...]
-    sample_keys: tuple[int, ...] = ()  # a few of the shingles themselves
+    sample_keys: tuple[int, ...] = ()  # a few of the shingles and sentences themselves
     figures: bytes = b""  # packed, see sketch.figures
+    specifics: bytes = b""  # packed, see sketch.specifics
 
     @property
     def text_keys(self) -> tuple[int, ...]:
@@ -62,7 +63,7 @@ class Match:
     """The best candidate of a document that passed verification.
 
     ``similarity`` is the estimated Jaccard resemblance of the two shingle sets, in [0, 1]; its standard
-    error is sqrt(J(1-J)/num_perm), 0.044 at most for 128 lanes.
+    error is about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes.
     """
 
     original: str  # document id of the first document of its kind

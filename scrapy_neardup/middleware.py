@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -13,7 +14,7 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 from xxhash import xxh3_128_digest
 
 from scrapy_neardup.carriage import Content, carriage_of, settings_of
-from scrapy_neardup.content import ExtractedPages, start_extraction
+from scrapy_neardup.content import ExtractedPages, canonical_url, start_extraction
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
 
@@ -52,6 +53,7 @@ class NearDupSpiderMiddleware:
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         page: Content | None = None
         named = ""
+        canonical: str | None = None
         serial = 0
         opted_out = response.meta.get("neardup") is False
         async for output in result:
@@ -66,6 +68,9 @@ class NearDupSpiderMiddleware:
                         page, named = await self._content(response), url
                     # Teasers of a listing page name other pages: its text is not theirs.
                     content = page if url == named else Content(url=response.url, reason="no-text", serial=serial)
+                if not content.opted_out:
+                    canonical = canonical or _canonical_url(response)
+                    content = replace(content, canonical=canonical)
                 self.carriage.put(output, content)
                 serial += 1
             yield output
@@ -87,10 +92,16 @@ class NearDupSpiderMiddleware:
         except ExtractionError as error:
             logger.warning("No main content: %s", error)
             return Content(url=response.url, reason="extraction-failed")
-        return Content(text, response.url, None if text.strip() else "no-text")
+        return Content(text, response.url, reason=None if text.strip() else "no-text")
 
     def _close(self) -> None:
         self._extraction.close()
+
+
+def _canonical_url(response: Response) -> str:
+    if isinstance(response, TextResponse) and _looks_like_html(response):
+        return canonical_url(response.text, response.url)
+    return response.url
 
 
 def _looks_like_html(response: TextResponse) -> bool:

@@ -14,6 +14,7 @@ from scrapy.utils.project import data_path
 
 from scrapy_neardup import signals
 from scrapy_neardup.carriage import Captured, Content, carriage_of, current, settings_of
+from scrapy_neardup.content import url_identity
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError
@@ -71,7 +72,7 @@ class NearDupPipeline:
         self.tagger = Tagger(self.settings.fields)
         self.wipeout = WipeoutGuard()
         self.detector = NearDupDetector(in_data_path(self.settings))
-        self.sinks = EventSinks(crawler, self.settings)
+        self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
 
@@ -115,8 +116,10 @@ class NearDupPipeline:
             self._count("store/errors")
             await self._store_lost()
         if self.settings.action == "drop" and self._may_drop(document, verdict):
-            self._count("dropped")
-            raise NearDuplicate(document.url, verdict)
+            if not self.settings.dry_run:
+                self._count("dropped")
+                raise NearDuplicate(document.url, verdict)
+            self._count("would_drop")
         self.tagger.tag(adapter, verdict)
         return item
 
@@ -134,6 +137,7 @@ class NearDupPipeline:
             url=own_url or page_url,
             title=text_of(adapter, self.settings.title_field),
             seen_at=self._seen_at(adapter),
+            canonical=_canonical(own_url, content),
             # The second text of one page is not that page's text changed.
             url_is_own=bool(own_url) or not own_text or serial == 0,
         )
@@ -204,6 +208,17 @@ class NearDupPipeline:
         if (engine := self.crawler.engine) is not None:
             # Not awaited: closing waits for the items under way, and this may be one of them.
             self._closing = asyncio.ensure_future(engine.close_spider_async(reason="neardup_store_unavailable"))
+
+
+def _canonical(own_url: str, content: Content | None) -> str:
+    """Of the page an item comes from; an item that names another page keeps that one's url."""
+    is_page = content is not None and (not own_url or url_identity(own_url) == url_identity(content.url))
+    return content.canonical if content is not None and is_page else ""
+
+
+def _without_alarms(settings: NearDupSettings) -> NearDupSettings:
+    """Nobody is woken by a dry run; its feed of events can be read."""
+    return replace(settings, events_stream=None, events_webhook=None)
 
 
 def in_data_path(settings: NearDupSettings) -> NearDupSettings:

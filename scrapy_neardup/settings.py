@@ -169,6 +169,7 @@ class NearDupSettings:
 
     enabled: bool = _setting(True, _boolean)
     action: Action = _setting("tag", _one_of(*get_args(Action)))
+    dry_run: bool = _setting(False, _boolean)
     store: str = _setting("sqlite:///neardup.sqlite", _store)
     shards: int = _setting(1, _number(int, 1, 64))
     namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
@@ -261,6 +262,11 @@ class NearDupSettings:
         if not most:
             raise SettingsError(PREFIX + "ROWS", rows, f"must be at most NEARDUP_NUM_PERM = {num_perm}")
         return (self.bands if self.bands is not None else min(most, row["bands"]) if self.rows is None else most), rows
+
+    @property
+    def window_namespace(self) -> str:
+        """Where documents are registered: a dry run leaves the live window as it is."""
+        return f"{self.namespace}.dry-run" if self.dry_run else self.namespace
 
     def policy(self) -> Policy:
         preset = self.resolved_preset()

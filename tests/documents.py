@@ -27,23 +27,34 @@ def digest(text: str, size: int = 8) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
+def estimate(equal: int) -> float:
+    """Resemblance of two signatures with so many equal lanes: what is equal by chance, one in 256, is taken off."""
+    return (equal / LANES - 1 / 256) / (1 - 1 / 256)
+
+
 def key_of(*parts: object) -> int:
     return int.from_bytes(digest(repr(parts), 4), "big")
 
 
 def lanes(seed: object, equal: int = LANES, other: object = None) -> bytes:
     """A signature: the first ``equal`` lanes are those of ``seed``, the rest those of ``other``."""
-    first, rest = (random.Random(repr(each)).randbytes(2 * LANES) for each in (seed, (seed, other)))
+    first, rest = (random.Random(repr(each)).randbytes(LANES) for each in (seed, (seed, other)))
     # Never equal by chance: the lowest bit tells the two apart.
-    mine = bytes(byte & 0xFE for byte in first[: 2 * equal])
-    return mine + bytes(byte | 0x01 for byte in rest[2 * equal :])
+    mine = bytes(byte & 0xFE for byte in first[:equal])
+    return mine + bytes(byte | 0x01 for byte in rest[equal:])
 
 
 def band_keys(signature: bytes) -> tuple[int, ...]:
-    width = 2 * ROWS
+    width = ROWS
     return (
         tuple(key_of(band, signature[band * width : (band + 1) * width]) for band in range(BANDS)) if signature else ()
     )
+
+
+def specifics(names: str, figures: str = "") -> bytes:
+    """What fills a template: one letter a name, one digit a figure, each in a place of its own."""
+    values = [0x80 | ord(name) for name in names] + [ord(figure) for figure in figures]
+    return b"".join(struct.pack(">HB", 100 * place, value) for place, value in enumerate(values))
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,7 @@ class Article:
     equal: int = LANES
     size: int = 300
     short: bool = False
+    specifics: bytes = b""
     serial: int = -1
 
     def __post_init__(self) -> None:
@@ -86,6 +98,7 @@ class Article:
             source_hash=digest(self.source, 4) if self.source else bytes(4),
             identity_keys=tuple(identities),
             band_keys=band_keys(signature),
+            specifics=self.specifics,
         )
 
     def copy(self, **changes: object) -> Article:

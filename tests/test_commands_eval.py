@@ -259,6 +259,24 @@ def site() -> Iterator[str]:
     server.server_close()
 
 
+def test_explain_names_the_boilerplate_of_what_was_seen(neardup: Neardup, tmp_path: Path) -> None:
+    offer = "Subscribe to the Courier today and read every article of our newsroom for a whole month without paying."
+    texts = [f"{story(number)}\n{offer}" for number in range(6)]
+    lines = [json.dumps({"id": number, "text": text}) for number, text in enumerate(texts)]
+    (tmp_path / "seen.jsonl").write_text("\n".join([*lines[:4], "{"]))
+    for name, text in zip("ab", texts[4:], strict=True):
+        (tmp_path / f"{name}.txt").write_text(text)
+
+    plain = json.loads(neardup("explain", "a.txt", "b.txt", "--json").stdout)
+    done = neardup("explain", "a.txt", "b.txt", "--seen", "seen.jsonl", "--json")
+    told = json.loads(done.stdout)
+
+    assert plain["second"]["left_out"] == []
+    assert [each["line"] for each in told["second"]["left_out"]] == [offer]
+    assert "boilerplate" in told["second"]["left_out"][0]["why"]
+    assert "seen.jsonl:5: no JSON" in done.stderr
+
+
 def test_explain_fetches_urls(neardup: Neardup, site: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(story(1))
     assert "duplicate/exact" in neardup("explain", "a.txt", f"{site}/page").stdout

@@ -74,6 +74,18 @@ def test_drop_drops_duplicates_and_says_of_what(project: Project, site: NewsSite
     assert crawl.stats["item_dropped_reasons_count/NearDuplicate"] == 1
 
 
+def test_a_dry_run_drops_nothing_and_leaves_the_live_window_as_it_is(project: Project, site: NewsSite) -> None:
+    urls = copies(site)
+
+    rehearsal = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop", NEARDUP_DRY_RUN=True)
+    live = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop")
+
+    assert rehearsal.statuses == {"original": 2, "duplicate": 1}
+    assert (rehearsal.neardup["would_drop"], rehearsal.neardup.get("dropped")) == (1, None)
+    assert live.statuses == {"original": 2}
+    assert live.neardup["dropped"] == 1
+
+
 LISTENER = """
 import asyncio
 from scrapy import signals
@@ -201,6 +213,15 @@ def test_a_source_that_is_crawled_again_is_no_wipe_out(project: Project, site: N
     again = project.crawl(ITEM_A_PAGE, urls=[f"{url}?utm_source=feed" for url in urls], NEARDUP_ACTION="drop")
     assert again.neardup["dropped"] == 60
     assert again.items == []
+
+
+def test_a_page_is_known_by_its_canonical_url(project: Project, site: NewsSite) -> None:
+    """The same page at another url, and with another text: an update of itself, not a story of its own."""
+    urls = [
+        site.publish(path, page(article(path)).replace("<head>", '<head><link rel="canonical" href="/story?id=1">'))
+        for path in ("/story/print", "/story/full")
+    ]
+    assert project.crawl(ITEM_A_PAGE, urls=urls, CONCURRENT_REQUESTS=1).statuses == {"original": 1, "update": 1}
 
 
 def test_fields_narrow_the_tags(project: Project, site: NewsSite) -> None:

@@ -303,7 +303,7 @@ async def test_comparison_of_an_abridged_copy() -> None:
     assert [passage.text for passage in comparison.first.own] == [FERRY]
     assert comparison.second.own == ()
     assert [(left.line, left.why) for left in comparison.first.left_out] == [("By our reporter", "3 words, under 8")]
-    assert any("NEARDUP_THRESHOLD = 0.5: a copy" in line for line in comparison.why)
+    assert any("NEARDUP_THRESHOLD = 0.45: a copy" in line for line in comparison.why)
 
 
 async def test_comparison_names_what_changed() -> None:
@@ -311,6 +311,19 @@ async def test_comparison_names_what_changed() -> None:
     assert comparison.verdict.status == "update"
     assert any("figures changed" in line and "90 -> 40" in line for line in comparison.why)
     assert [passage.text for passage in comparison.second.own] == ["forty"]
+
+
+async def test_comparison_of_two_reports_of_one_template() -> None:
+    def report(company: str, cents: int, day: int) -> Given:
+        return Given(
+            f"The directors of {company} said that the board has declared a dividend of {cents} cents for every share "
+            f"of the company. It is payable on the {day} of the month to holders of record on the {day + 2} of it."
+        )
+
+    comparison = await compare(report("Harbour Optics", 12, 3), report("Northern Cement", 31, 14), NearDupSettings())
+
+    assert comparison.verdict.status == "original"
+    assert "reports of one template" in comparison.why[0]
 
 
 async def test_comparison_of_strangers() -> None:

@@ -4,12 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trafilatura
 from news_site import Answer, NewsSite, article, page
 from projects import Crawl, Project
 
+from scrapy_neardup.content.extractors import extract_with_trafilatura, prose_words
+
 PROSE = article("in every page", 60)
+
+PARAGRAPHS = "".join(f"<p>{article(str(number), 40)}.</p>" for number in range(5))
+MENU = " ".join(f"<a href=/{number}>Section Number {number}</a>" for number in range(60))
+
+
+def test_an_article_laid_out_in_a_table_is_found() -> None:
+    text = article("in a table")
+    page = f"<html><body><p>{MENU}</p><table><tr><td>{MENU}</td><td>{text}</td></tr></table></body></html>"
+
+    found = " ".join(extract_with_trafilatura(page, "").split())
+
+    assert all(line in found for line in text.splitlines())
+
+
+def test_pages_with_prose_are_extracted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    extract = trafilatura.extract
+
+    def counted(html: str, **options: Any) -> str | None:
+        tried.append(html)
+        return extract(html, **options)
+
+    monkeypatch.setattr(trafilatura, "extract", counted)
+    for text in (PARAGRAPHS, f"<p>{'ข่าวจากเมืองท่าในวันนี้' * 60}</p>", f"<p>{'今天港口城市的新闻报道说。' * 60}</p>"):
+        assert extract_with_trafilatura(f"<html><body><article>{text}</article></body></html>", "")
+
+    assert len(tried) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (article("prose", 30), 30),
+        ("Home Weather Sports Business Jobs Cars Homes Contact us Site map", 0),
+        ("Weather Sports Business " * 40 + "All rights reserved.", 0),
+        ("Too short to count.", 0),
+    ],
+    ids=["prose", "menu", "menu with a full stop", "caption"],
+)
+def test_prose_is_told_from_menus(text: str, words: int) -> None:
+    assert prose_words(text) == words
+
 
 SPIDER = """
 class News(scrapy.Spider):

@@ -15,7 +15,7 @@ from typing import Literal
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import DAY, HOUR, LANES, MINUTE, START, Article, check
+from documents import DAY, HOUR, LANES, MINUTE, START, Article, check, estimate, specifics
 from fleet import Sharded, open_client, store_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -452,12 +452,12 @@ async def test_any_title_and_url_can_be_kept(index: Index, title: str, url: str)
 
 
 def _at(equal: int, size: int = 300, other: int = 300) -> float:
-    return containment(equal / LANES, size, other)
+    return containment(estimate(equal), size, other)
 
 
 @pytest.mark.parametrize(
     ("measure", "threshold", "related_threshold"),
-    [("resemblance", 64 / LANES, 32 / LANES), ("containment", _at(64), _at(32))],
+    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32))],
 )
 @pytest.mark.parametrize(("equal", "answer"), [(64, "copy"), (63, "related"), (32, "related"), (31, "none")])
 async def test_thresholds_are_reached_at_their_very_value(
@@ -484,8 +484,8 @@ async def test_similarity_and_containment_are_both_told(index: Index) -> None:
     match = await check(index, Article("abridged", like="wire", equal=40, size=100))
 
     assert match is not None
-    assert match.similarity == 40 / LANES
-    assert match.containment == containment(40 / LANES, 100, 300)
+    assert match.similarity == estimate(40)
+    assert match.containment == containment(estimate(40), 100, 300)
 
 
 async def test_an_abridged_copy_matches_by_containment_and_not_by_resemblance(
@@ -590,6 +590,44 @@ async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
     assert await check(index, Article("evening")) is None
 
 
+# What fills a template, and what fills it in another report.
+FILLED = [("AB", "123"), ("CD", "456"), ("AB", "456"), ("AD", "123"), ("", "12345"), ("", "67890"), ("", "12390")]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "matches"),
+    [
+        (("AB", "123"), ("CD", "456"), False),  # another report
+        (("AB", "123"), ("AB", "456"), True),  # the report with other figures
+        (("AB", "123"), ("AD", "123"), True),  # a name put right
+        (("AB", "123"), ("CD", "123"), False),  # three of five is not enough
+        (("ABC", "123"), ("ABD", "124"), True),
+        (("A", "1"), ("B", "2"), True),  # too few to tell
+        (("", "12345"), ("", "67890"), False),  # of a script without case
+        (("", "12345"), ("", "17890"), False),
+        (("", "12345"), ("", "12890"), True),
+        (("", "1234"), ("", "5678"), True),
+        (("AB", "123"), ("", ""), True),
+    ],
+)
+@pytest.mark.parametrize("equal", [110, 30], ids=["a copy", "a related one"])
+async def test_another_report_of_one_template_is_no_match(
+    index: Index, one: tuple[str, str], other: tuple[str, str], matches: bool, equal: int
+) -> None:
+    await check(index, Article(specifics=specifics(*one)))
+
+    match = await check(index, Article("other", like="wire", equal=equal, specifics=specifics(*other)))
+
+    assert (match is not None) is matches
+
+
+async def test_a_template_never_hides_the_page_itself_or_its_very_text(index: Index) -> None:
+    await check(index, Article(url=WIRE, specifics=specifics("AB", "123")))
+
+    assert await check(index, Article("changed", url=WIRE, specifics=specifics("CD", "456"))) is not None
+    assert await check(index, Article(specifics=specifics("CD", "456"))) is not None
+
+
 async def test_texts_too_short_match_by_exact_text_alone(index: Index) -> None:
     await check(index, Article("Watch the video", short=True))
 
@@ -664,11 +702,12 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
         st.booleans(),  # too short to have a signature
         st.one_of(st.integers(0, HOUR), st.integers(0, 20 * HOUR)),  # since the one before
         st.one_of(st.just(0), st.integers(0, late)) if late else st.just(0),
+        st.sampled_from([b"", b"", *(specifics(*filled) for filled in FILLED)]),
     )
 
-    def articles(steps: list[tuple[str, int, int, str, bool, int, int]]) -> list[Article]:
+    def articles(steps: list[tuple[str, int, int, str, bool, int, int, bytes]]) -> list[Article]:
         clock, made = 0, []
-        for number, (base, equal, size, url, short, passed, delay) in enumerate(steps):
+        for number, (base, equal, size, url, short, passed, delay, filling) in enumerate(steps):
             clock = min(clock + passed, 60 * HOUR)
             text = base if equal == LANES else f"{base}{number}"
             source = url.removeprefix("https://")[:3] if url else "wir"
@@ -679,6 +718,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
                     equal=equal,
                     size=size,
                     short=short,
+                    specifics=filling,
                     serial=number,
                 )
             )

@@ -15,11 +15,12 @@ import pytest
 from datasketch import MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.measures import LANE_BYTES, resemblance
+from scrapy_neardup.measures import resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
-from scrapy_neardup.sketch.minhash import optimal_bands, sign
+from scrapy_neardup.sketch.minhash import minima, optimal_bands, signature
 from scrapy_neardup.sketch.tokens import block_tokens, normalise, tokenise
 
 NEWS = PRESETS["news"]
@@ -39,6 +40,7 @@ def fingerprint(text: str, preset: Preset = NEWS, **parts: str) -> Fingerprint:
 
 _PRINT = """
 import sys
+from numpy.typing import NDArray
 from scrapy_neardup.document import Document
 from scrapy_neardup.sketch import PRESETS, Sketcher
 document = Document("00" * 8, "u", "s", "", sys.stdin.read(), 0.0, "u")
@@ -66,11 +68,16 @@ def test_a_fingerprint_does_not_change_without_a_new_normaliser() -> None:
     """These bytes lie in stores: whoever changes them raises NORMALISER, so that old and new never meet."""
     made = fingerprint(ENGLISH, url="wire.example/a", source="wire.example")
 
-    assert made.signature[:8].hex() == "a22fccfc115ab224"
+    assert made.signature[:8].hex() == "f113864b17c18bb3"
     assert made.text_hash.hex() == "5b9435cbd1522497"
     assert made.url_hash.hex() == "e669f81a7fffca68"
     assert made.source_hash.hex() == "fea4619f"
-    assert (made.identity_keys, made.band_keys[:2]) == ((95038819, 3167468962), (1249062154, 1261936047))
+    assert (made.identity_keys, made.band_keys[:2]) == ((95038819, 3167468962), (474642195, 1251055600))
+
+
+def of_words(text: str) -> Fingerprint:
+    """Without what depends on the ends of sentences and on capitals."""
+    return replace(fingerprint(text), sample_keys=(), specifics=b"")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +93,7 @@ def test_a_fingerprint_does_not_change_without_a_new_normaliser() -> None:
     ids=["case", "ligature", "width", "spaces", "punctuation", "short block"],
 )
 def test_how_a_text_is_set_does_not_change_its_fingerprint(variant: str) -> None:
-    assert fingerprint(variant) == fingerprint(ENGLISH)
+    assert of_words(variant) == of_words(ENGLISH)
 
 
 def test_decomposed_and_double_letters_are_those_letters() -> None:
@@ -98,7 +105,7 @@ def test_any_text_has_a_fingerprint(text: str) -> None:
     made = fingerprint(text)
 
     assert len(made.text_hash) == 8
-    assert len(made.signature) in (0, NEWS.num_perm * LANE_BYTES)
+    assert len(made.signature) in (0, NEWS.num_perm)
     assert all(0 <= key < 1 << 32 for key in made.identity_keys + made.band_keys)
 
 
@@ -141,7 +148,7 @@ def test_a_text_of_nothing_but_short_lines_is_taken_whole() -> None:
     poem = "\n".join(ENGLISH.split()[start] + " of the river" for start in range(20))
 
     assert fingerprint(poem).signature
-    assert fingerprint(poem) == fingerprint(poem.replace("\n", " "))
+    assert of_words(poem) == of_words(poem.replace("\n", " "))
 
 
 def test_a_text_under_the_fewest_words_has_no_signature() -> None:
@@ -155,6 +162,10 @@ def test_a_text_under_the_fewest_words_has_no_signature() -> None:
 # Signatures estimate resemblance.
 
 
+def sign(hashes: NDArray[np.uint32], num_perm: int, seed: int = 1) -> bytes:
+    return signature(minima(hashes, num_perm, seed))
+
+
 @pytest.mark.parametrize("true", [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_estimate_lies_within_four_standard_errors(true: float, seed: int) -> None:
@@ -164,9 +175,10 @@ def test_the_estimate_lies_within_four_standard_errors(true: float, seed: int) -
     a, b = numbers[: shared + rest], np.concatenate([numbers[:shared], numbers[1000 : 1000 + rest]])
     jaccard = shared / (shared + 2 * rest)
 
-    estimate = resemblance(sign(a, 128, 1), sign(b, 128, 1))
+    estimate = resemblance(sign(a, 128), sign(b, 128))
 
-    assert abs(estimate - jaccard) <= 4 * math.sqrt(jaccard * (1 - jaccard) / 128)
+    equal = jaccard + (1 - jaccard) / 256
+    assert abs(estimate - jaccard) <= 4 * math.sqrt(equal * (1 - equal) / 128)
 
 
 def test_more_lanes_estimate_better() -> None:
@@ -186,7 +198,7 @@ def test_a_signature_is_that_of_the_set(hashes: list[int], shuffled: random.Rand
     again = hashes * 2
     shuffled.shuffle(again)
 
-    assert sign(np.array(hashes, np.uint32), 32, 1) == sign(np.array(again, np.uint32), 32, 1)
+    assert sign(np.array(hashes, np.uint32), 32) == sign(np.array(again, np.uint32), 32)
 
 
 def test_bands_are_found_for_a_threshold() -> None:
@@ -222,7 +234,7 @@ def test_another_parameter_gives_another_signature(changes: dict[str, int]) -> N
 def test_signatures_are_those_of_datasketch(hashes: list[int]) -> None:
     theirs = MinHash(num_perm=64, seed=3, scheme="affine32", hashfunc=int)
     theirs.update_batch(hashes)
-    assert sign(np.array(hashes, dtype=np.uint32), 64, 3) == theirs.hashvalues.astype(">u2").tobytes()
+    assert minima(np.array(hashes, dtype=np.uint32), 64, 3).tolist() == theirs.hashvalues.tolist()
 
 
 @given(st.text(st.characters(max_codepoint=127)))

@@ -210,7 +210,7 @@ def test_status_shows_the_window_of_the_project(project: Path) -> None:
 
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
-    for shown in ("seen.sqlite", "papers", "2023-11-14T22:00Z 3", "window 86400", "threshold 0.5", "SQLite"):
+    for shown in ("seen.sqlite", "papers", "2023-11-14T22:00Z 3", "window 86400", "threshold 0.45", "SQLite"):
         assert shown in text
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
     from scrapy_neardup.evaluation.comparison import Comparison, Passage
+    from scrapy_neardup.settings import NearDupSettings
 
 _PASSAGES = 5
 _WORDS = 60
@@ -24,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = "a file (HTML or text), an http(s) url, or INPUT#id of JSON lines"
     parser.add_argument("a", metavar="A", help=form)
     parser.add_argument("b", metavar="B", help="the same; its verdict when A is all the window holds")
+    parser.add_argument(
+        "--seen", type=Path, metavar="FEED", help="what had been seen before: boilerplate is told by it"
+    )
     parser.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
     parser.add_argument("--json", action="store_true", help="one JSON object, with every passage in full")
 
@@ -42,12 +48,31 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         print(f"{name}: there is no text in it, so nothing to compare (unchecked/no-text)", file=sys.stderr)
     if empty:
         return 1
-    comparison = asyncio.run(compare(first, second, configured))
+    seen = _texts(options.seen, configured) if options.seen else ()
+    comparison = asyncio.run(compare(first, second, configured, seen))
     if options.json:
         print(json.dumps({"a": options.a, "b": options.b, **asdict(comparison)}, ensure_ascii=False))
     else:
         _print(options, comparison)
     return 0
+
+
+def _texts(path: Path, settings: NearDupSettings) -> Iterator[str]:
+    """Of a feed of recorded documents; what is wrong with it is said, and the rest taken."""
+    from tqdm import tqdm
+
+    from scrapy_neardup.evaluation.feed import WrongLine, check_readable
+    from scrapy_neardup.evaluation.pages import PageReader
+
+    feed = check_readable(path)
+    with PageReader(
+        settings.extractor, settings.max_html_bytes, os.cpu_count() or 1, settings.extract_timeout
+    ) as reader:
+        for page in tqdm(reader.read(feed), unit=" documents", disable=not sys.stderr.isatty()):
+            if page.error is not None:
+                tqdm.write(page.error, file=sys.stderr)
+            if not isinstance(page, WrongLine):
+                yield page.text
 
 
 def _print(options: argparse.Namespace, comparison: Comparison) -> None:

@@ -6,13 +6,14 @@ from scrapy_neardup.content.extractors import load_extractor
 from scrapy_neardup.content.memory import ExtractedPages
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
-from scrapy_neardup.content.urls import source_of, url_identity
+from scrapy_neardup.content.urls import canonical_url, source_of, url_identity
 
 __all__ = [
     "ExtractedPages",
     "Extraction",
     "ExtractionProcesses",
     "ExtractionThreads",
+    "canonical_url",
     "decode_html",
     "load_extractor",
     "source_of",

@@ -5,15 +5,24 @@ from __future__ import annotations
 import ipaddress
 import re
 from functools import cache, lru_cache
+from html import unescape
 from typing import TYPE_CHECKING
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import parse_qsl, urldefrag, urlencode, urljoin, urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 _MOBILE_HOST = re.compile(r"^(?:www\d?|amp|m|mobile)\.(?=[^.]+\.)")
-_AMP_PATH = re.compile(r"(?:/amp|\.amp|/amp\.html?)/?$")
-_AMP_QUERY = re.compile(r"(?:^|&)(?:amp|outputType=amp|output=amp)(?:=1?)?(?=&|$)", re.IGNORECASE)
+_AMP_CACHE = re.compile(r"^(?:[^/]+\.cdn\.ampproject\.org/[acv]/s/|(?:www\.)?google\.[a-z.]+/amp/s/)([^/?]+\.)")
+_AMP_PATH = re.compile(r"^/amp(?=/.)|(?:/amp|\.amp|/amp\.html?)/?$")
+_AMP_VALUE = re.compile(r"(?:amp|1|true)?", re.IGNORECASE)
+_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
+# What courlan takes for a tracker by its name alone may number an article (cid, eid, uid); these never do.
+_NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
+_LINK = re.compile(r"<link\b[^>]{0,3000}>", re.IGNORECASE)
+_CANONICAL = re.compile(r"""\srel\s*=\s*(["']?)\s*canonical\s*\1""", re.IGNORECASE)
+_HREF = re.compile(r"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+_HEAD = 200_000  # characters looked at for the canonical url
 
 
 @lru_cache(maxsize=4096)
@@ -41,15 +50,50 @@ def url_identity(url: str) -> str:
         return ""
     try:
         page, fragment = urldefrag(url)
-        parts = urlsplit(normalize_url(page))
+        scheme, _, rest = page.partition("://")
+        given = urlsplit("//" + _AMP_CACHE.sub(r"\1", rest))
+        parts = urlsplit(normalize_url(urlunsplit((scheme, given.netloc, _SESSION.sub("", given.path), "", ""))))
     except ValueError:
         return ""
     host = _MOBILE_HOST.sub("", parts.netloc.lower())
     path = _AMP_PATH.sub("", parts.path).rstrip("/")
-    query = _AMP_QUERY.sub("", parts.query).lstrip("&")
+    query = urlencode(sorted(pair for pair in _parameters(given.query) if not _says_nothing(*pair)))
     # A fragment that begins with ! is a page of its own, in sites that route by it.
     route = f"#{fragment}" if fragment.startswith("!") else ""
     return f"{host}{path}?{query}{route}" if query else f"{host}{path}{route}"
+
+
+def canonical_url(html: str, url: str) -> str:
+    """The url that a page gives as its own; ``url`` where it gives none of its source, or the source's front page.
+
+    A copy that names the publisher it has its text from is a page of its own all the same.
+    """
+    for link in _LINK.finditer(html, 0, _HEAD):
+        href = _HREF.search(link[0]) if _CANONICAL.search(link[0]) else None
+        if href:
+            try:
+                canonical = urljoin(url, unescape(href[1] or href[2] or href[3] or "").strip())
+                is_front = urlsplit(canonical).path in ("", "/") and not urlsplit(canonical).query
+            except ValueError:
+                return url
+            return canonical if source_of(canonical) == source_of(url) and not is_front else url
+    return url
+
+
+def _parameters(query: str) -> list[tuple[str, str]]:
+    # A word without a value may be all that names the article: /articles/?3769767
+    return parse_qsl(query, keep_blank_values=True)
+
+
+def _says_nothing(name: str, value: str) -> bool:
+    """Whether a parameter names no page: a tracker, or the wish for the AMP form."""
+    from courlan.clean import clean_query
+
+    if name.lower() in ("amp", "outputtype", "output") and _AMP_VALUE.fullmatch(value):
+        return name.lower() == "amp" or value.lower() == "amp"
+    if value.isdigit() and not _NUMBERED_TRACKER.search(name):
+        return False
+    return not clean_query(urlencode({name: "1"}))
 
 
 def _host(url: str) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.measures import containment, resemblance
+from scrapy_neardup.measures import containment, resemblance, same_template
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.tokens import count_words, has_unspaced, normalise, shingle_hashes, tokenise
+from scrapy_neardup.sketch import Body, Sketcher
+from scrapy_neardup.sketch.tokens import has_unspaced, normalise, tokenise
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,32 +69,38 @@ class Given:
     title: str = ""
 
 
-async def compare(first: Given, second: Given, settings: NearDupSettings) -> Comparison:
+async def compare(first: Given, second: Given, settings: NearDupSettings, seen: Iterable[str] = ()) -> Comparison:
+    """``seen`` are texts that had come before: what is boilerplate is told by them, the window holds none of them."""
     detector = NearDupDetector(replace(settings, store="memory://", shards=1))
     now = 1_000_000_000.0
     documents = [
         detector.document(given.text, url=given.url, title=given.title, seen_at=now + number)
         for number, given in enumerate((first, second))
     ]
+    for text in seen:
+        detector.sketcher.sketch(text)
     await detector.open()
     try:
         verdict = (await detector.check_in_order(documents))[1]
+        bodies = [detector.sketcher.body(document.text) for document in documents]
     finally:
         await detector.close()
-    return _comparison(detector, documents[0], documents[1], verdict)
+    return _comparison(detector, documents, bodies, verdict)
 
 
-def _comparison(detector: NearDupDetector, a: Document, b: Document, verdict: Verdict) -> Comparison:
-    sketcher = detector.sketcher
-    prints = (sketcher.fingerprint(a), sketcher.fingerprint(b))
+def _comparison(
+    detector: NearDupDetector, documents: Sequence[Document], bodies: Sequence[Body], verdict: Verdict
+) -> Comparison:
+    sketcher, (a, b) = detector.sketcher, bodies
+    prints = [sketcher.fingerprint(document) for document in documents]
     estimated = 1.0 if prints[0].text_hash == prints[1].text_hash else resemblance(*(each.signature for each in prints))
-    sets = (_shingles(sketcher, a.text), _shingles(sketcher, b.text))
+    sets = [set(sketcher.shingles(body).tolist()) for body in bodies]
     common = len(sets[0] & sets[1])
-    passages = [_passages(sketcher, one, other) for one, other in ((a.text, b.text), (b.text, a.text))]
+    passages = [_passages(sketcher, one, other) for one, other in ((a, b), (b, a))]
     exact = common / len(sets[0] | sets[1]) if common else 0.0
     comparison = Comparison(
-        first=_side(sketcher, a.text, len(sets[0]), passages[0]),
-        second=_side(sketcher, b.text, len(sets[1]), passages[1]),
+        first=_side(sketcher, a, len(sets[0]), passages[0]),
+        second=_side(sketcher, b, len(sets[1]), passages[1]),
         shared=tuple(passage for is_shared, passage in passages[1] if is_shared),
         resemblance=estimated,
         containment=containment(estimated, prints[0].size, prints[1].size),
@@ -109,39 +114,26 @@ def _comparison(detector: NearDupDetector, a: Document, b: Document, verdict: Ve
     return replace(comparison, why=tuple(_why(comparison, detector, prints)))
 
 
-def _shingles(sketcher: Sketcher, text: str) -> set[int]:
-    body, preset = sketcher.body(text), sketcher.preset
-    hashes = shingle_hashes(body.tokens, preset.shingle_words, preset.shingle_characters, unspaced=body.unspaced)
-    return set(hashes.tolist())
-
-
-def _side(sketcher: Sketcher, text: str, shingles: int, passages: Sequence[tuple[bool, Passage]]) -> Side:
+def _side(sketcher: Sketcher, body: Body, shingles: int, passages: Sequence[tuple[bool, Passage]]) -> Side:
     return Side(
-        words=sketcher.body(text).words,
+        words=body.words,
         shingles=shingles,
         own=tuple(passage for is_shared, passage in passages if not is_shared),
-        left_out=tuple(_left_out(sketcher, text)),
+        left_out=tuple(_left_out(sketcher, body)),
     )
 
 
-def _left_out(sketcher: Sketcher, text: str) -> Iterator[LeftOut]:
-    kept = Counter(block.strip() for block in sketcher.body(text).blocks)
-    limit = sketcher.preset.min_block_words
-    for line in text.splitlines():
-        block = line.strip()
-        if kept[block]:
-            kept[block] -= 1
-        elif block:
-            unspaced = has_unspaced(block)
-            words = count_words(tokenise(normalise(block), unspaced=unspaced), unspaced=unspaced)
-            yield LeftOut(block, f"{words} words, under {limit}" if words < limit else "boilerplate")
+def _left_out(sketcher: Sketcher, body: Body) -> Iterator[LeftOut]:
+    for line in body.short:
+        yield LeftOut(line.text, f"{line.words} words, under {sketcher.preset.min_block_words}")
+    for line in body.lines:
+        if line.key in body.boilerplate:
+            yield LeftOut(line.text, "boilerplate: in several different stories")
 
 
-def _passages(sketcher: Sketcher, text: str, other: str) -> list[tuple[bool, Passage]]:
+def _passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, Passage]]:
     """The text cut where words that lie in a shingle of both texts and words that do not meet."""
-    body = sketcher.body(text)
-    preset = sketcher.preset
-    width = preset.shingle_characters if body.unspaced else preset.shingle_words
+    width = sketcher.shingle_width(body)
     pieces = list(_pieces(body.text))
     tokens: list[str] = []
     owners: list[int] = []
@@ -149,7 +141,7 @@ def _passages(sketcher: Sketcher, text: str, other: str) -> list[tuple[bool, Pas
         found = tokenise(normalise(piece), unspaced=body.unspaced)
         tokens += found
         owners += [number] * len(found)
-    theirs = set(_windows(sketcher.body(other).tokens, width))
+    theirs = set(_windows(other.tokens, width))
     shared: set[int] = set()
     for start, window in enumerate(_windows(tokens, width)):
         if window in theirs:
@@ -198,7 +190,8 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
     elif same_text:
         yield "the same text, but for case and punctuation"
     elif all(fingerprint.signature for fingerprint in prints):
-        yield from _score_against_thresholds(comparison, detector, score)
+        template = same_template(prints[0].specifics, prints[1].specifics)
+        yield from _score_against_thresholds(comparison, detector, score, template)
     if verdict.status == "update" and verdict.changes:
         yield f"figures changed: {'; '.join(verdict.changes)}"
     if verdict.kind in ("near", "contained") and comparison.containment:
@@ -209,7 +202,9 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
 _KIND_SAYS = {"near": "about the same length", "contained": "one of the two is abridged or extended"}
 
 
-def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector, score: float) -> Iterator[str]:
+def _score_against_thresholds(
+    comparison: Comparison, detector: NearDupDetector, score: float, template: bool
+) -> Iterator[str]:
     preset, verdict = detector.preset, comparison.verdict
     exact = comparison.exact_containment if preset.measure == "containment" else comparison.exact_resemblance
     named = f"{preset.measure} {score:.2f}"
@@ -221,6 +216,8 @@ def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector,
     if not matched and not comparison.shared_bands:
         missed = f", though the exact {preset.measure} is {exact:.2f}" if exact >= preset.threshold else ""
         yield f"none of {comparison.bands} bands in common: never compared{missed}"
+    elif template and score >= preset.related_threshold:
+        yield f"{named} would do, but other names and figures stand between the same words: reports of one template"
     elif not matched and score >= preset.related_threshold:
         yield f"{named} would do, but another rule stands against it (NEARDUP_SCOPE = {detector.settings.scope})"
     elif score >= preset.threshold:

@@ -14,7 +14,9 @@ from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch import Body, BoilerplateGuard, Sketcher
+from scrapy_neardup.sketch.boilerplate import Trace
+from scrapy_neardup.sketch.fingerprint import TextSketch
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
 COPIES = ("duplicate", "update")
@@ -99,6 +101,7 @@ async def evaluate(
         positions = list(range(len(pages)))
         random.Random(seed).shuffle(positions)
         detector = _WitnessedDetector(settings, run=str(seed))
+        sketcher.begin_order()
         detector.sketcher = sketcher
         await detector.open()
         try:
@@ -120,11 +123,12 @@ async def evaluate(
 
 
 class RememberingSketcher(Sketcher):
-    """Sketches each text once: a fingerprint depends on nothing but the document, whatever the order."""
+    """Sketches each text once: a sketch depends on the text and on its boilerplate, whatever the order."""
 
     def __init__(self, sketcher: Sketcher) -> None:
         vars(self).update(vars(sketcher))
-        self._remembered: dict[tuple[str, str, str, str], Fingerprint] = {}
+        self._readings: dict[str, tuple[Body, Trace]] = {}
+        self._remembered: dict[tuple[str, frozenset[int]], TextSketch] = {}
         self.seconds = 0.0
 
     @classmethod
@@ -135,14 +139,24 @@ class RememberingSketcher(Sketcher):
     def sketched(self) -> int:
         return len(self._remembered)
 
-    def fingerprint(self, document: Document) -> Fingerprint:
-        key = (document.text, document.title, document.source, document.url_identity)
-        if (known := self._remembered.get(key)) is not None:
-            return known
-        start = time.perf_counter()
-        fingerprint = self._remembered[key] = super().fingerprint(document)
-        self.seconds += time.perf_counter() - start
-        return fingerprint
+    def begin_order(self) -> None:
+        """Forget what boilerplate is: it is learned anew in each order."""
+        self._boilerplate = BoilerplateGuard()
+
+    def _read(self, text: str) -> tuple[Body, Trace]:
+        if (known := self._readings.get(text)) is None:
+            start = time.perf_counter()
+            known = self._readings[text] = super()._read(text)
+            self.seconds += time.perf_counter() - start
+        return known
+
+    def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
+        key = text, body.boilerplate
+        if (known := self._remembered.get(key)) is None:
+            start = time.perf_counter()
+            known = self._remembered[key] = super()._sketch(text, body, trace)
+            self.seconds += time.perf_counter() - start
+        return known
 
 
 class _WitnessedDetector(NearDupDetector):

@@ -10,10 +10,11 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 
 KEY_BYTES = 8
-# version, size, text hash, url hash, source hash, original, story, candidate, signature, figures, url and title lengths
-_HEADER = struct.Struct(">BI8s8s4s8s8s8sHBHB")
+# version, size, text hash, url hash, source hash, original, story, candidate; lengths of signature, figures,
+# specifics, url and title
+_HEADER = struct.Struct(">BI8s8s4s8s8s8sHBBHB")
 HEADER_BYTES = _HEADER.size
-VERSION = 1
+VERSION = 2
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
 
@@ -34,6 +35,7 @@ class Record:
     candidate: bytes  # the best match at the time of registration, its own key where there was none
     signature: bytes
     figures: bytes
+    specifics: bytes
     url: bytes
     title: bytes
 
@@ -49,10 +51,11 @@ class Record:
             self.candidate,
             len(self.signature),
             len(self.figures),
+            len(self.specifics),
             len(self.url),
             len(self.title),
         )
-        return header + self.signature + self.figures + self.url + self.title
+        return header + self.signature + self.figures + self.specifics + self.url + self.title
 
     @classmethod
     def unpack(cls, data: bytes) -> Record:
@@ -92,6 +95,7 @@ def new_record(fingerprint: Fingerprint, document: Document) -> Record:
         signature=fingerprint.signature,
         figures=fingerprint.figures,
         url=cut(document.url, MAX_URL_BYTES),
+        specifics=fingerprint.specifics,
         title=cut(document.title, MAX_TITLE_BYTES),
     )
 

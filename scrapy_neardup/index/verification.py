@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scrapy_neardup.document import Match
 from scrapy_neardup.index.base import Policy
 from scrapy_neardup.index.record import Record
-from scrapy_neardup.measures import containment, resemblance
+from scrapy_neardup.measures import containment, resemblance, same_template
 
 NEWEST = 16
 """Postings read a key, the newest: what more documents share is a template, and each copy names its original."""
@@ -56,6 +56,8 @@ def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None
     score = contained if policy.measure == "containment" else similarity
     copy = same_url or same_text or score >= policy.threshold
     if not copy and score < policy.related_threshold:
+        return None
+    if not same_url and not same_text and same_template(new.specifics, old.specifics):
         return None
     return Graded(key, old, similarity, contained, same_text, same_url, related=not copy)
 

@@ -1,7 +1,9 @@
-"""Main content -> Fingerprint: tokens, shingles, signature, band keys, figures."""
+"""Main content -> Fingerprint: tokens, boilerplate, shingles, signature, band keys, figures."""
 
+from scrapy_neardup.sketch.body import Body
+from scrapy_neardup.sketch.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.presets import PRESETS, Preset
 from scrapy_neardup.sketch.tokens import has_words
 
-__all__ = ["PRESETS", "Preset", "Sketcher", "has_words"]
+__all__ = ["PRESETS", "Body", "BoilerplateGuard", "Preset", "Sketcher", "has_words"]

@@ -4,61 +4,52 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.measures import LANE_BYTES
+from scrapy_neardup.sketch.body import Body, read_body
+from scrapy_neardup.sketch.boilerplate import BoilerplateGuard, Trace
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
-from scrapy_neardup.sketch.minhash import sign
+from scrapy_neardup.sketch.minhash import minima, signature
 from scrapy_neardup.sketch.presets import Preset
-from scrapy_neardup.sketch.tokens import block_tokens, count_words, has_unspaced, shingle_hashes
+from scrapy_neardup.sketch.specifics import find_specifics
+from scrapy_neardup.sketch.tokens import shingle_hashes
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_SKETCHES = 512
-_MOST_CHARACTERS = 400_000  # some 60,000 words; what is longer is no article, and memory is bounded
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _SAMPLE_MODULUS = np.uint32(32)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
 
 
-@dataclass(slots=True)
-class Body:
-    """Blocks of a text, their tokens one after the other, and how many words that is."""
-
-    unspaced: bool  # whether any of the text is in a script written without spaces
-    blocks: list[str] = field(default_factory=list)
-    tokens: list[str] = field(default_factory=list)
-    words: int = 0
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.blocks)
-
-
 @dataclass(frozen=True, slots=True)
 class TextSketch:
-    """What of a fingerprint depends on the text alone."""
+    """What of a fingerprint depends on the text alone, and on what was known of its boilerplate."""
 
-    signature: bytes
-    size: int
+    trace: Trace
+    boilerplate: frozenset[int]  # keys of the lines left out
     text_hash: bytes
-    band_keys: tuple[int, ...]
-    sample_keys: tuple[int, ...]
     figures: bytes
+    signature: bytes = b""
+    size: int = 0
+    band_keys: tuple[int, ...] = ()
+    sample_keys: tuple[int, ...] = ()
+    specifics: bytes = b""
 
 
 class Sketcher:
-    """Makes the fingerprints of one configuration: the same document gives the same fingerprint everywhere.
+    """Makes the fingerprints of one configuration, and learns from the documents which lines are boilerplate.
 
-    The last ``_MOST_SKETCHES`` texts are not sketched again. ``timings`` are those of the others.
+    The same documents in the same order give the same fingerprints everywhere. The last ``_MOST_SKETCHES`` texts are
+    not sketched again. ``timings`` are those of the others.
     """
 
     def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True, by_source: bool = False) -> None:
@@ -68,27 +59,24 @@ class Sketcher:
         self.min_words = min_words
         self.figures = figures
         self.timings = Timings()
+        self._boilerplate = BoilerplateGuard()
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
         self._lock = threading.Lock()  # long texts are sketched in a thread
 
     def body(self, text: str) -> Body:
-        """What of a main content enters the fingerprint.
+        """What of a main content enters the fingerprint, by what is known of boilerplate."""
+        body, trace = self._read(text)
+        with self._lock:
+            return body.without(self._boilerplate.known(trace, self.min_words))
 
-        Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
-        results) is taken whole.
-        """
-        unspaced = has_unspaced(text)
-        whole, kept = Body(unspaced), Body(unspaced)
-        for block in text[:_MOST_CHARACTERS].splitlines():
-            tokens = block_tokens(block, unspaced=unspaced)
-            if not tokens:
-                continue
-            words = count_words(tokens, unspaced=unspaced)
-            for body in (whole, kept) if words >= self.preset.min_block_words else (whole,):
-                body.blocks.append(block)
-                body.tokens.extend(tokens)
-                body.words += words
-        return kept if kept.words >= self.min_words else whole
+    def shingle_width(self, body: Body) -> int:
+        """Tokens in a shingle of most of the text."""
+        return self.preset.shingle_characters if body.unspaced else self.preset.shingle_words
+
+    def shingles(self, body: Body) -> NDArray[np.uint32]:
+        """Distinct hashes, sorted."""
+        words, characters = self.preset.shingle_words, self.preset.shingle_characters
+        return shingle_hashes(body.tokens, body.kept_hashes, words, characters, unspaced=body.unspaced)
 
     def fingerprint(self, document: Document) -> Fingerprint:
         """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
@@ -111,40 +99,52 @@ class Sketcher:
             band_keys=_salted(sketch.band_keys, salt),
             sample_keys=_salted(sketch.sample_keys, salt),
             figures=sketch.figures,
+            specifics=sketch.specifics,
         )
 
     def sketch(self, text: str) -> TextSketch:
+        """Learns from the text, each time it comes."""
         key = xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
         with self._lock:
             if (known := self._sketches.get(key)) is not None:
                 self._sketches.move_to_end(key)
-                return known
+                boilerplate = self._boilerplate.learn(known.trace, self.min_words)
+                if boilerplate == known.boilerplate:
+                    return known
         with self.timings.measure():
-            sketch = self._sketch(text)
+            body, trace = self._read(text)
+            if known is None:
+                with self._lock:
+                    boilerplate = self._boilerplate.learn(trace, self.min_words)
+            sketch = self._sketch(text, body.without(boilerplate), trace)
         with self._lock:
             self._sketches[key] = sketch
             if len(self._sketches) > _MOST_SKETCHES:
                 self._sketches.popitem(last=False)
         return sketch
 
-    def _sketch(self, text: str) -> TextSketch:
-        body = self.body(text)
-        tokens = body.tokens
-        signature, size = b"", 0
-        samples: tuple[int, ...] = ()
-        if body.words >= self.min_words:
-            hashes = shingle_hashes(
-                tokens, self.preset.shingle_words, self.preset.shingle_characters, unspaced=body.unspaced
-            )
-            signature, size = sign(hashes, self.preset.num_perm, self.preset.seed), len(hashes)
-            samples = sample_keys(hashes, self.preset.samples)
-        return TextSketch(
-            signature=signature,
-            size=size,
-            text_hash=xxhash.xxh64_digest(" ".join(tokens).encode("utf-8", "surrogatepass")),
-            band_keys=band_keys(signature, self.preset.bands, self.preset.rows),
-            sample_keys=samples,
+    def _read(self, text: str) -> tuple[Body, Trace]:
+        body = read_body(text, min_words=self.min_words, min_block_words=self.preset.min_block_words)
+        return body, Trace.of(body, self.shingle_width(body))
+
+    def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
+        sketch = TextSketch(
+            trace=trace,
+            boilerplate=body.boilerplate,
+            text_hash=body.text_hash,
             figures=pack_figures(find_figures(text)) if self.figures else b"",
+        )
+        if body.words < self.min_words:
+            return sketch
+        preset, hashes = self.preset, self.shingles(body)
+        lowest = minima(hashes, preset.num_perm, preset.seed)
+        return replace(
+            sketch,
+            signature=signature(lowest),
+            size=len(hashes),
+            band_keys=band_keys(lowest, preset.bands, preset.rows),
+            sample_keys=sample_keys(hashes, preset.samples) + body.lead_keys(preset.leads),
+            specifics=find_specifics(body.text),
         )
 
 
@@ -152,12 +152,11 @@ def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:
     return tuple(key ^ salt for key in keys) if salt else keys
 
 
-def band_keys(signature: bytes, bands: int, rows: int) -> tuple[int, ...]:
-    """One 32-bit key a band of ``rows`` consecutive lanes, the band's number a part of it; none of no signature."""
-    if not signature:
-        return ()
-    width = rows * LANE_BYTES
-    return tuple(xxhash.xxh32_intdigest(signature[band * width : (band + 1) * width], band) for band in range(bands))
+def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> tuple[int, ...]:
+    """One 32-bit key a band of ``rows`` consecutive minima, the band's number a part of it."""
+    width = rows * 4
+    lanes = minima[: bands * rows].astype(">u4").tobytes()
+    return tuple(xxhash.xxh32_intdigest(lanes[band * width : (band + 1) * width], band) for band in range(bands))
 
 
 def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:

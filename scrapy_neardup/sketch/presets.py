@@ -7,7 +7,6 @@ from typing import Literal
 
 import xxhash
 
-from scrapy_neardup.measures import LANE_BYTES
 from scrapy_neardup.sketch.tokens import NORMALISER
 
 Measure = Literal["containment", "resemblance"]
@@ -25,6 +24,7 @@ class Preset:
     bands: int
     rows: int
     samples: int  # shingles looked up as they are, at most
+    leads: int  # first sentences looked up as they are, at most
     measure: Measure
     threshold: float  # from here on a copy
     related_threshold: float  # from here on the same story
@@ -36,7 +36,7 @@ class Preset:
         # Thresholds change what is said of two fingerprints, never a fingerprint.
         for name in ("name", "measure", "threshold", "related_threshold"):
             del decisive[name]
-        decisive |= {"normaliser": NORMALISER, "lane_bytes": LANE_BYTES, "scheme": "affine32", "by_source": by_source}
+        decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
 
@@ -48,12 +48,13 @@ PRESETS: dict[str, Preset] = {
             shingle_words=3,
             shingle_characters=5,
             min_block_words=8,
-            num_perm=128,
+            num_perm=256,
             bands=42,
             rows=3,
-            samples=16,
+            samples=8,
+            leads=8,
             measure="containment",
-            threshold=0.5,
+            threshold=0.45,
             related_threshold=0.25,
         ),
     )

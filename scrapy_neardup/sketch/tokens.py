@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ import xxhash
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NORMALISER = 1
+NORMALISER = 2
 """Version of what this module does to a text; part of the config fingerprint."""
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
@@ -24,9 +24,19 @@ _UNSPACED = (
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
+# A vowel sign or another combining mark is a part of its word, and no \w of its own: Hindi, Tamil, vocalised Arabic.
+# Of the first 65,536 characters: re compares a set that has others one by one.
+_MARKS = "".join(
+    re.escape(chr(code))
+    for code in chain(range(0x300, 0x3100), range(0xA600, 0xAC00), range(0xFB1E, 0xFE30))
+    if unicodedata.category(chr(code)) in ("Mn", "Mc") and not _UNSPACED_CHARACTER.match(chr(code))
+)
+_MARK = re.compile(f"[{_MARKS}]")
 _WORD = re.compile(r"\w+")
-# Marks count with the letters they stand on: vowel signs of Thai or Khmer are no \w of their own.
 _MIXED_TOKEN = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
+# The same with marks, slower.
+_MARKED_WORD = re.compile(f"\\w+(?:[{_MARKS}]+\\w*)*")
+_MARKED_MIXED_TOKEN = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+(?:[{_MARKS}]+[^\\W{_UNSPACED}]*)*")
 _CHARACTERS_PER_WORD = 2
 _ASCII_WORDS = {code: chr(code).lower() if _WORD.match(chr(code)) else " " for code in range(128)}
 
@@ -56,7 +66,11 @@ def has_words(text: str) -> bool:
 
 def tokenise(normalised: str, *, unspaced: bool) -> list[str]:
     """Words; with ``unspaced`` also the single characters of scripts written without spaces."""
-    return _MIXED_TOKEN.findall(normalised) if unspaced else _WORD.findall(normalised)
+    if not normalised.isascii() and _MARK.search(normalised):
+        pattern = _MARKED_MIXED_TOKEN if unspaced else _MARKED_WORD
+    else:
+        pattern = _MIXED_TOKEN if unspaced else _WORD
+    return pattern.findall(normalised)
 
 
 def block_tokens(block: str, *, unspaced: bool) -> list[str]:
@@ -72,21 +86,41 @@ def count_words(tokens: list[str], *, unspaced: bool) -> int:
     return len(tokens) - characters + characters // _CHARACTERS_PER_WORD
 
 
-def shingle_hashes(tokens: list[str], words: int, characters: int, *, unspaced: bool) -> NDArray[np.uint32]:
+def token_hashes(tokens: list[str]) -> NDArray[np.uint64]:
+    """One hash a token, in their order."""
+    return np.fromiter(map(_hash_token, tokens), np.uint64, len(tokens))
+
+
+def shingle_hashes(
+    tokens: list[str], hashes: NDArray[np.uint64], words: int, characters: int, *, unspaced: bool
+) -> NDArray[np.uint32]:
     """Distinct 32-bit hashes, sorted, of all runs of ``words`` words and of ``characters`` unspaced characters.
 
-    A run shorter than one shingle gives one hash of all its tokens; no token gives none.
+    ``hashes`` are those of the tokens. A run shorter than one shingle gives one hash of all its tokens; no token gives
+    none.
     """
     if not tokens:
         return np.empty(0, dtype=np.uint32)
-    runs = [(False, tokens)]
-    if unspaced:
-        runs = [(is_unspaced, list(run)) for is_unspaced, run in groupby(tokens, _is_unspaced)]
-    return _distinct(
-        np.concatenate(
-            [_hash_windows(_hash_tokens(run), min(len(run), characters if of else words)) for of, run in runs]
-        )
-    )
+    if not unspaced:
+        return _distinct(window_hashes(hashes, words))
+    windows, start = [], 0
+    for is_unspaced, run in groupby(tokens, _is_unspaced):
+        end = start + sum(1 for _ in run)
+        windows.append(window_hashes(hashes[start:end], characters if is_unspaced else words))
+        start = end
+    return _distinct(np.concatenate(windows))
+
+
+def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
+    """32-bit hashes of all runs of ``width`` tokens in their order; one of all tokens where there are fewer."""
+    width = min(len(hashes), width)
+    count = len(hashes) - width + 1
+    mixed = np.zeros(count, dtype=np.uint64)
+    for position in range(width):
+        multiplier = _MULTIPLIERS[position % len(_MULTIPLIERS)] + np.uint64(2 * (position // len(_MULTIPLIERS)))
+        mixed = (mixed ^ (hashes[position : position + count] * multiplier)) * _MIX
+        mixed ^= mixed >> _SHIFT
+    return cast("NDArray[np.uint32]", (mixed >> _HALF).astype(np.uint32))
 
 
 def _distinct(values: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -104,17 +138,3 @@ def _is_unspaced(token: str) -> bool:
 @lru_cache(maxsize=1 << 16)  # words repeat: hashing most of them is a look-up
 def _hash_token(token: str) -> int:
     return xxhash.xxh32_intdigest(token.encode("utf-8", "surrogatepass"))
-
-
-def _hash_tokens(tokens: list[str]) -> NDArray[np.uint64]:
-    return np.fromiter(map(_hash_token, tokens), np.uint64, len(tokens))
-
-
-def _hash_windows(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
-    count = len(hashes) - width + 1
-    mixed = np.zeros(count, dtype=np.uint64)
-    for position in range(width):
-        multiplier = _MULTIPLIERS[position % len(_MULTIPLIERS)] + np.uint64(2 * (position // len(_MULTIPLIERS)))
-        mixed = (mixed ^ (hashes[position : position + count] * multiplier)) * _MIX
-        mixed ^= mixed >> _SHIFT
-    return cast("NDArray[np.uint32]", (mixed >> _HALF).astype(np.uint32))

@@ -11,24 +11,27 @@ KEYS[generations + 1 .. generations + hours]
 ARGV[1]  document key
 ARGV[2]  record of the document as an original (see index/record.py)
 ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  policy and layout, 16 doubles in this order: identity keys, generations, hours, index of the document's own
+ARGV[4]  policy and layout, 20 doubles in this order: identity keys, generations, hours, index of the document's own
          generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
          threshold, related threshold, measure (0 containment, 1 resemblance), scope (0 all, 1 same source,
          2 cross source), newest postings a key, most candidates, weight of an identity key, bits that name a shard
-         where the window is empty
+         where the window is empty, least shared names, share of same names, least shared figures, share of same figures
 
 The rules of grading and ranking are those of index/verification.py.
 ]]
 local HOUR = 3600
 local POSTING = 8
 local NO_URL, NO_SOURCE = string.rep('\0', 8), string.rep('\0', 4)
-local HEADER = '>BI4c8c8c4c8c8c8I2BI2B'
-local HEADER_BYTES = 55
+local HEADER = '>BI4c8c8c4c8c8c8I2BBI2B'
+local HEADER_BYTES = 56
+local VERSION = 2
+local SPECIFIC = 3
+local BY_CHANCE = 1 / 256
 
 local key, new = ARGV[1], ARGV[2]
 local identities, generations, hours, own_generation, first_generation, generation_seconds, first_hour, window,
-    threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight, bits_of_empty_window =
-    struct.unpack('>dddddddddddddddd', ARGV[4])
+    threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight, bits_of_empty_window,
+    least_names, same_names, least_figures, same_figures = struct.unpack('>dddddddddddddddddddd', ARGV[4])
 
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
@@ -42,14 +45,16 @@ end
 
 local function parse(record)
     if #record < HEADER_BYTES then return nil end
-    local version, size, text, url, source, original, story, candidate, signature, figures, url_length, title_length =
+    local version, size, text, url, source, original, story, candidate, signature, figures, specifics, url_length, title_length =
         struct.unpack(HEADER, record)
-    if version ~= 1 or #record ~= HEADER_BYTES + signature + figures + url_length + title_length then return nil end
+    local sketches = HEADER_BYTES + signature + figures + specifics
+    if version ~= VERSION or #record ~= sketches + url_length + title_length then return nil end
     return {
         size = size, text = text, url = url, source = source, original = original, story = story, candidate = candidate,
         signature = sub(record, HEADER_BYTES + 1, HEADER_BYTES + signature),
-        tail = sub(record, HEADER_BYTES + signature + figures + 1),
-        lengths = sub(record, 53, 55),
+        specifics = sub(record, sketches - specifics + 1, sketches),
+        tail = sub(record, sketches + 1),
+        lengths = sub(record, 54, 56),
     }
 end
 
@@ -60,18 +65,39 @@ local function resemblance(a, b)
     for lane = 1, #a, 8 do
         local a1, a2, a3, a4, a5, a6, a7, a8 = byte(a, lane, lane + 7)
         local b1, b2, b3, b4, b5, b6, b7, b8 = byte(b, lane, lane + 7)
-        if a1 == b1 and a2 == b2 then equal = equal + 1 end
-        if a3 == b3 and a4 == b4 and a3 then equal = equal + 1 end
-        if a5 == b5 and a6 == b6 and a5 then equal = equal + 1 end
-        if a7 == b7 and a8 == b8 and a7 then equal = equal + 1 end
+        if a1 == b1 then equal = equal + 1 end
+        if a2 == b2 and a2 then equal = equal + 1 end
+        if a3 == b3 and a3 then equal = equal + 1 end
+        if a4 == b4 and a4 then equal = equal + 1 end
+        if a5 == b5 and a5 then equal = equal + 1 end
+        if a6 == b6 and a6 then equal = equal + 1 end
+        if a7 == b7 and a7 then equal = equal + 1 end
+        if a8 == b8 and a8 then equal = equal + 1 end
     end
-    return equal * 2 / #a
+    return math.max(0, (equal / #a - BY_CHANCE) / (1 - BY_CHANCE))
 end
 
 local function containment(similarity, a, b)
     local smaller = math.min(a, b)
     if smaller == 0 then return 0 end
     return math.min(1, similarity * (a + b) / ((1 + similarity) * smaller))
+end
+
+-- Whether two texts are reports of one template, as measures.same_template tells it.
+local function same_template(a, b)
+    local values = {}
+    for at = 1, #a - 2, SPECIFIC do values[sub(a, at, at + 1)] = byte(a, at + 2) end
+    local shared, same, names, other_names = 0, 0, 0, 0
+    for at = 1, #b - 2, SPECIFIC do
+        local value, theirs = values[sub(b, at, at + 1)], byte(b, at + 2)
+        if value then
+            shared = shared + 1
+            if value >= 128 then names = names + 1 end
+            if value == theirs then same = same + 1 elseif value >= 128 then other_names = other_names + 1 end
+        end
+    end
+    if other_names > 0 then return shared >= least_names and same <= same_names * shared end
+    return names == 0 and shared >= least_figures and same <= same_figures * shared
 end
 
 -- What the candidate passes by, or nil.
@@ -88,6 +114,7 @@ local function grade(document, old, candidate)
     local score = measure == 0 and contained or similarity
     local copy = same_url or same_text or score >= threshold
     if not copy and score < related_threshold then return nil end
+    if not same_url and not same_text and same_template(document.specifics, old.specifics) then return nil end
     local class = copy and 4 or 5
     if same_text then class = same_url and 1 or 2 elseif same_url then class = 3 end
     return { key = candidate, record = old, class = class, similarity = similarity, related = not copy }

@@ -1,0 +1,156 @@
+"""The boilerplate guard: lines that turn up in documents of several different stories leave the fingerprint.
+
+Whether two documents tell different stories cannot be asked of the index: a long disclaimer may be what joins them
+there. So it is asked of the rest. For each line a few documents it stood in are remembered; a new document that shares
+the line, and of which nothing else is in any of them, is one more story. A paragraph of a wire story comes with the
+other paragraphs of that story, however many papers print it, and stays.
+
+Learned from the documents as they come, in bounded memory, and the same by every process that sees the same ones.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from scrapy_neardup.sketch.body import Body
+from scrapy_neardup.sketch.tokens import window_hashes
+
+STORIES = 3
+"""Different stories that make a line boilerplate."""
+
+MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB
+_MOST_STORIES = 8  # documents remembered for a line, one a story
+_SAMPLES = 96  # shingles a document is remembered by
+_SAMPLE_MODULUS = np.uint32(4)
+_LEAST_REST = 30  # words: less says nothing of what a document is about
+_SHARED_REST = 0.15  # two documents whose rests share no more than this tell different stories
+_DOMINANT = 0.5  # one story that brought more of a line's documents than this owns the line
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What is remembered of a document: its lines, and a sample of its shingles with the lines they stood in."""
+
+    lines: dict[int, int]  # key of the line -> its place
+    words: array[int]  # of each line
+    samples: array[int]
+    owners: array[int]  # place of the line of each sample
+
+    @classmethod
+    def of(cls, body: Body, width: int) -> Trace:
+        """``width`` is the length of a shingle in tokens."""
+        lines: dict[int, int] = {}
+        words = array("I")
+        if not body.lines:
+            return cls(lines, words, array("I"), array("I"))
+        for line in body.lines:
+            if line.key not in lines:
+                lines[line.key] = len(lines)
+                words.append(line.words)
+        hashes = window_hashes(body.hashes, width)
+        # Which shingles are chosen does not depend on the document; one that runs into the next line is its first's.
+        starts = np.flatnonzero(hashes % _SAMPLE_MODULUS == 0)
+        starts = starts[np.argsort(hashes[starts])[:_SAMPLES]]
+        ends = np.cumsum([len(line.tokens) for line in body.lines])
+        owners = [lines[body.lines[place].key] for place in np.searchsorted(ends, starts, side="right").tolist()]
+        return cls(lines, words, array("I", hashes[starts].tolist()), array("I", owners))
+
+    def rest(self, shared: Iterable[int]) -> tuple[int, set[int]]:
+        """Words and samples of all lines but the shared ones."""
+        places = {self.lines[key] for key in shared}
+        words = sum(count for place, count in enumerate(self.words) if place not in places)
+        pairs = zip(self.samples, self.owners, strict=True)
+        return words, {sample for sample, owner in pairs if owner not in places}
+
+
+@dataclass(slots=True)
+class _Story:
+    """The first document that brought a line, and how many of its story have followed."""
+
+    first: Trace
+    documents: int = 1
+
+
+class BoilerplateGuard:
+    """Learns boilerplate lines. Not safe for threads: documents are shown to it one after the other."""
+
+    def __init__(self, most_lines: int = MOST_LINES) -> None:
+        self._most_lines = most_lines
+        self._stories: OrderedDict[int, list[_Story]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._stories)
+
+    def learn(self, trace: Trace, least: int) -> frozenset[int]:
+        """Note a document's lines; returns the keys of those that are boilerplate.
+
+        Never over half of its words, and never so many that fewer than ``least`` are left.
+        """
+        different: dict[int, bool] = {}  # whether this document and another one tell different stories
+        for key in trace.lines:
+            stories = self._stories.get(key)
+            if stories is None:
+                self._stories[key] = [_Story(trace)]
+            else:
+                self._stories.move_to_end(key)
+                _count(stories, trace, different)
+        while len(self._stories) > self._most_lines:
+            self._stories.popitem(last=False)
+        return self.known(trace, least)
+
+    def known(self, trace: Trace, least: int) -> frozenset[int]:
+        """As ``learn``, without noting anything."""
+        found = [
+            (key, trace.words[place]) for key, place in trace.lines.items() if _is_boilerplate(self._stories.get(key))
+        ]
+        words = sum(trace.words)
+        return _within(min(words // 2, words - least), found)
+
+
+def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> None:
+    """Add a document to the first story it may belong to, or as a story of its own."""
+    for story in stories:
+        number = id(story.first)
+        if number not in different:
+            different[number] = _tell_different_stories(trace, story.first)
+        if not different[number]:
+            story.documents += 1
+            return
+    if len(stories) < _MOST_STORIES:
+        stories.append(_Story(trace))
+    else:
+        min(stories, key=lambda story: story.documents).documents += 1
+
+
+def _tell_different_stories(one: Trace, other: Trace) -> bool:
+    """False also where too little besides what the two share could tell: copies with a lead of their own are copies."""
+    shared = one.lines.keys() & other.lines.keys()
+    common = sum(one.words[one.lines[key]] for key in shared)
+    (words, samples), (other_words, other_samples) = one.rest(shared), other.rest(shared)
+    smaller = min(len(samples), len(other_samples))
+    if min(words, other_words) < max(common, _LEAST_REST) or not smaller:
+        return False
+    return len(samples & other_samples) <= _SHARED_REST * smaller
+
+
+def _is_boilerplate(stories: list[_Story] | None) -> bool:
+    """Several stories, of which none owns the line: a paragraph quoted here and there is not boilerplate."""
+    if stories is None or len(stories) < STORIES:
+        return False
+    counts = [story.documents for story in stories]
+    return max(counts) <= _DOMINANT * sum(counts)
+
+
+def _within(room: int, lines: list[tuple[int, int]]) -> frozenset[int]:
+    """Keys of the lines, given with their words, that fit into so many words; the first come first."""
+    fitting: list[int] = []
+    for key, words in lines:
+        if words <= room:
+            fitting.append(key)
+            room -= words
+    return frozenset(fitting)

@@ -1,0 +1,104 @@
+"""What a url says of a document: the forms of one page are one page, and two pages stay two."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.content import canonical_url, url_identity
+
+PAGE = "https://www.wire.example/news/bridge?id=7"
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "http://www.wire.example/news/bridge?id=7",
+        "https://wire.example/news/bridge?id=7",
+        "https://WIRE.example:443/news//bridge/?id=7",
+        "https://m.wire.example/news/bridge?id=7",
+        "https://amp.wire.example/news/bridge?id=7",
+        "https://www.wire.example/amp/news/bridge?id=7",
+        "https://www.wire.example/news/bridge/amp/?id=7",
+        "https://www.wire.example/news/bridge.amp?id=7",
+        "https://www.wire.example/news/bridge?id=7&amp=1",
+        "https://www.wire.example/news/bridge?outputType=amp&id=7",
+        "https://www-wire-example.cdn.ampproject.org/c/s/www.wire.example/news/bridge?id=7",
+        "https://www.google.com/amp/s/www.wire.example/news/bridge?id=7",
+        "https://www.wire.example/news/bridge?id=7&utm_source=feed&utm_id=12&fbclid=Iw3&gclid=9",
+        "https://www.wire.example/news/bridge?ref=home&id=7",
+        "https://www.wire.example/news/bridge?id=7#comments",
+        "https://www.wire.example/news/bridge;jsessionid=0A1B?id=7",
+    ],
+)
+def test_forms_of_one_page(form: str) -> None:
+    assert url_identity(form) == url_identity(PAGE)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("https://wire.example/articles/?3769767", "https://wire.example/articles/?3769771"),
+        ("https://wire.example/view?cid=101", "https://wire.example/view?cid=102"),
+        ("https://wire.example/view?uid=101&p=1", "https://wire.example/view?uid=102&p=1"),
+        ("https://wire.example/?p=1", "https://wire.example/?p=2"),
+        ("https://wire.example/amp", "https://wire.example/volt"),
+        ("https://wire.example/", "https://m.example/"),
+        ("https://wire.example:8080/a", "https://wire.example/a"),
+        ("https://wire.example/A", "https://wire.example/a"),
+        ("https://wire.example/новости/1", "https://wire.example/новости/2"),
+    ],
+)
+def test_two_pages_stay_two(one: str, other: str) -> None:
+    assert url_identity(one) != url_identity(other)
+
+
+@given(st.text())
+def test_any_text_has_an_identity_or_none(text: str) -> None:
+    url_identity(text)
+    assert isinstance(url_identity(f"https://wire.example/{text}"), str)
+
+
+# <link rel=canonical>
+
+
+def head(*links: str) -> str:
+    return f"<html><head><title>Bridge</title>{''.join(links)}</head><body><p>Text</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<link rel="canonical" href="https://www.wire.example/news/bridge?id=7&amp;page=2">',
+        "<LINK HREF='https://www.wire.example/news/bridge?id=7&#38;page=2' REL='canonical' />",
+        "<link data-x=1 rel=canonical href=/news/bridge?id=7&page=2>",
+    ],
+)
+def test_a_page_says_what_its_url_is(link: str) -> None:
+    html = head('<link rel="stylesheet" href="/style.css">', link)
+
+    assert canonical_url(html, "https://www.wire.example/x?y=1") == "https://www.wire.example/news/bridge?id=7&page=2"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        head(),
+        head('<link rel="canonical" href="https://other.example/news/bridge">'),
+        head('<link rel="canonical" href="/">'),
+        head('<link rel="canonical" href="https://www.wire.example">'),
+        head('<link rel="canonical">'),
+        head('<link rel="canonical" href="http://[">'),
+        head('<link rel="canonical" href="javascript:void(0)">'),
+        head('<link rel="not-canonical" href="/other">'),
+    ],
+    ids=["none", "another publisher", "front page", "front page, bare", "empty", "broken", "no url", "another rel"],
+)
+def test_a_page_that_does_not_keeps_its_url(html: str) -> None:
+    assert canonical_url(html, PAGE) == PAGE
+
+
+@given(st.text())
+def test_any_page_has_an_url(html: str) -> None:
+    assert canonical_url(f"<link {html}>", PAGE)
