@@ -40,12 +40,8 @@ _MARKED_WORD = re.compile(f"\\w+(?:[{_MARKS}]+\\w*)*")
 _MARKED_MIXED_TOKEN = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+(?:[{_MARKS}]+[^\\W{_UNSPACED}]*)*")
 _CHARACTERS_PER_WORD = 2
 _MOST_HASHES = 1 << 16
-_LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e"
-_ASCII_WORDS = {
-    code: chr(code).lower() if _WORD.match(chr(code)) else chr(code) if chr(code) in _LINE_ENDS else " "
-    for code in range(128)
-}
 _PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022\u00a0\u00ab\u00bb"
+_ASCII_WORDS = {code: chr(code).lower() if _WORD.match(chr(code)) else " " for code in range(128)}
 
 _MULTIPLIERS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F],
@@ -82,9 +78,10 @@ def tokenise(normalised: str, *, unspaced: bool) -> list[str]:
 
 def block_tokens(block: str, *, unspaced: bool) -> list[str]:
     """``tokenise(normalise(block))``; ASCII, which NFKC leaves alone, in a quarter of the time."""
-    if block.isascii():
-        return block.translate(_ASCII_WORDS).split()
-    return tokenise(normalise(block), unspaced=unspaced)
+    plain = without_punctuation(block)
+    if plain.isascii():
+        return plain.translate(_ASCII_WORDS).split()
+    return tokenise(normalise(plain), unspaced=unspaced)
 
 
 def without_punctuation(text: str) -> str:
