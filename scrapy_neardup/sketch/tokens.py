@@ -42,6 +42,7 @@ _CHARACTERS_PER_WORD = 2
 _MOST_HASHES = 1 << 16
 _PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022\u00a0\u00ab\u00bb"
 _ASCII_WORDS = {code: chr(code).lower() if _WORD.match(chr(code)) else " " for code in range(128)}
+_ASCII_LINES = {**_ASCII_WORDS, ord("\n"): "\n"}
 
 _MULTIPLIERS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F],
@@ -96,7 +97,7 @@ def tokens_of_each(blocks: Sequence[str], *, unspaced: bool) -> Iterable[list[st
     """``block_tokens`` of each block; none of them has an end of line in it."""
     simple = without_punctuation("\n".join(blocks))
     if simple.isascii():
-        return map(str.split, simple.translate(_ASCII_WORDS).split("\n"))
+        return map(str.split, simple.translate(_ASCII_LINES).split("\n"))
     return (block_tokens(block, unspaced=unspaced) for block in simple.split("\n"))
 
 
