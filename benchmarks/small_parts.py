@@ -20,10 +20,9 @@ import numpy as np
 import pyperf
 
 from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.sketch.body import read_body
 from scrapy_neardup.sketch.figures import changed_figures, find_figures, pack_figures, unpack_figures
-from scrapy_neardup.sketch.fingerprint import band_keys
-from scrapy_neardup.sketch.minhash import sign
-from scrapy_neardup.sketch.tokens import shingle_hashes
+from scrapy_neardup.sketch.specifics import find_specifics
 
 BASELINE = Path(__file__).with_name("small_parts.json")
 CALIBRATION = "calibration"
@@ -61,31 +60,25 @@ def print_comparison(seconds: dict[str, float], ratios: dict[str, float], baseli
 
 def parts() -> dict[str, Callable[[], object]]:
     """Each call takes the next text: nothing is found in the processor's cache because it was just there."""
-    preset = PRESETS["news"]
-    sketcher = Sketcher(preset)
+    sketcher = Sketcher(PRESETS["news"])
     texts = [text(number) for number in range(TEXTS)]
     bodies = [sketcher.body(each) for each in texts]
-    hashes = [
-        shingle_hashes(body.tokens, preset.shingle_words, preset.shingle_characters, unspaced=False) for body in bodies
-    ]
-    signatures = [sign(each, preset.num_perm, preset.seed) for each in hashes]
     figures = [unpack_figures(pack_figures(find_figures(each))) for each in texts]
     others = [find_figures(each.replace("1", "2")) for each in texts]
-    turn = count()
+    turn, fresh = count(), count()
 
     def each(part: Callable[[int], object]) -> Callable[[], object]:
         return lambda: part(next(turn) % TEXTS)
 
     return {
         CALIBRATION: calibration,
-        "text to fingerprint": each(lambda i: sketcher._sketch(texts[i])),
-        "tokens": each(lambda i: sketcher.body(texts[i])),
-        "shingle hashes": each(
-            lambda i: shingle_hashes(bodies[i].tokens, preset.shingle_words, preset.shingle_characters, unspaced=False)
-        ),
-        "signature": each(lambda i: sign(hashes[i], preset.num_perm, preset.seed)),
-        "band keys": each(lambda i: band_keys(signatures[i], preset.bands, preset.rows)),
+        # A text that was just there is not sketched again; this one ends as no other.
+        "text to fingerprint": each(lambda i: sketcher.sketch(f"{texts[i]} {next(fresh)}")),
+        "lines and tokens": each(lambda i: read_body(texts[i], min_words=20, min_block_words=8)),
+        "signature and bands": each(lambda i: sketcher._signer.sign(bodies[i])),
+        "shingle hashes": each(lambda i: sketcher.shingles(bodies[i])),
         "figures": each(lambda i: pack_figures(find_figures(texts[i]))),
+        "specifics": each(lambda i: find_specifics(texts[i])),
         "changed figures": each(lambda i: changed_figures(figures[i], others[i])),
     }
 
