@@ -30,7 +30,9 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 _LEAD = 120  # characters
 _LEAD_WORDS = 6
+_SKETCHED_TOGETHER = 16
 _LONG_TEXT = 30_000  # characters; from here on sketching would hold up the event loop
+_LEARNED_TOGETHER = 64  # documents whose features are counted before a store is told
 _LAST_SECOND = 0xFFFF_FFFF
 _NEAR_SIZE = 0.75  # a copy whose shingle set is smaller than this share of the other's is abridged or extended
 
@@ -86,10 +88,22 @@ class NearDupDetector:
             self.breaker.failed(error)
             raise
         self._opened = True
+        await self._share_frequencies()
+
+    async def prepare(self) -> None:
+        """Import in a thread what the first document needs: half a second's work, no longer the event loop's."""
+        await asyncio.get_running_loop().run_in_executor(self._long_texts, self._import)
+        self._sketched = True
+
+    def _import(self) -> None:
+        source_of("https://www.example.com/"), url_identity("https://www.example.com/")
+        self.sketcher.prepare()
 
     async def close(self) -> None:
         """Wait for the checks under way and let go of the store."""
         self._long_texts.shutdown(wait=False, cancel_futures=True)
+        if self._opened and not self.breaker.is_open:
+            await self._share_frequencies()
         await self.index.close()
 
     async def summary(self) -> StoreSummary:
@@ -103,6 +117,13 @@ class NearDupDetector:
         Raises StoreError where the store fails, and ValueError on what is no source or web address.
         """
         return await self.index.purge(_selection(source, url), dry_run=dry_run)
+
+    async def similar(self, document: Document, most: int = 20) -> list[Match]:
+        """What the store holds that is like a document, copies and related texts, best first; it is not registered.
+
+        Reads everything the store holds. Raises StoreError where it cannot be asked.
+        """
+        return await self.index.similar(await self._fingerprint(document), document, most)
 
     def document(
         self,
@@ -137,14 +158,15 @@ class NearDupDetector:
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Verdicts as if the documents were checked one after the other; they travel to the store together."""
-        fingerprints = [await self._fingerprint(document) for document in documents]
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
-        answers = await asyncio.gather(
-            *(
-                self._check(document, fingerprint) if has_words(document.text) else _ready(unchecked("no-text"))
-                for document, fingerprint in zip(documents, fingerprints, strict=True)
-            )
-        )
+        checks: list[asyncio.Task[tuple[Verdict, StoryEvent | None]]] = []
+        for number, document in enumerate(documents, 1):
+            fingerprint = await self._fingerprint(document)
+            judged = self._check(document, fingerprint) if has_words(document.text) else _ready(unchecked("no-text"))
+            checks.append(asyncio.create_task(judged))
+            if number % _SKETCHED_TOGETHER == 0:
+                await asyncio.sleep(0)  # the store answers these while the next are sketched
+        answers = await asyncio.gather(*checks)
         self._events += [event for _, event in answers if event]
         await self._advance(documents)
         return [verdict for verdict, _ in answers]
@@ -173,6 +195,8 @@ class NearDupDetector:
             self.breaker.failed(error)
             return unchecked("store-unavailable"), None
         self.breaker.succeeded()
+        if match is None:
+            self.sketcher.learn(document)  # a story counts once, however many papers print it
         # A text too short to be compared is a notice or a caption: copies of it are no coverage.
         if match is None or not fingerprint.signature or (match.same_url and verdict.status != "update"):
             return verdict, None
@@ -195,8 +219,23 @@ class NearDupDetector:
         return Member(key, url, title, source, owner, verdict.status, verdict.kind, verdict.changes)
 
     async def _advance(self, documents: Sequence[Document]) -> None:
+        if self.sketcher.frequencies is not None and self.sketcher.frequencies.pending >= _LEARNED_TOGETHER:
+            await self._share_frequencies()
         for document in documents if not self.breaker.is_open else ():
             self._events += await self._kept(self.stories.advance(int(document.seen_at))) or []
+
+    async def _share_frequencies(self) -> None:
+        """Tell the store of features counted here, and learn of those counted elsewhere. Never raises."""
+        if (frequencies := self.sketcher.frequencies) is None or self.breaker.is_open:
+            return
+        taken = frequencies.take_pending()
+        total = await self._kept(self.index.add_frequencies(taken))
+        try:
+            frequencies.replace(total or b"")
+        except ValueError as error:
+            frequencies.give_back(taken)
+            if total is not None:
+                logger.warning("Document frequencies cannot be read: %s", error)
 
     async def _kept(self, answer: Awaitable[R]) -> R | None:
         """None where the store fails: a verdict is not lost for its story's sake."""
@@ -251,8 +290,7 @@ class NearDupDetector:
     def _is_changed_page(self, match: Match) -> bool:
         if not match.same_url or match.same_text:
             return False
-        score = match.containment if self.preset.measure == "containment" else match.similarity
-        return self.settings.keep_updates or score < self.preset.threshold
+        return self.settings.keep_updates or match.score < self.preset.threshold
 
     def _changes(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[str, ...]:
         # Also of the same body: the figure may be in a headline too short to enter the fingerprint.

@@ -42,7 +42,7 @@ class Fingerprint:
     """
 
     signature: bytes
-    size: int  # distinct shingles
+    size: int  # distinct features
     text_hash: bytes  # 8 bytes of the normalised text
     url_hash: bytes  # 8 bytes of the url identity, zeros where there is none
     source_hash: bytes  # 4 bytes of the source, zeros where there is none
@@ -62,8 +62,9 @@ class Fingerprint:
 class Match:
     """The best candidate of a document that passed verification.
 
-    ``similarity`` is the estimated Jaccard resemblance of the two shingle sets, in [0, 1]; its standard
-    error is about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes.
+    ``similarity`` is in [0, 1]: of MinHash signatures the estimated Jaccard resemblance of the two shingle sets, with a
+    standard error of about sqrt(J(1-J)/num_perm), 0.032 at most for 256 lanes; of others the share of equal lanes, or
+    the cosine.
     """
 
     original: str  # document id of the first document of its kind
@@ -73,6 +74,7 @@ class Match:
     candidate: str  # document id of the best match itself
     similarity: float
     containment: float
+    score: float  # what the thresholds of the policy were compared with
     same_text: bool
     same_url: bool
     related: bool  # similar enough for the story, too different for a copy

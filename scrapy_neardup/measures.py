@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", "cosine"]
+SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
+"""Those of two shingle sets, from MinHash signatures: any of them can be asked of the same signature."""
+
+LEAD_LANES = 128
+"""Lanes of an ``overlap`` signature, its last ones, that are of the first part of the text alone."""
+
 BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the highest bit set for a name
 
@@ -17,8 +28,7 @@ def resemblance(a: bytes, b: bytes) -> float:
     """
     if not a or len(a) != len(b):
         return 0.0
-    differing = (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).to_bytes(len(a), "big")
-    share = differing.count(0) / len(a)
+    share = equal_bytes(a, b)
     return max(0.0, (share - BY_CHANCE) / (1 - BY_CHANCE))
 
 
@@ -29,6 +39,65 @@ def containment(resemblance: float, a: int, b: int) -> float:
     """
     smaller = min(a, b)
     return min(1.0, resemblance * (a + b) / ((1 + resemblance) * smaller)) if smaller else 0.0
+
+
+def share_of_larger(resemblance: float, a: int, b: int) -> float:
+    """Share of the larger of two sets that lies in the smaller, from their resemblance and sizes."""
+    larger = max(a, b)
+    return resemblance * (a + b) / ((1 + resemblance) * larger) if larger else 0.0
+
+
+def equal_bytes(a: bytes, b: bytes) -> float:
+    """Share of equal lanes of one byte each; 1 - share is the Hamming distance by the number of lanes."""
+    if not a or len(a) != len(b):
+        return 0.0
+    return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).to_bytes(len(a), "big").count(0) / len(a)
+
+
+def cosine(a: bytes, b: bytes) -> float:
+    """Of two vectors of whole numbers from 0 to 255, in [0, 1]; 0 where one is zero or the lengths differ."""
+    if len(a) != len(b):
+        return 0.0
+    squares = sum(one * one for one in a) * sum(other * other for other in b)
+    return sum(one * other for one, other in zip(a, b, strict=True)) / math.sqrt(squares) if squares else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike two signatures are; ``score`` is what thresholds are compared with. All in [0, 1]."""
+
+    similarity: float
+    containment: float
+    score: float
+
+
+SAME = Likeness(1.0, 1.0, 1.0)
+
+
+def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
+    """By one of the measures; ``scripts/check.lua`` holds the same arithmetic.
+
+    ``overlap`` is the resemblance of the first parts of two texts, and asked only where more than ``collisions`` of
+    the other lanes are equal. ``hamming`` and ``cosine`` know no containment: theirs is the similarity again.
+    """
+    if measure == "hamming" or measure == "cosine":
+        similarity = equal_bytes(a, b) if measure == "hamming" else cosine(a, b)
+        return Likeness(similarity, similarity, similarity)
+    if measure == "overlap":
+        return _overlap(a, b, size_a, size_b, collisions)
+    similarity = resemblance(a, b)
+    contained = containment(similarity, size_a, size_b)
+    if measure == "larger":
+        return Likeness(similarity, contained, share_of_larger(similarity, size_a, size_b))
+    return Likeness(similarity, contained, contained if measure == "containment" else similarity)
+
+
+def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> Likeness:
+    sketch_a, sketch_b = a[:-LEAD_LANES], b[:-LEAD_LANES]
+    similarity = resemblance(sketch_a, sketch_b)
+    found = round(equal_bytes(sketch_a, sketch_b) * len(sketch_a))
+    score = resemblance(a[-LEAD_LANES:], b[-LEAD_LANES:]) if found > collisions else 0.0
+    return Likeness(similarity, containment(similarity, size_a, size_b), score)
 
 
 def same_template(a: bytes, b: bytes) -> bool:

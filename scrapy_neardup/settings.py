@@ -11,8 +11,10 @@ from typing import Any, Literal, get_args
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_shards, check_url
 from scrapy_neardup.index.connection import Address, without_password
+from scrapy_neardup.measures import SET_MEASURES, Measure
 from scrapy_neardup.sketch import PRESETS, Preset
-from scrapy_neardup.sketch.presets import Measure
+from scrapy_neardup.sketch.signing import signer_for
+from scrapy_neardup.sketch.simhash import PLANS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 
 PREFIX = "NEARDUP_"
@@ -182,7 +184,13 @@ class NearDupSettings:
     shingle_characters: int | None = _setting(None, _optional(_number(int, 1, 50)))
     threshold: float | None = _setting(None, _optional(_number(float, 0.05, 1)))
     related_threshold: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
-    measure: Measure | None = _setting(None, _optional(_one_of(*get_args(Measure))))
+    measure: Measure | None = _setting(None, _optional(_one_of(*SET_MEASURES)))
+    common_share: float | None = _setting(None, _optional(_number(float, 0, 0.5)))
+    sample: int | None = _setting(None, _optional(_number(int, 0, 1_000_000)))
+    lead_share: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
+    collisions: int | None = _setting(None, _optional(_number(int, 0, 511)))
+    features: str | None = _setting(None, _optional(_text(r"\w+(\.\w+)+", "the import path of a callable, or None")))
+    reference: str | None = _setting(None, _optional(_text(r".+", "the path of a reference file, or None")))
     scope: Scope = _setting("all", _one_of(*get_args(Scope)))
     keep_updates: bool = _setting(True, _boolean)
     min_words: int = _setting(20, _number(int, 1, 10_000))
@@ -196,7 +204,7 @@ class NearDupSettings:
         default_factory=lambda: dict(zip(TAGS, TAGS, strict=True)), metadata={"check": _field_names}
     )
     extractor: str = _setting("trafilatura", _text(r"[\w.]+", "the name or import path of an extractor"))
-    extract_workers: int | Literal["auto"] = _setting(0, _workers)
+    extract_workers: int | Literal["auto"] | None = _setting(None, _optional(_workers))
     extract_timeout: float = _setting(10.0, _number(float, 0.01, 3600))
     max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31))
     on_store_error: OnStoreError = _setting("keep", _one_of(*get_args(OnStoreError)))
@@ -221,8 +229,10 @@ class NearDupSettings:
         checked = {
             each.name: each.metadata["check"](name, values[name]) for name, each in known.items() if name in values
         }
+        if "event_rule" not in checked and "preset" in checked:
+            checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
-        settings.resolved_preset()
+        signer_for(settings.resolved_preset())  # what it names is there
         settings._check_stream()
         check_shards(settings.shards, settings.store)
         return settings
@@ -237,16 +247,37 @@ class NearDupSettings:
         """The preset's row with what the user set himself put in its place."""
         base = PRESETS[self.preset]
         row = {each.name: getattr(base, each.name) for each in fields(base)}
-        for name in row.keys() & {each.name for each in fields(self)} - {"bands", "rows"}:
+        for name in sorted(row.keys() & {each.name for each in fields(self)} - {"event_rule"}):
             if (value := getattr(self, name)) is not None:
+                self._check_takes(base, name, value)
                 row[name] = value
-        row["bands"], row["rows"] = self._bands_and_rows(row)
+        if base.signature == "minhash":
+            row["bands"], row["rows"] = self._bands_and_rows({**row, "bands": base.bands, "rows": base.rows})
+        elif base.signature == "simhash" and self.bands is not None:
+            if self.bands not in PLANS:
+                raise SettingsError(
+                    PREFIX + "BANDS", self.bands, "must be 4 (blocks of 16 bits) or 5 (of 13) of a SimHash"
+                )
+            row["rows"] = PLANS[self.bands]
+        elif base.signature == "sketch":
+            row["bands"] = row["num_perm"]
+            if row["collisions"] >= row["num_perm"]:
+                allowed = f"must be under NEARDUP_NUM_PERM = {row['num_perm']}, or nothing is ever a candidate"
+                raise SettingsError(PREFIX + "COLLISIONS", row["collisions"], allowed)
         if row["related_threshold"] > row["threshold"]:
             if self.related_threshold is not None:
                 allowed = f"must be at most NEARDUP_THRESHOLD = {row['threshold']:g}"
                 raise SettingsError(PREFIX + "RELATED_THRESHOLD", self.related_threshold, allowed)
             row["related_threshold"] = row["threshold"]
         return Preset(**row)
+
+    @staticmethod
+    def _check_takes(base: Preset, name: str, value: object) -> None:
+        if name not in base.takes:
+            allowed = ", ".join(PREFIX + each.upper() for each in sorted(base.takes))
+            raise SettingsError(
+                PREFIX + name.upper(), value, f"NEARDUP_PRESET = {base.name!r} has no such parameter; it has {allowed}"
+            )
 
     def _bands_and_rows(self, row: dict[str, Any]) -> tuple[int, int]:
         num_perm = row["num_perm"]
@@ -270,4 +301,5 @@ class NearDupSettings:
 
     def policy(self) -> Policy:
         preset = self.resolved_preset()
-        return Policy(self.window, preset.measure, preset.threshold, preset.related_threshold, self.scope)
+        thresholds = preset.threshold, preset.related_threshold
+        return Policy(self.window, preset.measure, *thresholds, self.scope, preset.collisions)

@@ -14,9 +14,11 @@ SUBCOMMANDS = {
     "events": "lists the events that are running",
     "status": "shows what the window holds, hour by hour, and how the store is set up",
     "purge": "removes a namespace, or the documents of one source or page",
+    "similar": "lists what the window holds that is like a document",
     "eval": "measures the verdicts on documents that people sorted into clusters",
     "tune": "measures every threshold on such documents, and suggests one",
     "explain": "compares two documents and says why the second gets its verdict",
+    "train-reference": "finds the reference text of the preset multiref in a corpus",
 }
 
 
@@ -68,4 +70,4 @@ class Command(ScrapyCommand):
 
 
 def _module(name: str) -> Subcommand:
-    return cast("Subcommand", import_module(f"{__name__}.{name}"))
+    return cast("Subcommand", import_module(f"{__name__}.{name.replace('-', '_')}"))

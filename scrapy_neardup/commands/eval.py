@@ -14,7 +14,12 @@ from scrapy_neardup.exceptions import SettingsError
 
 if TYPE_CHECKING:
     from scrapy_neardup.commands.labelled import LabelledInput
+    from scrapy_neardup.evaluation.pages import Page
     from scrapy_neardup.evaluation.protocols import Evaluation
+    from scrapy_neardup.settings import NearDupSettings
+
+_Areas = dict[str, dict[str, float]]
+_WIDTH = 150
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     presets = parser.add_mutually_exclusive_group()
     presets.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
     presets.add_argument("--all-presets", action="store_true", help="every row of it, side by side")
+    parser.add_argument(
+        "--corpus", metavar="FILE", type=Path, help="documents whose feature frequencies are learned before"
+    )
+    parser.add_argument("--roc", action="store_true", help="also the area under the ROC curve over all pairs")
     parser.add_argument("--seeds", metavar="N", type=int, default=5, help="random orders (default: 5)")
 
 
@@ -40,18 +49,44 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     # Wrong settings are said before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
     source = read_input(options, configured[0])
+    corpus = _corpus(options, configured)
     evaluations = [
-        asyncio.run(evaluate(source.pages, each, range(options.seeds)))
+        asyncio.run(evaluate(source.pages, each, range(options.seeds), corpus=corpus))
         for each in tqdm(configured, unit=" presets", disable=not sys.stderr.isatty())
     ]
-    _print_json(options.input, source, evaluations) if options.json else _print_table(source, evaluations)
+    areas = _areas(source, configured, corpus) if options.roc else {}
+    _print_json(options.input, source, evaluations, areas) if options.json else _print_table(source, evaluations, areas)
     return 1 if source.errors else 0
 
 
-def _print_json(path: Path, source: LabelledInput, evaluations: list[Evaluation]) -> None:
+def _corpus(options: argparse.Namespace, configured: list[NearDupSettings]) -> list[Page]:
+    """Read once for all presets that learn from it."""
+    from scrapy_neardup.evaluation.corpus import read_corpus
+
+    if options.corpus is None:
+        return []
+    if not any(each.resolved_preset().learns for each in configured):
+        raise SettingsError("--corpus", str(options.corpus), "no preset here learns how frequent features are")
+    return list(read_corpus(options.corpus, configured[0], options.workers))
+
+
+def _areas(source: LabelledInput, configured: list[NearDupSettings], corpus: list[Page]) -> _Areas:
+    """Of each preset and label the area under the ROC curve."""
+    from scrapy_neardup.evaluation.protocols import sketch_all
+    from scrapy_neardup.evaluation.roc import area_under_roc
+
+    areas = {}
+    for each in configured:
+        preset, prints = sketch_all(source.pages, each, corpus)
+        areas[each.preset] = {label: area_under_roc(preset, prints, names) for label, names in source.clusters.items()}
+    return areas
+
+
+def _print_json(path: Path, source: LabelledInput, evaluations: list[Evaluation], areas: _Areas) -> None:
     presets = {
         evaluation.preset: {
             "labels": {label: _scores(evaluation, clusters) for label, clusters in source.clusters.items()},
+            **({"au_roc": areas[evaluation.preset]} if areas else {}),
             "microseconds": {"sketch": round(evaluation.cost.sketch, 1), "check": round(evaluation.cost.check, 1)},
             "bytes": None if evaluation.cost.bytes is None else round(evaluation.cost.bytes),
             "published": _published(evaluation.preset),
@@ -92,7 +127,7 @@ def _published(preset: str) -> str | None:
     return None if row is None else str(row)
 
 
-def _print_table(source: LabelledInput, evaluations: list[Evaluation]) -> None:
+def _print_table(source: LabelledInput, evaluations: list[Evaluation], areas: _Areas) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -103,22 +138,25 @@ def _print_table(source: LabelledInput, evaluations: list[Evaluation]) -> None:
     title = f"{source.labelled} documents" + (f" among {background} others" if background else "")
     table = Table(title=f"{title}, mean of {orders} order{'s' if orders > 1 else ''}")
     for name in ("preset", "label", "protocol"):
-        table.add_column(name)
-    for name in ("precision", "recall", "F1", "us sketch", "us check", "bytes"):
-        table.add_column(name, justify="right")
+        table.add_column(name, no_wrap=True)
+    for name in ("precision", "recall", "F1", "us sketch", "us check", "bytes", *(["AU-ROC"] if areas else [])):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("published")
     for evaluation in evaluations:
         cost = evaluation.cost
         memory = "" if cost.bytes is None else f"{cost.bytes:.0f}"
-        about = [f"{cost.sketch:.0f}", f"{cost.check:.0f}", memory, _published(evaluation.preset) or ""]
+        about = [f"{cost.sketch:.0f}", f"{cost.check:.0f}", memory]
+        published = _published(evaluation.preset) or ""
         for label, clusters in source.clusters.items():
+            area = [f"{areas[evaluation.preset][label]:.4f}"] if areas else []
             for protocol, score in evaluation.mean_scores(clusters).items():
                 rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
-                table.add_row(evaluation.preset, label, protocol, *rates, *about)
-                about = [""] * len(about)
+                table.add_row(evaluation.preset, label, protocol, *rates, *about, *area, published)
+                about, area, published = [""] * len(about), [""] * len(area), ""
         table.add_section()
     if len(evaluations) > 1:
         for row in PUBLISHED:
             if row.preset is None:
-                table.add_row(row.system, *[""] * 8, str(row))
-    Console().print(table)
+                table.add_row(row.system, *[""] * (len(table.columns) - 2), str(row))
+    # Where nobody looks at it the table is as wide as it likes.
+    Console(width=None if sys.stdout.isatty() else _WIDTH).print(table)

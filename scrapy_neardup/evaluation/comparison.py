@@ -8,7 +8,7 @@ from itertools import groupby
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.measures import containment, resemblance, same_template
+from scrapy_neardup.measures import SAME, Likeness, likeness, same_template
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.tokens import has_unspaced, normalise, tokenise
@@ -52,6 +52,7 @@ class Comparison:
     shared: tuple[Passage, ...]  # as they stand in the second
     resemblance: float
     containment: float
+    score: float  # what the thresholds are compared with
     exact_resemblance: float
     exact_containment: float
     shared_bands: int
@@ -93,7 +94,8 @@ def _comparison(
 ) -> Comparison:
     sketcher, (a, b) = detector.sketcher, bodies
     prints = [sketcher.fingerprint(document) for document in documents]
-    estimated = 1.0 if prints[0].text_hash == prints[1].text_hash else resemblance(*(each.signature for each in prints))
+    same_text = prints[0].text_hash == prints[1].text_hash
+    estimated = SAME if same_text else _likeness(detector, *prints)
     sets = [set(sketcher.shingles(body).tolist()) for body in bodies]
     common = len(sets[0] & sets[1])
     passages = [_passages(sketcher, one, other) for one, other in ((a, b), (b, a))]
@@ -102,8 +104,9 @@ def _comparison(
         first=_side(sketcher, a, len(sets[0]), passages[0]),
         second=_side(sketcher, b, len(sets[1]), passages[1]),
         shared=tuple(passage for is_shared, passage in passages[1] if is_shared),
-        resemblance=estimated,
-        containment=containment(estimated, prints[0].size, prints[1].size),
+        resemblance=estimated.similarity,
+        containment=estimated.containment,
+        score=estimated.score,
         exact_resemblance=exact,
         exact_containment=common / min(map(len, sets)) if common else 0.0,
         shared_bands=len(set(prints[0].band_keys) & set(prints[1].band_keys)),
@@ -112,6 +115,11 @@ def _comparison(
         why=(),
     )
     return replace(comparison, why=tuple(_why(comparison, detector, prints)))
+
+
+def _likeness(detector: NearDupDetector, a: Fingerprint, b: Fingerprint) -> Likeness:
+    preset = detector.preset
+    return likeness(preset.measure, a.signature, b.signature, a.size, b.size, preset.collisions)
 
 
 def _side(sketcher: Sketcher, body: Body, shingles: int, passages: Sequence[tuple[bool, Passage]]) -> Side:
@@ -178,8 +186,7 @@ def _passage(pieces: Sequence[tuple[str, bool]], run: Sequence[int], owners: Seq
 
 def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fingerprint]) -> Iterator[str]:
     """The rules that led to the verdict, in the order they are asked."""
-    settings, preset, verdict = detector.settings, detector.preset, comparison.verdict
-    score = comparison.containment if preset.measure == "containment" else comparison.resemblance
+    settings, verdict = detector.settings, comparison.verdict
     for name, side, fingerprint in zip("AB", (comparison.first, comparison.second), prints, strict=True):
         if not fingerprint.signature:
             yield f"{name} has {side.words} words, under NEARDUP_MIN_WORDS = {settings.min_words}: exact repeats alone"
@@ -191,7 +198,7 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
         yield "the same text, but for case and punctuation"
     elif all(fingerprint.signature for fingerprint in prints):
         template = same_template(prints[0].specifics, prints[1].specifics)
-        yield from _score_against_thresholds(comparison, detector, score, template)
+        yield from _score_against_thresholds(comparison, detector, comparison.score, template)
     if verdict.status == "update" and verdict.changes:
         yield f"figures changed: {'; '.join(verdict.changes)}"
     if verdict.kind in ("near", "contained") and comparison.containment:
@@ -207,6 +214,7 @@ def _score_against_thresholds(
 ) -> Iterator[str]:
     preset, verdict = detector.preset, comparison.verdict
     exact = comparison.exact_containment if preset.measure == "containment" else comparison.exact_resemblance
+    told_exactly = preset.measure in ("containment", "resemblance")
     named = f"{preset.measure} {score:.2f}"
     copy, related = (
         f"NEARDUP_THRESHOLD = {preset.threshold:g}",
@@ -214,7 +222,9 @@ def _score_against_thresholds(
     )
     matched = verdict.original is not None
     if not matched and not comparison.shared_bands:
-        missed = f", though the exact {preset.measure} is {exact:.2f}" if exact >= preset.threshold else ""
+        missed = (
+            f", though the exact {preset.measure} is {exact:.2f}" if told_exactly and exact >= preset.threshold else ""
+        )
         yield f"none of {comparison.bands} bands in common: never compared{missed}"
     elif template and score >= preset.related_threshold:
         yield f"{named} would do, but other names and figures stand between the same words: reports of one template"

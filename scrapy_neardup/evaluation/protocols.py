@@ -11,10 +11,11 @@ from statistics import fmean
 
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
+from scrapy_neardup.evaluation.corpus import learn
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Body, BoilerplateGuard, Sketcher
+from scrapy_neardup.sketch import Body, BoilerplateGuard, Preset, Sketcher
 from scrapy_neardup.sketch.boilerplate import Trace
 from scrapy_neardup.sketch.fingerprint import TextSketch
 
@@ -85,16 +86,19 @@ async def evaluate(
     settings: NearDupSettings,
     seeds: Sequence[int],
     sketcher: RememberingSketcher | None = None,
+    *,
+    corpus: Sequence[Page] = (),
 ) -> Evaluation:
     """Check all pages in one random order a seed, each time in an empty window in memory, spread over that window.
 
     The urls, titles and texts are judged; the recorded times are not. A ``sketcher`` of the same configuration that
-    is handed from one call to the next saves sketching again. Raises ValueError without a seed.
+    is handed from one call to the next saves sketching again. Of a ``corpus`` the features are counted first. Raises
+    ValueError without a seed.
     """
     if not seeds:
         raise ValueError("at least one order is needed")
     settings = replace(settings, store="memory://", shards=1)
-    sketcher = sketcher or RememberingSketcher.of(settings)
+    sketcher = sketcher or RememberingSketcher.of(settings, corpus)
     sketched_before = sketcher.seconds
     orders, sizes, seconds = [], [], 0.0
     for seed in seeds:
@@ -115,11 +119,21 @@ async def evaluate(
             sizes.append(summary.bytes / summary.documents)
         orders.append(_order(seed, positions, checked, detector.matches))
     cost = Cost(
-        sketch=1e6 * sketcher.seconds / max(1, sketcher.sketched),
+        sketch=1e6 * sketcher.seconds_a_text,
         check=1e6 * (seconds + sketched_before - sketcher.seconds) / max(1, len(pages) * len(seeds)),
         bytes=fmean(sizes) if sizes else None,
     )
     return Evaluation(settings.preset, tuple(orders), cost)
+
+
+def sketch_all(
+    pages: Sequence[Page], settings: NearDupSettings, corpus: Sequence[Page] = ()
+) -> tuple[Preset, list[Fingerprint]]:
+    """The fingerprints of all pages in their order, as one window that remembers everything would have them."""
+    sketcher = NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher
+    for page in corpus if sketcher.preset.learns else ():
+        learn(sketcher, page)
+    return sketcher.preset, [learn(sketcher, page) for page in pages]
 
 
 class RememberingSketcher(Sketcher):
@@ -127,35 +141,51 @@ class RememberingSketcher(Sketcher):
 
     def __init__(self, sketcher: Sketcher) -> None:
         vars(self).update(vars(sketcher))
+        self._learned = sketcher.frequencies and sketcher.frequencies.copy()
         self._readings: dict[str, tuple[Body, Trace]] = {}
         self._remembered: dict[tuple[str, frozenset[int]], TextSketch] = {}
-        self.seconds = 0.0
+        self.seconds = self._seconds_reading = 0.0
+        self.sketched = 0
 
     @classmethod
-    def of(cls, settings: NearDupSettings) -> RememberingSketcher:
-        return cls(NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher)
+    def of(cls, settings: NearDupSettings, corpus: Sequence[Page] = ()) -> RememberingSketcher:
+        """One that knows the document frequencies of a corpus before the first order begins."""
+        sketcher = NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher
+        if sketcher.preset.learns:
+            for page in corpus:
+                learn(sketcher, page)
+        return cls(sketcher)
 
     @property
-    def sketched(self) -> int:
-        return len(self._remembered)
+    def seconds_a_text(self) -> float:
+        """To read one and to sketch it."""
+        sketching = self.seconds - self._seconds_reading
+        return self._seconds_reading / max(1, len(self._readings)) + sketching / max(1, self.sketched)
 
     def begin_order(self) -> None:
-        """Forget what boilerplate is: it is learned anew in each order."""
+        """Forget what was learned: boilerplate and document frequencies are learned anew in each order."""
         self._boilerplate = BoilerplateGuard()
+        if self._learned is not None:
+            self._signer.frequencies = self._learned.copy()
+            self._sketches.clear()
 
     def _read(self, text: str) -> tuple[Body, Trace]:
         if (known := self._readings.get(text)) is None:
             start = time.perf_counter()
             known = self._readings[text] = super()._read(text)
-            self.seconds += time.perf_counter() - start
+            taken = time.perf_counter() - start
+            self.seconds += taken
+            self._seconds_reading += taken
         return known
 
     def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
         key = text, body.boilerplate
-        if (known := self._remembered.get(key)) is None:
+        # What is learned of features changes with every document.
+        if (known := self._remembered.get(key)) is None or self._learned is not None:
             start = time.perf_counter()
             known = self._remembered[key] = super()._sketch(text, body, trace)
             self.seconds += time.perf_counter() - start
+            self.sketched += 1
         return known
 
 

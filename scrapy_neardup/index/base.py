@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
+from scrapy_neardup.measures import Measure
 
-Measure = Literal["containment", "resemblance"]
 Scope = Literal["all", "same-source", "cross-source"]
 
 HOUR = 3600
@@ -30,6 +30,7 @@ class Policy:
     threshold: float = 0.5
     related_threshold: float = 0.25
     scope: Scope = "all"
+    collisions: int = 0  # equal lanes that are not yet enough for the measure "overlap"
 
     @property
     def hours(self) -> int:
@@ -133,6 +134,18 @@ class Index(ABC):
     @abstractmethod
     async def peaks(self, since: int) -> dict[str, int]:
         """The peak of each event that has ended, by story; forgets stories that began before ``since``."""
+
+    @abstractmethod
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
+        """All that the store holds that matches, best first; nothing is registered. Reads every record: for people."""
+
+    @abstractmethod
+    async def add_frequencies(self, counted: bytes) -> bytes:
+        """Add document frequencies to those all processes have counted, and return the sum, packed as frequencies.py.
+
+        They live a window after they were last added to. Raises StoreUnavailable where the store does not answer in
+        time; they may then be added or not.
+        """
 
     @abstractmethod
     async def summary(self) -> StoreSummary:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import Index, Policy, Selection, StoreSummary
+from scrapy_neardup.frequencies import MOST_DOCUMENTS, SUM_BYTES
+from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.connection import Address, Connection, without_password
 from scrapy_neardup.index.lua import Call, script
@@ -22,8 +23,8 @@ from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
 from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_layout import RedisLayout
 from scrapy_neardup.index.redis_stories import RedisStories
-from scrapy_neardup.index.redis_survey import purge, survey
-from scrapy_neardup.index.verification import grade, to_match
+from scrapy_neardup.index.redis_survey import purge, records_of, survey
+from scrapy_neardup.index.verification import grade, most_alike, to_match
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class RedisIndex(Index):
         self.url = url
         self._address = Address.read(url)
         self.namespace = namespace
-        self.config = config
+        self.config = self.stored_as = config
         self.policy = policy
         self.timeout = timeout
         self.prefix = f"{{neardup:{namespace}:{config}}}"
@@ -97,6 +98,18 @@ class RedisIndex(Index):
 
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._ask(lambda client: self._stories.peaks(client, since))
+
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
+        records = await self._ask(lambda client: records_of(client, self.namespace, self.stored_as))
+        return most_alike(records, new_record(fingerprint, document), self.policy, most)
+
+    async def add_frequencies(self, counted: bytes) -> bytes:
+        arguments = (counted, *(str(n).encode() for n in (SUM_BYTES, MOST_DOCUMENTS, self.policy.window + HOUR)))
+        call = ([f"{self.prefix}:frequencies"], arguments)
+        (answer,) = await self._ask(lambda client: script("learn").run(client, [call]))
+        if isinstance(answer, Exception):
+            raise self._named(answer) from answer
+        return cast("bytes", answer)
 
     async def summary(self) -> StoreSummary:
         return await self._ask(lambda client: survey(client, self.url, self.namespace, self.config))

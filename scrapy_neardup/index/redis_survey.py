@@ -88,6 +88,15 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
     return len(removed)
 
 
+async def records_of(client: Redis, namespace: str, config: str) -> list[tuple[bytes, bytes]]:
+    """Document keys and packed records of ``<config>``, or ``<config>/<shards>``. Raises what redis-py raises."""
+    found: dict[bytes, bytes] = {}  # several shards have a document
+    async for name in _names(client, namespace):
+        if _configuration(name) == config and ":records:" in name:
+            found.update([each async for each in client.hscan_iter(name, count=_AT_ONCE)])
+    return list(found.items())
+
+
 async def _purge_members(client: Redis, namespace: str, selection: Selection, gone: set[bytes]) -> None:
     async for name in _names(client, namespace):
         if ":story:" not in name:

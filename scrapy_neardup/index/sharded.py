@@ -96,6 +96,7 @@ class ShardedRedisIndex(RedisIndex):
     ) -> None:
         super().__init__(url, namespace, config, policy, timeout=timeout)
         self._clock = clock
+        self.stored_as = f"{config}/{shards}"
         self._configs = [f"{config}/{shards}.{number}" for number in range(shards)]
         self.shards = [Shard(f"{{neardup:{namespace}:{each}}}", policy, shards) for each in self._configs]
         # Each call of a batch holds up the decisions others wait for.

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.frequencies import added
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.record import Record, intact, new_record, seconds_of
@@ -23,7 +24,16 @@ from scrapy_neardup.index.sqlite_stories import SCHEMA as _STORIES_SCHEMA
 from scrapy_neardup.index.sqlite_stories import TABLES as _STORIES_TABLES
 from scrapy_neardup.index.sqlite_stories import SQLiteStories
 from scrapy_neardup.index.sqlite_survey import purge, survey
-from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST, Graded, best, grade, to_match
+from scrapy_neardup.index.verification import (
+    IDENTITY_WEIGHT,
+    MAX_CANDIDATES,
+    NEWEST,
+    Graded,
+    best,
+    grade,
+    most_alike,
+    to_match,
+)
 
 MEMORY = ":memory:"
 _BATCH = 64
@@ -55,6 +65,7 @@ _SPACE_SCHEMA = (
     """,
     # Records that are gone and whose postings are not yet.
     "CREATE TABLE IF NOT EXISTS expired_{space} (id INTEGER PRIMARY KEY, keys BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS frequencies_{space} (id INTEGER PRIMARY KEY CHECK (id = 0), total BLOB NOT NULL)",
     *_STORIES_SCHEMA,
 )
 R = TypeVar("R")
@@ -122,6 +133,14 @@ class SQLiteIndex(Index):
 
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._in_thread(self._write, lambda sql: self._stories.peaks(sql, since))
+
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
+        return await self._in_thread(
+            self._write, lambda sql: self._similar(sql, new_record(fingerprint, document), most)
+        )
+
+    async def add_frequencies(self, counted: bytes) -> bytes:
+        return await self._in_thread(self._write, lambda sql: self._add_frequencies(sql, counted))
 
     async def summary(self) -> StoreSummary:
         return await self._in_thread(self._summarise)
@@ -243,7 +262,7 @@ class SQLiteIndex(Index):
 
     def _drop_idle_spaces(self, sql: sqlite3.Connection) -> None:
         for (space,) in sql.execute("SELECT id FROM spaces WHERE expires < ?", (time.time(),)).fetchall():
-            for table in ("records", "postings", "expired", *_STORIES_TABLES):
+            for table in ("records", "postings", "expired", "frequencies", *_STORIES_TABLES):
                 sql.execute(f"DROP TABLE IF EXISTS {table}_{space}")
             sql.execute("DELETE FROM spaces WHERE id = ?", (space,))
 
@@ -360,6 +379,15 @@ class SQLiteIndex(Index):
                 f"DELETE FROM postings_{self._space} WHERE band = ? AND id = ?", [(band, row_id) for band in keys]
             )
             sql.execute(f"DELETE FROM {expired} WHERE id = ?", (row_id,))
+
+    def _similar(self, sql: sqlite3.Connection, new: Record, most: int) -> list[Match]:
+        return most_alike(sql.execute(f"SELECT key, record FROM records_{self._space}"), new, self.policy, most)
+
+    def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
+        row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()
+        total = added(row[0] if row else b"", counted)
+        sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (id, total) VALUES (0, ?)", (total,))
+        return total
 
     def _summarise(self) -> StoreSummary:
         assert self._connection is not None

@@ -38,7 +38,7 @@ def purge(sql: sqlite3.Connection, space: int, selection: Selection, *, dry_run:
     if selection.is_all:
         (count,) = sql.execute(f"SELECT count(*) FROM records_{space}").fetchone()
         if not dry_run:
-            for table in ("records", "postings", "expired", "stories", "members", "peaks"):
+            for table in ("records", "postings", "expired", "stories", "members", "peaks", "frequencies"):
                 sql.execute(f"DELETE FROM {table}_{space}")
         return int(count)
     links: dict[bytes, bytes] = {}  # document key -> key of its original

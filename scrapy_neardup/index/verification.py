@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index.base import Policy
-from scrapy_neardup.index.record import Record
-from scrapy_neardup.measures import containment, resemblance, same_template
+from scrapy_neardup.index.record import Record, intact
+from scrapy_neardup.measures import SAME, likeness, same_template
 
 NEWEST = 16
 """Postings read a key, the newest: what more documents share is a template, and each copy names its original."""
@@ -28,6 +29,7 @@ class Graded:
     record: Record
     similarity: float
     containment: float
+    score: float
     same_text: bool
     same_url: bool
     related: bool
@@ -51,19 +53,31 @@ def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None
     ):
         return None
     same_text = new.text_hash == old.text_hash
-    similarity = 1.0 if same_text else resemblance(new.signature, old.signature)
-    contained = 1.0 if same_text else containment(similarity, new.size, old.size)
-    score = contained if policy.measure == "containment" else similarity
-    copy = same_url or same_text or score >= policy.threshold
-    if not copy and score < policy.related_threshold:
+    found = (
+        SAME
+        if same_text
+        else likeness(policy.measure, new.signature, old.signature, new.size, old.size, policy.collisions)
+    )
+    copy = same_url or same_text or found.score >= policy.threshold
+    if not copy and found.score < policy.related_threshold:
         return None
     if not same_url and not same_text and same_template(new.specifics, old.specifics):
         return None
-    return Graded(key, old, similarity, contained, same_text, same_url, related=not copy)
+    return Graded(key, old, found.similarity, found.containment, found.score, same_text, same_url, related=not copy)
 
 
 def best(graded: Iterable[Graded]) -> Graded | None:
     return min(graded, key=lambda candidate: candidate.rank, default=None)
+
+
+def most_alike(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
+    """Of packed records by their keys those that pass, best first."""
+    graded = []
+    for key, packed in records:
+        old = intact(packed)
+        if old is not None and (found := grade(key, new, old, policy)) is not None:
+            graded.append(found)
+    return [to_match(found) for found in heapq.nsmallest(most, graded, key=lambda found: found.rank)]
 
 
 def to_match(best: Graded) -> Match:
@@ -76,6 +90,7 @@ def to_match(best: Graded) -> Match:
         candidate=best.key.hex(),
         similarity=best.similarity,
         containment=best.containment,
+        score=best.score,
         same_text=best.same_text,
         same_url=best.same_url,
         related=best.related,

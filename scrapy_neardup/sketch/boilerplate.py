@@ -68,6 +68,10 @@ class Trace:
         return words, {sample for sample, owner in pairs if owner not in places}
 
 
+NO_TRACE = Trace({}, array("I"), array("I"), array("I"))
+"""Of a document that nothing is to be remembered of."""
+
+
 @dataclass(slots=True)
 class _Story:
     """The first document that brought a line, and how many of its story have followed."""

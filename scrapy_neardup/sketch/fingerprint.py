@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.sketch.body import Body, read_body
-from scrapy_neardup.sketch.boilerplate import BoilerplateGuard, Trace
+from scrapy_neardup.sketch.boilerplate import NO_TRACE, BoilerplateGuard, Trace
+from scrapy_neardup.sketch.features import distinct_features
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
-from scrapy_neardup.sketch.minhash import minima, signature
+from scrapy_neardup.sketch.frequencies import Frequencies
 from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.signed import UNSIGNED, Signed
+from scrapy_neardup.sketch.signing import signer_for
 from scrapy_neardup.sketch.specifics import find_specifics
-from scrapy_neardup.sketch.tokens import shingle_hashes
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 _MOST_SKETCHES = 512
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
-_SAMPLE_MODULUS = np.uint32(32)
-_SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,10 @@ class TextSketch:
 
     trace: Trace
     boilerplate: frozenset[int]  # keys of the lines left out
+    signed: Signed
     text_hash: bytes
     figures: bytes
-    signature: bytes = b""
-    size: int = 0
-    band_keys: tuple[int, ...] = ()
-    sample_keys: tuple[int, ...] = ()
-    specifics: bytes = b""
+    specifics: bytes
 
 
 class Sketcher:
@@ -60,12 +57,19 @@ class Sketcher:
         self.figures = figures
         self.timings = Timings()
         self._boilerplate = BoilerplateGuard()
+        self._signer = signer_for(preset)
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
         self._lock = threading.Lock()  # long texts are sketched in a thread
+
+    def prepare(self) -> None:
+        """Import what the first signature needs."""
+        self._signer.sign(read_body("any text", min_words=1, min_block_words=0))
 
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint, by what is known of boilerplate."""
         body, trace = self._read(text)
+        if not self.preset.guarded:
+            return body
         with self._lock:
             return body.without(self._boilerplate.known(trace, self.min_words))
 
@@ -75,12 +79,28 @@ class Sketcher:
 
     def shingles(self, body: Body) -> NDArray[np.uint32]:
         """Distinct hashes, sorted."""
-        words, characters = self.preset.shingle_words, self.preset.shingle_characters
-        return shingle_hashes(body.tokens, body.kept_hashes, words, characters, unspaced=body.unspaced)
+        return distinct_features(body, self.preset)
+
+    @property
+    def frequencies(self) -> Frequencies | None:
+        """Of features in documents, where the preset learns them."""
+        return self._signer.frequencies
+
+    def learn(self, document: Document) -> None:
+        """Count the features of a document that was sketched just now."""
+        if (frequencies := self._signer.frequencies) is None:
+            return
+        with self._lock:
+            sketch = self._sketches.get(_text_key(self._text(document)))
+        if sketch is not None and sketch.signed.features is not None:
+            frequencies.learn(sketch.signed.features)
+
+    def _text(self, document: Document) -> str:
+        return f"{document.title}\n{document.text}" if self.preset.with_title and document.title else document.text
 
     def fingerprint(self, document: Document) -> Fingerprint:
         """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
-        sketch = self.sketch(document.text)
+        sketch = self.sketch(self._text(document))
         url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
         source_hash = (
             xxhash.xxh32_digest(document.source.encode("utf-8", "surrogatepass")) if document.source else bytes(4)
@@ -90,32 +110,32 @@ class Sketcher:
         if document.url_identity:
             identity_keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
         return Fingerprint(
-            signature=sketch.signature,
-            size=sketch.size,
+            signature=sketch.signed.signature,
+            size=sketch.signed.size,
             text_hash=sketch.text_hash,
             url_hash=url_hash if document.url_identity else bytes(8),
             source_hash=source_hash,
             identity_keys=tuple(identity_keys),
-            band_keys=_salted(sketch.band_keys, salt),
-            sample_keys=_salted(sketch.sample_keys, salt),
+            band_keys=_salted(sketch.signed.band_keys, salt),
+            sample_keys=_salted(sketch.signed.sample_keys, salt),
             figures=sketch.figures,
             specifics=sketch.specifics,
         )
 
     def sketch(self, text: str) -> TextSketch:
         """Learns from the text, each time it comes."""
-        key = xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
+        key = _text_key(text)
         with self._lock:
             if (known := self._sketches.get(key)) is not None:
                 self._sketches.move_to_end(key)
-                boilerplate = self._boilerplate.learn(known.trace, self.min_words)
+                boilerplate = self._leave_out(known.trace)
                 if boilerplate == known.boilerplate:
                     return known
         with self.timings.measure():
             body, trace = self._read(text)
             if known is None:
                 with self._lock:
-                    boilerplate = self._boilerplate.learn(trace, self.min_words)
+                    boilerplate = self._leave_out(trace)
             sketch = self._sketch(text, body.without(boilerplate), trace)
         with self._lock:
             self._sketches[key] = sketch
@@ -123,47 +143,28 @@ class Sketcher:
                 self._sketches.popitem(last=False)
         return sketch
 
+    def _leave_out(self, trace: Trace) -> frozenset[int]:
+        return self._boilerplate.learn(trace, self.min_words) if self.preset.guarded else frozenset()
+
     def _read(self, text: str) -> tuple[Body, Trace]:
         body = read_body(text, min_words=self.min_words, min_block_words=self.preset.min_block_words)
-        return body, Trace.of(body, self.shingle_width(body))
+        return body, Trace.of(body, self.shingle_width(body)) if self.preset.guarded else NO_TRACE
 
     def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
-        sketch = TextSketch(
+        signed = self._signer.sign(body) if body.words >= self.min_words else UNSIGNED
+        return TextSketch(
             trace=trace,
             boilerplate=body.boilerplate,
+            signed=signed,
             text_hash=body.text_hash,
             figures=pack_figures(find_figures(text)) if self.figures else b"",
+            specifics=find_specifics(body.text) if signed.signature and self.preset.guarded else b"",
         )
-        if body.words < self.min_words:
-            return sketch
-        preset, hashes = self.preset, self.shingles(body)
-        lowest = minima(hashes, preset.num_perm, preset.seed)
-        return replace(
-            sketch,
-            signature=signature(lowest),
-            size=len(hashes),
-            band_keys=band_keys(lowest, preset.bands, preset.rows),
-            sample_keys=sample_keys(hashes, preset.samples) + body.lead_keys(preset.leads),
-            specifics=find_specifics(body.text),
-        )
+
+
+def _text_key(text: str) -> bytes:
+    return xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
 
 
 def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:
     return tuple(key ^ salt for key in keys) if salt else keys
-
-
-def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> tuple[int, ...]:
-    """One 32-bit key a band of ``rows`` consecutive minima, the band's number a part of it."""
-    width = rows * 4
-    lanes = minima[: bands * rows].astype(">u4").tobytes()
-    return tuple(xxhash.xxh32_intdigest(lanes[band * width : (band + 1) * width], band) for band in range(bands))
-
-
-def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:
-    """The lowest of the shingle hashes that are 0 modulo 32.
-
-    Which shingles those are does not depend on the document, so a text and a much longer one that contains it choose
-    the same ones: their resemblance is low and bands miss them. Broder (1997), the sets V_m of "On the resemblance and
-    containment of documents".
-    """
-    return tuple((hashes[hashes % _SAMPLE_MODULUS == 0][:most] ^ _SAMPLE_SEED).tolist())

@@ -7,38 +7,78 @@ from typing import Literal
 
 import xxhash
 
+from scrapy_neardup.measures import Measure
 from scrapy_neardup.sketch.tokens import NORMALISER
 
-Measure = Literal["containment", "resemblance"]
+Signature = Literal["minhash", "sketch", "simhash", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Features, signature, bands, measure and thresholds of one method."""
+    """Features, signature, bands, measure and thresholds of one method.
+
+    What a kind of signature does not use is left at its default. ``NEARDUP_*`` settings of the same names replace
+    what is here; ``takes`` says which ones.
+    """
 
     name: str
-    shingle_words: int
-    shingle_characters: int  # for scripts written without spaces
     min_block_words: int
-    num_perm: int
-    bands: int
-    rows: int
-    samples: int  # shingles looked up as they are, at most
-    leads: int  # first sentences looked up as they are, at most
     measure: Measure
     threshold: float  # from here on a copy
     related_threshold: float  # from here on the same story
+    num_perm: int  # lanes, but for what "sketch" adds for its confirmation
+    bands: int
+    rows: int
+    signature: Signature = "minhash"
+    features: str = "words"  # or "letters", "terms", "grams", or the import path of a callable
+    shingle_words: int = 1
+    shingle_characters: int = 1  # of scripts written without spaces; of any script where features are letters
+    samples: int = 0  # shingles looked up as they are, at most
+    leads: int = 0  # first sentences looked up as they are, at most
+    with_title: bool = False  # the title is a line of the text
+    guarded: bool = False  # boilerplate lines leave the text, and reports of one template are told apart
+    common_share: float = 0.0  # the commonest of the features, which are dropped
+    sample: int = 0  # features of the lowest hashes that a sketch is made of; 0 is all
+    lead_share: float = 0.0  # first part of the text, by which "overlap" confirms a candidate
+    collisions: int = 0  # equal lanes that are not yet enough for "overlap"
+    reference: str = ""  # path of a reference file, "" for the one of this package
+    event_rule: str = "sources"
     seed: int = 1
 
     def config(self, *, by_source: bool = False) -> str:
         """8 hexadecimal digits of every parameter that changes a fingerprint; a part of every key of a store."""
         decisive = asdict(self)
         # Thresholds change what is said of two fingerprints, never a fingerprint.
-        for name in ("name", "measure", "threshold", "related_threshold"):
+        for name in ("name", "measure", "threshold", "related_threshold", "collisions", "event_rule"):
             del decisive[name]
+        if self.signature == "reference":
+            from scrapy_neardup.sketch.reference import load_reference
+
+            decisive["reference"] = load_reference(self.reference).digest  # what it says, wherever it lies
         decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
+    @property
+    def learns(self) -> bool:
+        """Whether it is to be known in how many documents a feature occurs."""
+        return self.common_share > 0 or self.features == "terms"
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """Parameters that a user may set."""
+        words = {"shingle_words"} if self.features == "letters" else set()
+        return frozenset(_TAKES[self.signature] - words)
+
+
+_ALWAYS = {"threshold", "related_threshold", "min_block_words"}
+_SHINGLES = {"shingle_words", "shingle_characters"}
+
+_TAKES: dict[Signature, set[str]] = {
+    "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "rows", "measure", "common_share"},
+    "sketch": _ALWAYS | _SHINGLES | {"num_perm", "sample", "lead_share", "collisions"},
+    "simhash": _ALWAYS | {"bands", "features"},
+    "reference": _ALWAYS | {"reference"},
+}
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset
@@ -48,6 +88,7 @@ PRESETS: dict[str, Preset] = {
             shingle_words=3,
             shingle_characters=5,
             min_block_words=8,
+            guarded=True,
             num_perm=256,
             bands=42,
             rows=3,
@@ -56,6 +97,78 @@ PRESETS: dict[str, Preset] = {
             measure="containment",
             threshold=0.45,
             related_threshold=0.25,
+        ),
+        # Rodier and Carter 2020.
+        Preset(
+            name="nrc",
+            signature="sketch",
+            shingle_words=3,
+            shingle_characters=5,
+            min_block_words=0,
+            with_title=True,
+            sample=1600,
+            num_perm=20,
+            bands=20,
+            rows=1,
+            collisions=2,
+            lead_share=0.5,
+            measure="overlap",
+            threshold=0.2,
+            related_threshold=0.2,
+        ),
+        # Gibson, Wellner and Lubar 2008.
+        Preset(
+            name="cedar",
+            shingle_words=2,
+            shingle_characters=3,
+            min_block_words=12,
+            common_share=0.05,
+            num_perm=256,
+            bands=42,
+            rows=3,
+            measure="resemblance",
+            threshold=0.4,
+            related_threshold=0.4,
+        ),
+        # Montanari and Puglisi 2012.
+        Preset(
+            name="ddd",
+            features="letters",
+            shingle_characters=4,
+            min_block_words=8,
+            num_perm=256,
+            bands=42,
+            rows=3,
+            measure="larger",
+            threshold=0.7,
+            related_threshold=0.7,
+        ),
+        # Hu and You 2017. Of 64 bits 3 may differ in a copy and 8 in a related text.
+        Preset(
+            name="simhash",
+            signature="simhash",
+            features="terms",
+            min_block_words=8,
+            num_perm=64,
+            bands=4,
+            rows=16,
+            measure="hamming",
+            threshold=61 / 64,
+            related_threshold=56 / 64,
+            event_rule="count",
+        ),
+        # Mohammadi and Khasteh 2020.
+        Preset(
+            name="multiref",
+            signature="reference",
+            features="grams",
+            min_block_words=8,
+            num_perm=150,
+            bands=32,
+            rows=10,
+            measure="cosine",
+            threshold=0.9,
+            related_threshold=0.85,
         ),
     )
 }

@@ -11,11 +11,12 @@ KEYS[generations + 1 .. generations + hours]
 ARGV[1]  document key
 ARGV[2]  record of the document as an original (see index/record.py)
 ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  policy and layout, 20 doubles in this order: identity keys, generations, hours, index of the document's own
+ARGV[4]  policy and layout, 21 doubles in this order: identity keys, generations, hours, index of the document's own
          generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
-         threshold, related threshold, measure (0 containment, 1 resemblance), scope (0 all, 1 same source,
+         threshold, related threshold, measure (its place in measures.Measure), scope (0 all, 1 same source,
          2 cross source), newest postings a key, most candidates, weight of an identity key, bits that name a shard
-         where the window is empty, least shared names, share of same names, least shared figures, share of same figures
+         where the window is empty, least shared names, share of same names, least shared figures, share of same figures,
+         equal lanes that are not yet enough for the measure overlap
 
 The rules of grading and ranking are those of index/verification.py.
 ]]
@@ -31,7 +32,7 @@ local BY_CHANCE = 1 / 256
 local key, new = ARGV[1], ARGV[2]
 local identities, generations, hours, own_generation, first_generation, generation_seconds, first_hour, window,
     threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight, bits_of_empty_window,
-    least_names, same_names, least_figures, same_figures = struct.unpack('>dddddddddddddddddddd', ARGV[4])
+    least_names, same_names, least_figures, same_figures, collisions = struct.unpack('>ddddddddddddddddddddd', ARGV[4])
 
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
@@ -83,6 +84,55 @@ local function containment(similarity, a, b)
     return math.min(1, similarity * (a + b) / ((1 + similarity) * smaller))
 end
 
+local LEAD_LANES = 128
+local CONTAINMENT, RESEMBLANCE, LARGER, OVERLAP, HAMMING, COSINE = 0, 1, 2, 3, 4, 5
+
+local function equal_bytes(a, b)
+    if a == '' or #a ~= #b then return 0 end
+    local equal = 0
+    for lane = 1, #a do
+        if byte(a, lane) == byte(b, lane) then equal = equal + 1 end
+    end
+    return equal / #a
+end
+
+local function cosine(a, b)
+    if #a ~= #b then return 0 end
+    local product, square_a, square_b = 0, 0, 0
+    for lane = 1, #a do
+        local one, other = byte(a, lane), byte(b, lane)
+        product = product + one * other
+        square_a = square_a + one * one
+        square_b = square_b + other * other
+    end
+    local squares = square_a * square_b
+    return squares > 0 and product / math.sqrt(squares) or 0
+end
+
+local function overlap(a, b)
+    local cut_a, cut_b = math.max(0, #a - LEAD_LANES), math.max(0, #b - LEAD_LANES)
+    local sketch_a, sketch_b = sub(a, 1, cut_a), sub(b, 1, cut_b)
+    local similarity = resemblance(sketch_a, sketch_b)
+    if math.floor(equal_bytes(sketch_a, sketch_b) * cut_a + 0.5) <= collisions then return similarity, 0 end
+    return similarity, resemblance(sub(a, cut_a + 1), sub(b, cut_b + 1))
+end
+
+-- Similarity, and the score that thresholds are compared with, as measures.likeness.
+local function likeness(document, old)
+    local a, b = document.signature, old.signature
+    if measure == HAMMING or measure == COSINE then
+        local similarity = measure == HAMMING and equal_bytes(a, b) or measure == COSINE and cosine(a, b)
+        return similarity, similarity
+    end
+    if measure == OVERLAP then return overlap(a, b) end
+    local similarity = resemblance(a, b)
+    if measure == RESEMBLANCE then return similarity, similarity end
+    local larger = math.max(document.size, old.size)
+    if measure == CONTAINMENT then return similarity, containment(similarity, document.size, old.size) end
+    if larger == 0 then return similarity, 0 end
+    return similarity, similarity * (document.size + old.size) / ((1 + similarity) * larger)
+end
+
 -- Whether two texts are reports of one template, as measures.same_template tells it.
 local function same_template(a, b)
     local values = {}
@@ -106,12 +156,8 @@ local function grade(document, old, candidate)
     local same_source = document.source == old.source and document.source ~= NO_SOURCE
     if not same_url and ((scope == 1 and not same_source) or (scope == 2 and same_source)) then return nil end
     local same_text = document.text == old.text
-    local similarity, contained = 1, 1
-    if not same_text then
-        similarity = resemblance(document.signature, old.signature)
-        contained = containment(similarity, document.size, old.size)
-    end
-    local score = measure == 0 and contained or similarity
+    local similarity, score = 1, 1
+    if not same_text then similarity, score = likeness(document, old) end
     local copy = same_url or same_text or score >= threshold
     if not copy and score < related_threshold then return nil end
     if not same_url and not same_text and same_template(document.specifics, old.specifics) then return nil end

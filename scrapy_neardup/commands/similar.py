@@ -1,0 +1,74 @@
+"""``scrapy neardup similar URL``: what the window holds that is like a document, copies and related texts."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from scrapy_neardup.commands.live import add_store_arguments, live_detector
+from scrapy_neardup.exceptions import SettingsError
+
+if TYPE_CHECKING:
+    from scrapy_neardup.document import Match
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("document", metavar="URL", help="an http(s) url, a file, or INPUT#id of JSON lines")
+    add_store_arguments(parser)
+    parser.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
+    parser.add_argument("--most", metavar="N", type=int, default=20, help="documents listed (default: 20)")
+    parser.add_argument("--json", action="store_true", help="one JSON object a document")
+
+
+def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    if options.most < 1:
+        raise SettingsError("--most", options.most, "must be 1 or more")
+    if options.preset is not None:
+        settings["NEARDUP_PRESET"] = options.preset
+    matches = asyncio.run(_similar(options, settings))
+    if options.json:
+        for match in matches:
+            print(json.dumps(_row(match), ensure_ascii=False))
+    else:
+        _print(options.document, matches)
+    return 0
+
+
+async def _similar(options: argparse.Namespace, values: dict[str, Any]) -> list[Match]:
+    from scrapy_neardup.evaluation.single import read_single
+
+    async with live_detector(options, values) as detector:
+        given = read_single(options.document, detector.settings)
+        document = detector.document(given.text, url=given.url, title=given.title)
+        return await detector.similar(document, options.most)
+
+
+def _row(match: Match) -> dict[str, Any]:
+    seen_at = datetime.fromtimestamp(int(match.candidate[:8], 16), timezone.utc)
+    return {
+        "id": match.candidate,
+        "seen_at": seen_at.isoformat(),
+        "like": "related" if match.related else "copy",
+        "score": round(match.score, 4),
+        "url": match.url,
+        "title": match.title,
+        "story": match.story,
+    }
+
+
+def _print(name: str, matches: list[Match]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{len(matches)} documents like {name}")
+    for column in ("seen (UTC)", "", "score", "first published as"):
+        table.add_column(column, overflow="fold")
+    for match in matches:
+        row = _row(match)
+        table.add_row(
+            row["seen_at"][:16].replace("T", " "), row["like"], f"{match.score:.3f}", match.title or match.url
+        )
+    Console().print(table)

@@ -1,0 +1,34 @@
+"""Body -> the features a signature is made of."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.tokens import distinct, shingle_hashes, window_hashes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_neardup.sketch.body import Body
+
+
+def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray[np.uint32]:
+    """Distinct hashes, sorted, of the shingles of a body: of words, or of letters.
+
+    With a ``share`` those of so much of its tokens, the first ones.
+    """
+    if preset.features == "letters":
+        return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))
+    hashes = body.kept_hashes
+    first = math.ceil(len(hashes) * share)
+    tokens = body.tokens[:first] if body.unspaced else None
+    return shingle_hashes(hashes[:first], preset.shingle_words, preset.shingle_characters, tokens)
+
+
+def code_points(text: str) -> NDArray[np.uint64]:
+    """One number a character; a lone surrogate is one too."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)

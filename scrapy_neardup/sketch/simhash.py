@@ -1,0 +1,93 @@
+"""SimHash: the signs of a weighted sum of term hashes, one bit a lane (Charikar 2002; Manku, Jain and Das Sarma 2007).
+
+Terms weigh by TF-IDF, with document frequencies learned online, as Hu and You (2017) fingerprint news; or they are a
+vector of the user's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from itertools import combinations
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+import xxhash
+
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.imports import load_callable
+from scrapy_neardup.sketch.frequencies import Frequencies
+from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.signed import UNSIGNED, Signed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_neardup.sketch.body import Body
+
+BITS = 64
+PLANS = {4: 16, 5: 13}
+"""Blocks, and bits a block: of 4 blocks one is left alone by 3 changed bits, of 5 two."""
+
+ALLOWED_VECTORS = "the import path of a callable (text: str) -> mapping of features to weights"
+_HIGH = np.uint64(32)
+
+Vector = Callable[[str], Mapping[str, float]]
+
+
+class SimHashSigner:
+    """Signatures of 64 lanes of one byte, 0 or 1."""
+
+    def __init__(self, preset: Preset) -> None:
+        """Raises SettingsError where the preset names a callable that there is not."""
+        self._preset = preset
+        self._vector: Vector | None = None
+        self.frequencies = Frequencies() if preset.learns else None
+        if not preset.learns:
+            self._vector = cast("Vector", load_callable("NEARDUP_FEATURES", preset.features, ALLOWED_VECTORS))
+
+    def sign(self, body: Body) -> Signed:
+        terms = Counter(body.tokens) if self._vector is None else self._own_vector(body.text)
+        if not terms:
+            return UNSIGNED
+        hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
+        weights = np.fromiter(terms.values(), np.float64, len(terms))
+        features = None
+        if self.frequencies is not None:
+            features = (hashes >> _HIGH).astype(np.uint32)
+            weights = weights * self.frequencies.weights(features)
+        signature = simhash(hashes, weights)
+        return Signed(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
+
+    def _own_vector(self, text: str) -> Mapping[str, float]:
+        assert self._vector is not None
+        found = self._vector(text)
+        if not isinstance(found, Mapping) or not all(
+            isinstance(name, str) and isinstance(weight, int | float) and math.isfinite(weight)
+            for name, weight in found.items()
+        ):
+            raise SettingsError(
+                "NEARDUP_FEATURES", self._preset.features, f"gave {found!r:.80}; must be {ALLOWED_VECTORS}"
+            )
+        return found
+
+
+def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
+    """One lane a bit of the hashes: 1 where the terms that have it weigh more than those that do not."""
+    bits = np.unpackbits(hashes.astype(">u8").view(np.uint8).reshape(-1, 8), axis=1)
+    # Summed in whole numbers, so that the order of the terms and the machine do not matter.
+    whole = np.rint(weights * (1 << 20)).astype(np.int64)
+    return bytes((2 * (whole @ bits.astype(np.int64)) > whole.sum()).astype(np.uint8).tobytes())
+
+
+def block_keys(signature: bytes, blocks: int) -> tuple[int, ...]:
+    """32-bit keys of the blocks of 16 bits, or of every two of the blocks of 13 (the last has 12)."""
+    width = PLANS[blocks]
+    parts = [signature[start : start + width] for start in range(0, BITS, width)]
+    chosen = combinations(parts, 1) if blocks == 4 else combinations(parts, 2)
+    return tuple(xxhash.xxh32_intdigest(b"".join(each), number) for number, each in enumerate(chosen))
+
+
+def _hash(term: str) -> int:
+    return xxhash.xxh3_64_intdigest(term.encode("utf-8", "surrogatepass"))

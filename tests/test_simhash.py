@@ -1,0 +1,178 @@
+"""SimHash: blocks that few changed bits leave alone, vectors of the user's own, and the query for similar news."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import OpenIndex
+from hypothesis import given
+from hypothesis import strategies as st
+from texts import START, article, neardup, noisy, opened
+
+from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index import Policy
+from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.sketch.simhash import BITS, block_keys, simhash
+
+_SIGNATURES = st.lists(st.integers(0, 1), min_size=BITS, max_size=BITS).map(bytes)
+
+
+def flipped(signature: bytes, places: set[int]) -> bytes:
+    return bytes(bit ^ (place in places) for place, bit in enumerate(signature))
+
+
+@pytest.mark.parametrize(("blocks", "keys", "left"), [(4, 4, 1), (5, 10, 1)])
+@given(signature=_SIGNATURES, places=st.sets(st.integers(0, BITS - 1), max_size=3))
+def test_three_changed_bits_leave_a_key_alone(
+    blocks: int, keys: int, left: int, signature: bytes, places: set[int]
+) -> None:
+    ours, theirs = block_keys(signature, blocks), block_keys(flipped(signature, places), blocks)
+
+    assert len(ours) == len(theirs) == keys
+    assert len(set(ours) & set(theirs)) >= left
+
+
+def test_five_blocks_are_found_by_two() -> None:
+    """Bits changed in three blocks leave two, which are one key; in four they leave none."""
+    signature = bytes(BITS)
+    starts = (0, 13, 26, 39, 52)
+    for count, common in ((3, 1), (4, 0)):
+        for places in combinations(starts, count):
+            assert len(set(block_keys(signature, 5)) & set(block_keys(flipped(signature, set(places)), 5))) == common
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.floats(0.01, 100)), min_size=1, unique_by=lambda each: each[0]))
+def test_lanes_are_the_signs_of_the_weighted_sum(terms: list[tuple[int, float]]) -> None:
+    hashes, weights = np.array([h for h, _ in terms], np.uint64), np.array([w for _, w in terms])
+    signature = simhash(hashes, weights)
+
+    for lane in range(BITS):
+        total = sum(w if h >> (BITS - 1 - lane) & 1 else -w for h, w in terms)
+        assert abs(total) < 1e-3 or signature[lane] == (total > 0)
+
+
+@pytest.mark.parametrize(("changed", "answer"), [(0, "copy"), (3, "copy"), (4, "related"), (8, "related"), (9, "none")])
+async def test_three_bits_are_a_copy_and_eight_related(
+    open_index: OpenIndex, store_url: str, changed: int, answer: str
+) -> None:
+    row = PRESETS["simhash"]
+    policy = Policy(measure=row.measure, threshold=row.threshold, related_threshold=row.related_threshold)
+    index = await open_index(store_url, policy)
+    first = bytes(BITS)
+    for number, signature in enumerate((first, flipped(first, set(range(changed))))):
+        document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
+        print_ = Fingerprint(signature, 9, bytes([number]) * 8, bytes(8), bytes(4), (number,), block_keys(signature, 4))
+        match = await index.check(print_, document)
+
+    assert ("none" if match is None else "related" if match.related else "copy") == answer
+
+
+# Vectors of the user's own.
+
+VECTOR = """
+def vector(text):
+    return {word: len(word) for word in text.lower().split() if len(word) > 4}
+
+def nothing(text):
+    return ["no", "mapping"]
+
+def empty(text):
+    return {}
+"""
+
+
+@pytest.fixture
+def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "own_vectors.py").write_text(VECTOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "own_vectors"
+
+
+async def test_features_may_be_the_users(vectors: str, store_url: str, namespace: str) -> None:
+    async with opened("simhash", store_url, namespace, NEARDUP_FEATURES=f"{vectors}.vector") as detector:
+        assert detector.sketcher.frequencies is None
+        texts = (article("wire"), article("wire").replace(" ", "  "), article("other"))
+        documents = [detector.document(text, seen_at=START) for text in texts]
+        statuses = [(await detector.check(document)).status for document in documents]
+
+    assert statuses == ["original", "duplicate", "original"]
+
+
+async def test_a_vector_that_is_none_is_named(vectors: str, namespace: str) -> None:
+    async with opened("simhash", "memory://", namespace, NEARDUP_FEATURES=f"{vectors}.nothing") as detector:
+        with pytest.raises(SettingsError, match=r"^NEARDUP_FEATURES = 'own_vectors.nothing': gave \['no', 'mapping'\]"):
+            await detector.check(detector.document(article("wire"), seen_at=START))
+
+
+async def test_an_empty_vector_leaves_the_text_alone_to_be_compared(vectors: str, namespace: str) -> None:
+    async with opened("simhash", "memory://", namespace, NEARDUP_FEATURES=f"{vectors}.empty") as detector:
+        document = detector.document(article("wire"), seen_at=START)
+        again = detector.document(article("wire"), seen_at=START + 1)
+
+        assert (await detector.check(document)).reason == "too-short"
+        assert (await detector.check(again)).kind == "exact"
+
+
+def test_vectors_of_another_callable_are_another_configuration() -> None:
+    from dataclasses import replace
+
+    row = PRESETS["simhash"]
+    assert replace(row, features="a.b").config() != row.config() != replace(row, features="a.c").config()
+
+
+def test_the_same_text_has_one_signature_while_frequencies_are_learned() -> None:
+    sketcher = Sketcher(PRESETS["simhash"])
+    document = Document("00" * 8, "", "", "", article("wire"), 0.0)
+    first = sketcher.fingerprint(document)
+    for number in range(50):
+        other = Document("00" * 8, "", "", "", article(number, 60), 0.0)
+        sketcher.fingerprint(other)
+        sketcher.learn(other)
+
+    assert sketcher.fingerprint(document).text_hash == first.text_hash
+
+
+# What is like a document.
+
+
+@pytest.mark.parametrize("preset", ["simhash", "news"])
+async def test_similar_lists_what_is_alike_and_registers_nothing(preset: str, store_url: str, namespace: str) -> None:
+    async with opened(preset, store_url, namespace) as detector:
+        texts = [article("wire"), noisy(article("wire"), 0.01), article("other")]
+        documents = [
+            detector.document(text, url=f"https://{n}.example/", seen_at=START + n) for n, text in enumerate(texts)
+        ]
+        for document in documents:
+            await detector.check(document)
+        asked = detector.document(noisy(article("wire"), 0.01, 7), seen_at=START + 9)
+        found = await detector.similar(asked)
+        held = (await detector.summary()).documents
+
+    assert {match.candidate for match in found} <= {document.id for document in documents[:2]}
+    assert found
+    assert [match.score for match in found] == sorted((match.score for match in found), reverse=True)
+    assert held == 3
+
+
+def test_the_command_lists_them(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "url": "https://a.example/1", "title": "First", "text": article("wire")},
+        {"id": "b", "url": "https://b.example/1", "title": "Other", "text": article("other")},
+    ]
+    (tmp_path / "feed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "asked.txt").write_text(noisy(article("wire"), 0.01))
+    options = ("--store", "sqlite:///window.sqlite", "--preset", "simhash")
+    assert neardup(tmp_path, "replay", "feed.jsonl", *options).returncode == 0
+
+    lines = neardup(tmp_path, "similar", "asked.txt", *options, "--json")
+    table = neardup(tmp_path, "similar", "asked.txt", *options)
+
+    (row,) = map(json.loads, lines.stdout.splitlines())
+    assert (row["url"], row["title"], row["like"]) == ("https://a.example/1", "First", "copy")
+    assert "First" in table.stdout
+    assert neardup(tmp_path, "similar", "asked.txt", "--most", "0", *options).returncode == 2
