@@ -337,14 +337,14 @@ end
 
 -- Keep the record, and post the document's keys.
 local function register(record)
+    local fields, place_of = {}, {}
+    if not own_bits then
+        own_bits = bits_for_new_generation() -- by the documents before this one
+        fields = { 'bits', own_bits }
+    end
     redis.call('HSET', record_key(key), key, record)
     redis.call('EXPIRE', record_key(key), (math.floor(second / HOUR) + 1) * HOUR + window - second)
 
-    local fields, place_of = {}, {}
-    if not own_bits then
-        own_bits = bits_for_new_generation()
-        fields = { 'bits', own_bits }
-    end
     local shards = shards_of(own_bits)
     for index = 1, #shards do
         local shard, tag = shards[index], tags[index]
