@@ -457,13 +457,13 @@ def _at(equal: int, size: int = 300, other: int = 300) -> float:
 
 @pytest.mark.parametrize(
     ("measure", "threshold", "related_threshold"),
-    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32))],
+    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32)), ("larger", _at(64), _at(32))],
 )
 @pytest.mark.parametrize(("equal", "answer"), [(64, "copy"), (63, "related"), (32, "related"), (31, "none")])
 async def test_thresholds_are_reached_at_their_very_value(
     open_index: OpenIndex,
     store_url: str,
-    measure: Literal["containment", "resemblance"],
+    measure: Literal["containment", "resemblance", "larger"],
     threshold: float,
     related_threshold: float,
     equal: int,
@@ -745,7 +745,7 @@ async def _answers(url: str, namespace: str, policy: Policy, articles: list[Arti
 _namespaces = itertools.count()
 _POLICIES = st.builds(
     Policy,
-    measure=st.sampled_from(["containment", "resemblance"]),
+    measure=st.sampled_from(["containment", "resemblance", "larger"]),
     scope=st.sampled_from(["all", "all", "same-source", "cross-source"]),
     window=st.sampled_from([DAY, DAY, 2 * HOUR, 5 * HOUR + 17]),
 )

@@ -10,6 +10,7 @@ from itertools import pairwise
 from statistics import fmean
 
 import pytest
+from conftest import OpenIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from news_site import NewsSite, page
@@ -18,8 +19,9 @@ from projects import ITEM_A_PAGE, Project
 from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index import Policy
 from scrapy_neardup.measures import LEAD_LANES, likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
@@ -309,6 +311,19 @@ def test_nrc_needs_more_collisions_than_are_set() -> None:
     scores = [likeness("overlap", lanes[0] + lead, each + lead, 9, 9, 2).score for each in lanes]
 
     assert scores == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(("equal", "matches"), [(3, True), (2, False)])
+async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: str, equal: int, matches: bool) -> None:
+    row = PRESETS["nrc"]
+    index = await open_index(store_url, Policy(measure="overlap", threshold=0.2, collisions=row.collisions))
+    for number, sketch in enumerate((bytes(20), bytes(equal) + b"\1" * (20 - equal))):
+        document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
+        text = bytes([number]) * 8
+        made = Fingerprint(sketch + bytes(LEAD_LANES), 9, text, bytes(8), bytes(4), (number,), (77,))
+        match = await index.check(made, document)
+
+    assert (match is not None) is matches
 
 
 def test_nrc_counts_the_title() -> None:
