@@ -1,13 +1,14 @@
 """What the plugin costs a crawl: without it, with the pipeline people write by hand, and with it in each configuration.
 
-usage: python benchmarks/crawl.py [--data DIR] [--pages 1200] [--rounds 2] [--only WORD]
+usage: python benchmarks/crawl.py [--data DIR] [--pages 1200] [--rounds 2] [--only WORD] [--plot FILE.svg]
+       python benchmarks/crawl.py [--data DIR] [--pages 1200] --only WORD --profile FILE.html
 
 DIR is the unpacked research data (default: $NEARDUP_DATA). A server process holds the pages, half of them
 of ``stream-dev``, the others of ``gold-dev`` and ``articles-modern``; each crawl is a process of its own, and Redis is
 started for the run.
 Rounds take turns, and the median counts; the first WARM_UP pages, with the imports and the start of workers, do not.
 One table comes out, as Markdown. Times of a machine that others use as well are good for ratios only; CPU seconds
-depend on that less.
+depend on that less. "Busy" is the CPU time of the event loop's thread between two looks: lag without what others took.
 """
 
 from __future__ import annotations
@@ -16,53 +17,52 @@ import argparse
 import asyncio
 import json
 import os
-import random
-import shutil
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
+from news_server import pages, redis_server, site
 
-SETS = ("stream-dev", "gold-dev", "articles")
 HERE = Path(__file__).resolve()
+LAGS = ("lag_p50", "lag_p99", "lag_max", "busy_p99", "busy_max")
 WARM_UP = 200  # pages
 TICK = 0.005  # seconds between looks at the event loop's clock
 
+WORKERS = {0: "a thread", 1: "a process", 2: "2 processes"}
 PLAIN, BY_HAND = "without dedup", "by hand: trafilatura, datasketch on Redis"
 VARIANTS: dict[str, dict[str, Any]] = {
     PLAIN: {},
     BY_HAND: {"BASELINE_REDIS": "redis"},
     **{
-        f"plugin: {extractor}, {f'{workers} processes' if workers else 'a thread'}, {store}": {
+        f"plugin: {extractor}, {WORKERS[workers]}, {store}": {
             "NEARDUP_EXTRACTOR": extractor,
             "NEARDUP_EXTRACT_WORKERS": workers,
             "NEARDUP_STORE": store,
         }
         for extractor in ("trafilatura", "resiliparse")
-        for workers in (0, 2)
+        for workers in WORKERS
         for store in ("sqlite", "redis")
     },
 }
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["serve"]:
-        return asyncio.run(serve(sys.argv[2]))
     if sys.argv[1:2] == ["crawl"]:
-        return crawl(json.loads(sys.argv[2]))
+        crawl(json.loads(sys.argv[2]))
+        return
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("NEARDUP_DATA"))
     parser.add_argument("--pages", type=int, default=1200)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", default="", help="variants with this word, and the two they are compared with")
+    parser.add_argument("--plot", type=Path, help="draw the table: .png or .svg, with the extra [plot]")
+    parser.add_argument("--profile", type=Path, help="of the event loop's thread, in the first variant")
     options = parser.parse_args()
     if options.data is None:
         parser.error("--data DIR, or NEARDUP_DATA, is needed")
@@ -72,14 +72,21 @@ def main() -> None:
         redis_server(folder) as redis,
         site(options.data, options.pages) as url,
     ):
+        if options.profile is not None:
+            chosen = next(name for name in variants if options.only in name)
+            measured(chosen, folder, redis, url, options.pages, options.profile)
+            print(f"{chosen}: {options.profile}")
+            return
         found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
         for number in range(options.rounds):
             for name in variants:
                 found[name].append(measured(name, folder, redis, url, options.pages))
                 print(f"round {number + 1}: {name}: {found[name][-1]}", file=sys.stderr)
-        print_table({name: median(rounds) for name, rounds in found.items()}, options.pages)
+    medians = {name: median(rounds) for name, rounds in found.items()}
+    print_table(medians, options.pages)
+    if options.plot is not None:
+        plot(medians, options.plot)
     print_workers(options.data, options.pages)
-    return None
 
 
 def median(rounds: list[dict[str, float]]) -> dict[str, float]:
@@ -89,12 +96,30 @@ def median(rounds: list[dict[str, float]]) -> dict[str, float]:
 def print_table(found: dict[str, dict[str, float]], pages: int) -> None:
     plain, by_hand = found[PLAIN]["rate"], found[BY_HAND]["rate"]
     print(f"{pages} pages.\n")
-    print("| crawl | pages/s | x by hand | x without | CPU ms a page | peak MB | lag p50 ms | p99 | max |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    columns = ["crawl", "pages/s", "x by hand", "x without", "CPU ms a page", "peak MB", "lag p50 ms", "p99", "max"]
+    print("| " + " | ".join([*columns, "busy p99", "max"]) + " |")
+    print("|---" * (len(columns) + 2) + "|")
     for name, each in found.items():
         ratios = f"{each['rate']:.0f} | {each['rate'] / by_hand:.1f} | {each['rate'] / plain:.2f}"
-        lags = " | ".join(f"{each[key]:.1f}" for key in ("lag_p50", "lag_p99", "lag_max"))
+        lags = " | ".join(f"{each[key]:.1f}" for key in LAGS)
         print(f"| {name} | {ratios} | {each['cpu']:.1f} | {each['memory']:.0f} | {lags} |")
+
+
+def plot(found: dict[str, dict[str, float]], file: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 3, sharey=True, figsize=(13, 0.4 * len(found) + 1.5), layout="constrained")
+    charts = (("rate", "pages a second"), ("cpu", "CPU ms a page"), ("lag_p99", "event loop lag p99, ms"))
+    names = list(found)[::-1]
+    for axis, (key, title) in zip(axes, charts, strict=True):
+        bars = axis.barh(names, [found[name][key] for name in names])
+        axis.bar_label(bars, fmt="%.0f", padding=2)
+        axis.set_title(title)
+        axis.margins(x=0.15)
+    figure.savefig(file)
 
 
 def print_workers(data: Path, count: int) -> None:
@@ -119,82 +144,12 @@ def print_workers(data: Path, count: int) -> None:
         print(f"| {extractor} | {one:.0f} | {two:.0f} | {two / one:.2f} |")
 
 
-# The site
-
-
-def pages(data: Path, count: int) -> list[bytes]:
-    """So many pages of each set, the same ones every time."""
-    draw = random.Random(2019)
-    files: list[Path] = []
-    for number, name in enumerate(SETS, 1):
-        with (data / f"{name}.jsonl").open(encoding="utf-8") as lines:
-            rows = [json.loads(line) for line in lines]
-        most = (count - len(files)) // (len(SETS) + 1 - number) if name != "stream-dev" else count // 2
-        files += [data / row["file"] for row in draw.sample(rows, min(most, len(rows)))]
-    with (data / "stream-dev.jsonl").open(encoding="utf-8") as lines:
-        others = [path for line in lines if (path := data / json.loads(line)["file"]) not in set(files)]
-    files += draw.sample(others, count - len(files))
-    draw.shuffle(files)
-    return [file.read_bytes() for file in files]
-
-
-@contextmanager
-def site(data: Path, count: int) -> Iterator[str]:
-    """A server process: nothing it does is on the crawl's account."""
-    command = [sys.executable, str(HERE), "serve", json.dumps([str(data), count])]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-    finally:
-        process.kill()
-        process.wait()
-
-
-async def serve(arguments: str) -> None:
-    data, count = json.loads(arguments)
-    bodies = pages(Path(data), count)
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            while line := await reader.readline():
-                while (await reader.readline()).strip():
-                    pass
-                body = bodies[int(line.split()[1].rpartition(b"/")[2])]
-                head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
-                writer.write(head.encode() + body)
-                await writer.drain()
-        except OSError:
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-
-
-@contextmanager
-def redis_server(folder: str) -> Iterator[str]:
-    binary = shutil.which("redis-server")
-    if binary is None:
-        sys.exit("redis-server is not on PATH")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    arguments = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
-    process = subprocess.Popen([binary, *arguments], stdout=subprocess.DEVNULL)
-    try:
-        yield f"redis://127.0.0.1:{port}/0"
-    finally:
-        process.kill()
-        process.wait()
-
-
 # One crawl
 
 
-def measured(name: str, folder: str, redis_url: str, url: str, count: int) -> dict[str, float]:
+def measured(
+    name: str, folder: str, redis_url: str, url: str, count: int, profile: Path | None = None
+) -> dict[str, float]:
     from redis import Redis
 
     for _ in range(200):
@@ -205,7 +160,8 @@ def measured(name: str, folder: str, redis_url: str, url: str, count: int) -> di
             time.sleep(0.02)
     stores = {"redis": redis_url, "sqlite": f"sqlite:///{tempfile.mkdtemp(dir=folder)}/window.sqlite"}
     settings = {key: stores.get(str(value), value) for key, value in VARIANTS[name].items()}
-    options = json.dumps({"url": url, "count": count, "settings": settings})
+    profiled = str(profile.resolve()) if profile else ""
+    options = json.dumps({"url": url, "count": count, "settings": settings, "profile": profiled})
     done = subprocess.run([sys.executable, str(HERE), "crawl", options], capture_output=True, text=True)
     if done.returncode or not done.stdout:
         sys.exit(f"{name}: {done.stderr}")
@@ -220,9 +176,11 @@ class Watch:
 
         self.most = crawler.settings.getint("PAGES")
         self.lags: list[float] = []
+        self.busy: list[float] = []
         self.memory = 0
         self.pages = 0
         self.marks: list[tuple[float, float]] = []
+        self.profile = crawler.settings.get("PROFILE")
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self.count, signal)
         crawler.signals.connect(self.opened, signals.spider_opened)
@@ -236,7 +194,16 @@ class Watch:
     def opened(self) -> None:
         self.task = asyncio.ensure_future(self.watch())
 
+    def start_profile(self) -> None:
+        from pyinstrument import Profiler
+
+        self.profiler = Profiler(async_mode="disabled")
+        self.profiler.start()
+
     def closed(self) -> None:
+        if self.profile:
+            self.profiler.stop()
+            Path(self.profile).write_text(self.profiler.output_html(), encoding="utf-8")
         self.look_at_memory()
         self.task.cancel()
 
@@ -244,13 +211,17 @@ class Watch:
         self.pages += 1
         if self.pages in (WARM_UP, self.most):
             self.marks.append((time.perf_counter(), cpu_seconds()))
+        if self.profile and self.pages == WARM_UP:
+            self.start_profile()
         if self.pages == WARM_UP:
             self.lags.clear()
+            self.busy.clear()
 
     async def watch(self) -> None:
         while True:
-            before = time.perf_counter()
+            before, busy = time.perf_counter(), time.thread_time()
             await asyncio.sleep(TICK)
+            self.busy.append(1000 * (time.thread_time() - busy))
             self.lags.append(1000 * (time.perf_counter() - before - TICK))
             if len(self.lags) % 200 == 0:
                 self.look_at_memory()
@@ -300,6 +271,7 @@ def crawl(options: dict[str, Any]) -> None:
         "TELNETCONSOLE_ENABLED": False,
         "RETRY_ENABLED": False,
         "PAGES": options["count"],
+        "PROFILE": options["profile"],
         **options["settings"],
     }
     if by_hand:
@@ -316,7 +288,7 @@ def crawl(options: dict[str, Any]) -> None:
     assert crawler.stats.get_value("response_received_count") == options["count"], crawler.stats.get_stats()
     (start, cpu_before), (end, cpu_after) = watch.marks
     measured_pages = options["count"] - WARM_UP
-    lags = sorted(watch.lags)
+    lags, busy = sorted(watch.lags), sorted(watch.busy)
     print(
         json.dumps(
             {
@@ -326,6 +298,8 @@ def crawl(options: dict[str, Any]) -> None:
                 "lag_p50": lags[len(lags) // 2],
                 "lag_p99": lags[len(lags) * 99 // 100],
                 "lag_max": lags[-1],
+                "busy_p99": busy[len(busy) * 99 // 100],
+                "busy_max": busy[-1],
             }
         )
     )

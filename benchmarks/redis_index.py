@@ -1,12 +1,12 @@
 """The Redis index against datasketch's own Redis LSH: time a check, bytes a document, growth, checks a second.
 
-usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] [--grow] [--processes 4]
+usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] [--grow [N ...]] [--processes 4]
 
-Everything is measured in one run on servers started for it, and printed as a table with ratios. Documents are random
-signatures (256 lanes, 42 bands of 3, 16 sample keys), spread evenly over 24 hours; 12 % are near-duplicates with 5 % of
-their lanes changed, and join their stories. datasketch keeps its LSH one an hour, as people do who need a window, and
-queries all 25 of them; and once without any window. Beside the time on the wall there is the processor time the server
-took, which other work on the same machine does not lengthen.
+Everything is measured in one run on servers started for it, and printed as one table with what is asked and the ratios.
+Documents are random signatures (256 lanes, 42 bands of 3, 16 sample keys), spread evenly over 24 hours; 12 % are
+near-duplicates with 5 % of their lanes changed, and join their stories. datasketch keeps its LSH one an hour, as people
+do who need a window, and queries all 25 of them; and once without any window. Beside the time on the wall there is the
+processor time the server took, which other work on the same machine does not lengthen.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 import redis
@@ -223,11 +224,6 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
     return times, size, (server_seconds(url) - cpu) / checks * 1000
 
 
-def quantiles(times: list[float]) -> str:
-    ordered = sorted(times)
-    return f"{statistics.median(ordered):.3f} / {ordered[int(len(ordered) * 0.99)]:.3f}"
-
-
 def several_processes(url: str, processes: int, checks: int) -> tuple[float, float]:
     """Checks a second of all processes together, and those one processor of the server would serve."""
     cpu = server_seconds(url)
@@ -236,46 +232,77 @@ def several_processes(url: str, processes: int, checks: int) -> tuple[float, flo
     return processes * checks / max(took), processes * checks / (server_seconds(url) - cpu)
 
 
+@dataclass(frozen=True)
+class Measured:
+    """Of one way to keep a window."""
+
+    documents: int
+    times: list[float]  # milliseconds of checks
+    cpu: float  # milliseconds of the server's processor a check
+    size: float  # bytes a document
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.times)
+
+    @property
+    def p99(self) -> float:
+        return sorted(self.times)[int(len(self.times) * 0.99)]
+
+
+def measure_ours(count: int, checks: int, processes: int) -> tuple[Measured, float, float]:
+    """Beside what is measured, checks a second of several processes (see ``several_processes``); 0 of none."""
+    with server() as url:
+        size = asyncio.run(fill(url, "main", count))
+        times, cpu = asyncio.run(latency(url, "main", checks))
+        rate, served = several_processes(url, processes, checks // 64 * 64) if processes else (0.0, 0.0)
+    return Measured(count, times, cpu, size), rate, served
+
+
+def measure_datasketch(count: int, hourly: bool) -> Measured:
+    with server() as url:
+        times, size, cpu = datasketch_times(url, count, 200, hourly)
+    return Measured(count, times, cpu, size)
+
+
+def rows(ours: Measured, theirs: list[Measured], grown: list[Measured], rates: str) -> Iterator[tuple[str, ...]]:
+    """What is measured, what is asked of us, us, and datasketch with one LSH an hour and with one."""
+    yield "documents", "", f"{ours.documents:,}", *(f"{each.documents:,}" for each in theirs)
+    yield "check p50, ms", "<= 0.5", f"{ours.median:.3f}", *(f"{each.median:.1f}" for each in theirs)
+    yield "check p99, ms", "<= 2", f"{ours.p99:.3f}", *(f"{each.p99:.1f}" for each in theirs)
+    slower = (f"{each.median / ours.median:.0f} times" for each in theirs)
+    yield "check p50 against ours", ">= 100 and >= 10 times", "1", *slower
+    yield "server's processor a check, ms", "", f"{ours.cpu:.3f}", *(f"{each.cpu:.3f}" for each in theirs)
+    yield "bytes a document", "<= 1,800", f"{ours.size:,.0f}", *(f"{each.size:,.0f}" for each in theirs)
+    larger = (f"{each.size / ours.size:.1f} times" for each in theirs)
+    yield "bytes a document against ours", "", "1", *larger
+    yield "checks a second of several processes; one processor would serve", ">= 3,000", rates, *("" for _ in theirs)
+    for each in grown:
+        what = f"with {each.documents:,}: check p50, ms; processor a check, ms; bytes a document"
+        times = f"{each.median / ours.median:.2f}, {each.cpu / ours.cpu:.2f}, {each.size / ours.size:.2f} times"
+        told = f"{each.median:.3f}; {each.cpu:.3f}; {each.size:,.0f}: {times}"
+        yield what, "<= 2 times the time", told, *("" for _ in theirs)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--baseline", type=int, default=20_000, help="documents of datasketch's LSH; 0 leaves it out")
     parser.add_argument("--checks", type=int, default=3000)
     parser.add_argument("--processes", type=int, default=4)
-    parser.add_argument("--grow", action="store_true", help="also 10,000 and 1,000,000 documents")
-    options = parser.parse_args()
-    print("| | documents | p50 / p99 ms | server's processor, ms | bytes a document | times slower | times larger |")
-    print("|---|---|---|---|---|---|---|")
-    with server() as url:
-        size = asyncio.run(fill(url, "main", options.documents))
-        times, cpu = asyncio.run(latency(url, "main", options.checks))
-        ours = statistics.median(times)
-        print(
-            f"| scrapy-neardup | {options.documents:,} | {quantiles(times)} | {cpu:.3f} | {size:,.0f} | | |", flush=True
-        )
-        rate, served = several_processes(url, options.processes, options.checks // 64 * 64)
-    for hourly in (True, False) if options.baseline else ():
-        with server() as url:
-            theirs, their_size, their_cpu = datasketch_times(url, options.baseline, 200, hourly)
-        name = "one LSH an hour" if hourly else "one LSH, no window"
-        print(
-            f"| datasketch, {name} | {options.baseline:,} | {quantiles(theirs)} | {their_cpu:.3f} | {their_size:,.0f} "
-            f"| {statistics.median(theirs) / ours:.0f} | {their_size / size:.1f} |",
-            flush=True,
-        )
-    for count in (10_000, 1_000_000) if options.grow else ():
-        with server() as url:
-            grown_size = asyncio.run(fill(url, "grow", count))
-            times, cpu = asyncio.run(latency(url, "grow", options.checks))
-        print(
-            f"| scrapy-neardup | {count:,} | {quantiles(times)} | {cpu:.3f} | {grown_size:,.0f} "
-            f"| {statistics.median(times) / ours:.2f} | {grown_size / size:.2f} |",
-            flush=True,
-        )
-    print(
-        f"\n{options.processes} processes at once: {rate:,.0f} checks a second here; "
-        f"one processor of the server serves {served:,.0f} a second."
+    parser.add_argument(
+        "--grow", type=int, nargs="*", help="windows of other sizes too; without numbers 10,000 and 1,000,000 documents"
     )
+    options = parser.parse_args()
+    ours, rate, served = measure_ours(options.documents, options.checks, options.processes)
+    theirs = [measure_datasketch(options.baseline, hourly) for hourly in (True, False)] if options.baseline else []
+    sizes = options.grow if options.grow is None else options.grow or [10_000, 1_000_000]
+    grown = [measure_ours(count, options.checks, 0)[0] for count in sizes or ()]
+    rates = f"{rate:,.0f}; {served:,.0f}"
+    names = ("", "asked", "scrapy-neardup", "datasketch, one LSH an hour", "datasketch, one LSH")
+    print(f"| {' | '.join(names[: 3 + len(theirs)])} |\n{'|---' * (3 + len(theirs))}|")
+    for row in rows(ours, theirs, grown, rates):
+        print(f"| {' | '.join(row)} |")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.settings import NearDupSettings
 
+CONCURRENT_ITEMS = 16
+
 
 class Addon:
     """Wires middleware and pipelines in; what the settings already say of them stays."""
@@ -31,11 +33,13 @@ class Addon:
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
+        # Scrapy starts so many tasks for each response, and they last until its page is extracted.
+        settings.set("CONCURRENT_ITEMS", CONCURRENT_ITEMS, "addon")
 
 
 def _checked(settings: BaseSettings) -> NearDupSettings:
     """Our settings, and what they name can be imported."""
-    from scrapy_neardup.content import load_extractor
+    from scrapy_neardup.content import load_extractor, worker_processes
     from scrapy_neardup.exceptions import SettingsError
     from scrapy_neardup.selection import ItemSelection
     from scrapy_neardup.settings import NearDupSettings
@@ -43,7 +47,8 @@ def _checked(settings: BaseSettings) -> NearDupSettings:
 
     try:
         checked = NearDupSettings.from_mapping(settings)
-        load_extractor(checked.extractor, for_processes=checked.extract_workers != 0)
+        processes = worker_processes(checked.extractor, checked.extract_workers)
+        load_extractor(checked.extractor, for_processes=processes != 0)
         load_rule(checked.event_rule)
         ItemSelection(checked.item_classes)
     except SettingsError as error:

@@ -19,6 +19,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy_neardup.document import Reason
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
+from scrapy_neardup.turns import Turns
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -54,6 +55,7 @@ class Carriage:
 
     def __init__(self) -> None:
         self.extract_times = Timings()  # of the pages whose contents these are
+        self.turns = Turns()
         self._contents: OrderedDict[int, tuple[object, Content, int]] = OrderedDict()
 
     def __len__(self) -> int:

@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 _LEAD = 120  # characters
 _LEAD_WORDS = 6
+_SKETCHED_TOGETHER = 16
 _LONG_TEXT = 30_000  # characters; from here on sketching would hold up the event loop
 _LEARNED_TOGETHER = 64  # documents whose features are counted before a store is told
 _LAST_SECOND = 0xFFFF_FFFF
@@ -88,6 +89,15 @@ class NearDupDetector:
             raise
         self._opened = True
         await self._share_frequencies()
+
+    async def prepare(self) -> None:
+        """Import in a thread what the first document needs: half a second's work, no longer the event loop's."""
+        await asyncio.get_running_loop().run_in_executor(self._long_texts, self._import)
+        self._sketched = True
+
+    def _import(self) -> None:
+        source_of("https://www.example.com/"), url_identity("https://www.example.com/")
+        self.sketcher.prepare()
 
     async def close(self) -> None:
         """Wait for the checks under way and let go of the store."""
@@ -148,14 +158,15 @@ class NearDupDetector:
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Verdicts as if the documents were checked one after the other; they travel to the store together."""
-        fingerprints = [await self._fingerprint(document) for document in documents]
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
-        answers = await asyncio.gather(
-            *(
-                self._check(document, fingerprint) if has_words(document.text) else _ready(unchecked("no-text"))
-                for document, fingerprint in zip(documents, fingerprints, strict=True)
-            )
-        )
+        checks: list[asyncio.Task[tuple[Verdict, StoryEvent | None]]] = []
+        for number, document in enumerate(documents, 1):
+            fingerprint = await self._fingerprint(document)
+            judged = self._check(document, fingerprint) if has_words(document.text) else _ready(unchecked("no-text"))
+            checks.append(asyncio.create_task(judged))
+            if number % _SKETCHED_TOGETHER == 0:
+                await asyncio.sleep(0)  # the store answers these while the next are sketched
+        answers = await asyncio.gather(*checks)
         self._events += [event for _, event in answers if event]
         await self._advance(documents)
         return [verdict for verdict, _ in answers]

@@ -56,6 +56,7 @@ class NearDupSpiderMiddleware:
         canonical: str | None = None
         serial = 0
         opted_out = response.meta.get("neardup") is False
+        await self.carriage.turns.next()  # the callback of a spider runs when its output is first asked for
         async for output in result:
             if not isinstance(output, Request) and is_item(output) and self.selection.includes(output):
                 if opted_out:
@@ -66,6 +67,7 @@ class NearDupSpiderMiddleware:
                     url = text_of(ItemAdapter(output), self.settings.url_field)
                     if page is None:
                         page, named = await self._content(response), url
+                        await self.carriage.turns.next()
                     # Teasers of a listing page name other pages: its text is not theirs.
                     content = page if url == named else Content(url=response.url, reason="no-text", serial=serial)
                 if not content.opted_out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from dataclasses import replace
@@ -73,6 +74,8 @@ class NearDupPipeline:
         self.wipeout = WipeoutGuard()
         self.detector = NearDupDetector(in_data_path(self.settings))
         self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
+        self.turns = carriage_of(crawler).turns
+        self._prepared: asyncio.Task[None] | None = None
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
 
@@ -99,14 +102,17 @@ class NearDupPipeline:
         except StoreError as error:
             logger.error("The store cannot be closed: %s", error)
         self._tell_times()
+        gc.unfreeze()
 
     async def process_item(self, item: Any) -> Any:
         content = current.get().content
         if (content is not None and content.opted_out) or not is_item(item) or not self.selection.includes(item):
             return item
+        await self._prepare()
         adapter = ItemAdapter(item)
         document = self._document(adapter, content)
         verdict = await self._judge(document, content)
+        await self.turns.next()
         self._count_verdict(verdict)
         await self._send(signals.document_checked, item, verdict)
         await self._send_events()
@@ -122,6 +128,21 @@ class NearDupPipeline:
             self._count("would_drop")
         self.tagger.tag(adapter, verdict)
         return item
+
+    async def _prepare(self) -> None:
+        """Once, before the first item: what it needs is imported elsewhere than on the event loop."""
+        if self._prepared is None:
+            self._prepared = asyncio.create_task(self._import_and_freeze())
+        if not self._prepared.done():
+            await asyncio.shield(self._prepared)
+
+    async def _import_and_freeze(self) -> None:
+        try:
+            await self.detector.prepare()
+        except Exception:  # an item will say it again
+            logger.exception("What items are judged with cannot be loaded")
+        # Each full collection would go through all the modules again, and hold up the event loop for 100 ms.
+        gc.freeze()
 
     def _may_drop(self, document: Document, verdict: Verdict) -> bool:
         is_duplicate = verdict.status == "duplicate"

@@ -204,7 +204,7 @@ class NearDupSettings:
         default_factory=lambda: dict(zip(TAGS, TAGS, strict=True)), metadata={"check": _field_names}
     )
     extractor: str = _setting("trafilatura", _text(r"[\w.]+", "the name or import path of an extractor"))
-    extract_workers: int | Literal["auto"] = _setting(0, _workers)
+    extract_workers: int | Literal["auto"] | None = _setting(None, _optional(_workers))
     extract_timeout: float = _setting(10.0, _number(float, 0.01, 3600))
     max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31))
     on_store_error: OnStoreError = _setting("keep", _one_of(*get_args(OnStoreError)))

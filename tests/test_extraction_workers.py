@@ -19,7 +19,7 @@ import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
-from scrapy_neardup.content import Extraction, ExtractionProcesses, start_extraction
+from scrapy_neardup.content import Extraction, ExtractionProcesses, start_extraction, worker_processes
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
 
 EXTRACTOR = """
@@ -221,6 +221,21 @@ async def test_closing_with_a_full_queue_fails_every_page_at_once(
     pool.close()
     with pytest.raises(ExtractionError, match="extraction is closed"):
         await pool.extract("", of("late"))
+
+
+@pytest.mark.parametrize(
+    ("extractor", "told", "expected"),
+    [
+        ("trafilatura", None, 1),
+        ("resiliparse", None, 1),
+        ("news.main_content", None, 0),
+        ("trafilatura", 0, 0),
+        ("news.main_content", "auto", "auto"),
+        ("resiliparse", 3, 3),
+    ],
+)
+def test_unless_told_our_own_extractors_have_a_process(extractor: str, told: int | None, expected: object) -> None:
+    assert worker_processes(extractor, told) == expected
 
 
 async def test_nothing_is_started_before_the_first_page(processes: Callable[..., ExtractionProcesses]) -> None:

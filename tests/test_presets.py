@@ -322,8 +322,12 @@ async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: s
         text = bytes([number]) * 8
         made = Fingerprint(sketch + bytes(LEAD_LANES), 9, text, bytes(8), bytes(4), (number,), (77,))
         match = await index.check(made, document)
+    again = Document(int(START).to_bytes(4, "big").hex() + "ffffffff", "", "", "", "", START)
+    repeat = await index.check(made, again)
 
     assert (match is not None) is matches
+    assert repeat is not None
+    assert int(repeat.original[8:], 16) == (0 if matches else 1)  # as the store has linked it
 
 
 def test_nrc_counts_the_title() -> None:
@@ -339,11 +343,18 @@ def test_nrc_counts_the_title() -> None:
 
 
 @pytest.mark.parametrize(
-    "variant", [str.upper, lambda text: text.replace(" ", "  "), lambda text: text.replace(".", " -")]
+    "variant",
+    [str.upper, lambda text: text.replace(" ", "  "), lambda text: _joined(text), lambda text: text.replace(".", " -")],
 )
 def test_ddd_knows_no_spaces_and_punctuation(variant: object) -> None:
     assert callable(variant)
     assert likeness_of("ddd", article("wire"), variant(article("wire"))).score == 1
+
+
+def _joined(text: str) -> str:
+    """Without every second space."""
+    lines = [line.split() for line in text.splitlines()]
+    return "\n".join(" ".join("".join(line[at : at + 2]) for at in range(0, len(line), 2)) for line in lines)
 
 
 def test_ddd_tells_an_excerpt_from_a_copy() -> None:

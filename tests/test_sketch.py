@@ -21,7 +21,7 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.measures import resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 from scrapy_neardup.sketch.minhash import minima, optimal_bands, signature
-from scrapy_neardup.sketch.tokens import block_tokens, normalise, tokenise
+from scrapy_neardup.sketch.tokens import has_unspaced, normalise, tokenise, tokens_of_each
 
 NEWS = PRESETS["news"]
 ENGLISH = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -243,6 +243,15 @@ def test_signatures_are_those_of_datasketch(hashes: list[int]) -> None:
     assert minima(np.array(hashes, dtype=np.uint32), 64, 3).tolist() == theirs.hashvalues.tolist()
 
 
-@given(st.text(st.characters(max_codepoint=127)))
-def test_ascii_blocks_have_the_tokens_of_any_other(block: str) -> None:
-    assert block_tokens(block, unspaced=False) == tokenise(normalise(block), unspaced=False)
+PUNCTUATED = st.sampled_from(
+    "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u00a0\u00ab\u00bb\u0301\u00e9\u0915\u093e\x1c\x1f\x85\u2028"
+    "\u6771\ufb01 aB_7"
+)
+
+
+@given(st.text(PUNCTUATED | st.characters(exclude_categories=["Cs"])))
+def test_a_text_has_the_tokens_of_its_lines(text: str) -> None:
+    unspaced = has_unspaced(text)
+    blocks = text.splitlines() or [""]
+    one_by_one = [tokenise(normalise(block), unspaced=unspaced) for block in blocks]
+    assert list(tokens_of_each(blocks, unspaced=unspaced)) == one_by_one

@@ -1,7 +1,7 @@
 """HTML -> main content, off the event loop; and what a url says of a document."""
 
 from scrapy_neardup.content.decoding import decode_html
-from scrapy_neardup.content.extraction import Extraction, start_extraction
+from scrapy_neardup.content.extraction import Extraction, start_extraction, worker_processes
 from scrapy_neardup.content.extractors import load_extractor
 from scrapy_neardup.content.memory import ExtractedPages
 from scrapy_neardup.content.processes import ExtractionProcesses
@@ -19,4 +19,5 @@ __all__ = [
     "source_of",
     "start_extraction",
     "url_identity",
+    "worker_processes",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from scrapy_neardup.content.extractors import load_extractor
+from scrapy_neardup.content.extractors import BUILT_IN, load_extractor
 from scrapy_neardup.content.outcome import MOST_CHARACTERS
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
@@ -26,18 +26,30 @@ class Extraction(Protocol):
 def start_extraction(
     extractor: str,
     *,
-    workers: int | Literal["auto"] = 0,
+    workers: int | Literal["auto"] | None = None,
     timeout: float = 10.0,
     most_characters: int = MOST_CHARACTERS,
     timings: Timings | None = None,
 ) -> Extraction:
-    """``workers`` processes, one a core for "auto", threads for 0. Nothing is started before the first page.
+    """``workers`` processes, see ``worker_processes``. Nothing is started before the first page.
 
     Raises SettingsError where the extractor cannot be used.
     """
+    workers = worker_processes(extractor, workers)
     if workers == 0:
         loaded = load_extractor(extractor)
         return ExtractionThreads(loaded, timeout=timeout, most_characters=most_characters, timings=timings)
     return ExtractionProcesses(
         extractor, workers=workers, timeout=timeout, most_characters=most_characters, timings=timings
     )
+
+
+def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> int | Literal["auto"]:
+    """How many, one a core for "auto", 0 for a thread of this process.
+
+    Unless told: one for our own extractors, which leaves the interpreter to the event loop. One of the user's may share
+    what it knows with his spider, so it stays in this process.
+    """
+    if workers is None:
+        return 1 if extractor in BUILT_IN else 0
+    return workers

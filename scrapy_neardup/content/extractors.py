@@ -13,6 +13,7 @@ from scrapy_neardup.imports import load_callable
 Extractor = Callable[[str, str], str]
 
 ALLOWED = "'trafilatura', 'resiliparse' (pip install scrapy-neardup[fast]) or the import path of a callable (html, url)"
+BUILT_IN = ("trafilatura", "resiliparse")
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
 _SENTENCE_WORDS = 50  # what goes on for longer is a menu

@@ -17,7 +17,7 @@ from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.stories import StoryEvent, special_report
 
-_TOGETHER = 64  # checks that may travel together; they are made in input order all the same
+_TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ class Batcher(Generic[T, R]):
     async def submit(self, argument: T) -> R:
         return await self.put(argument)
 
-    def put(self, argument: T, *, first: bool = False) -> asyncio.Future[R]:
-        """Submitted when this returns, behind what waits or before it; the future has its answer."""
+    def put(self, argument: T) -> asyncio.Future[R]:
+        """Submitted when this returns; the future has its answer."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self._waiting.insert(0 if first else len(self._waiting), (argument, future))
+        self._waiting.append((argument, future))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._drain())
         return future

@@ -99,7 +99,9 @@ class ShardedRedisIndex(RedisIndex):
         self.stored_as = f"{config}/{shards}"
         self._configs = [f"{config}/{shards}.{number}" for number in range(shards)]
         self.shards = [Shard(f"{{neardup:{namespace}:{each}}}", policy, shards) for each in self._configs]
-        self._calls: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, _BATCH)
+        # Each call of a batch holds up the decisions others wait for.
+        self._calls: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, max(1, _BATCH // shards))
+        self._decisions: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, _BATCH)
         self._looks: Batcher[tuple[int, bytes], bytes | None] = Batcher(self._run_looks, _BATCH)
         self._story_joins: list[Batcher[Join, Story]] = [
             Batcher(partial(self._join_in, shard), _BATCH) for shard in self.shards
@@ -108,12 +110,14 @@ class ShardedRedisIndex(RedisIndex):
             Batcher(partial(self._claim_in, shard), _BATCH) for shard in self.shards
         ]
         self._under_way: set[asyncio.Task[Match | None]] = set()
-        self._undecided: dict[bytes, asyncio.Future[bytes]] = {}  # of this process
+        # What this process knows itself until all shards have been told.
+        self._checks: dict[bytes, asyncio.Task[Match | None]] = {}
+        self._undecided: dict[bytes, asyncio.Future[bytes]] = {}
 
     async def close(self) -> None:
         while self._under_way:
             await asyncio.wait(self._under_way)
-        await asyncio.gather(self._calls.join(), self._looks.join())
+        await asyncio.gather(self._calls.join(), self._looks.join(), self._decisions.join())
         await asyncio.gather(*(each.join() for each in self._story_joins))
         await asyncio.gather(*(each.join() for each in self._story_claims))
         await super().close()
@@ -126,14 +130,16 @@ class ShardedRedisIndex(RedisIndex):
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         """Goes on where its caller is cancelled: others may wait for what it decides."""
-        task = asyncio.create_task(self._check(Question.of(fingerprint, document, len(self.shards))))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        question = Question.of(fingerprint, document, len(self.shards))
+        if (task := self._checks.get(question.key)) is None:
+            task = self._checks[question.key] = asyncio.create_task(self._check(question))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
         return await asyncio.shield(task)
 
     async def _check(self, question: Question) -> Match | None:
         decided: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._undecided.setdefault(question.key, decided)
+        self._undecided[question.key] = decided
         # Of a single server that failed there is nothing to be settled, and one more answer to wait for.
         undecided = [part.shard for part in question.parts] if self._address.kind == "cluster" else []
         packed = b""
@@ -149,7 +155,7 @@ class ShardedRedisIndex(RedisIndex):
         finally:
             decided.set_result(packed or question.record.pack())
             settled = self._settle(undecided, question.key, packed)
-            settled.add_done_callback(lambda _: self._forget(question.key, decided))
+            settled.add_done_callback(lambda _: self._forget(question.key))
         await self._unlink_dead_of(question.second)
         return None if best is None else to_match(best)
 
@@ -164,9 +170,9 @@ class ShardedRedisIndex(RedisIndex):
 
     async def _decide(self, question: Question, answers: dict[int, Sequence[bytes]]) -> Graded | None:
         # Not all of a ring lose patience at once.
-        until = self._clock() + self.timeout * (0.5 + question.key[-1] / 1024)
+        until = self._clock() + self.timeout * (1 + question.key[-1] / 1024)
         for graded, candidate in candidates(question, answers, self.policy, len(self.shards)):
-            if candidate.keys is None:
+            if candidate.is_decided:
                 return graded
             record = intact(await self._decision(candidate, until))
             if record is not None and record.original != question.key:
@@ -193,14 +199,13 @@ class ShardedRedisIndex(RedisIndex):
     def _settle(
         self, shards: Sequence[int], key: bytes, record: bytes, state: bytes = b""
     ) -> asyncio.Future[list[object]]:
-        """Before any further check, for others may wait for it; the verdict does not."""
-        settled = self._calls.put([self.shards[shard].settle(key, record, state) for shard in shards], first=True)
+        """Others may wait for it; the verdict does not. Until it is told, this process goes by what it knows itself."""
+        settled = self._decisions.put([self.shards[shard].settle(key, record, state) for shard in shards])
         settled.add_done_callback(_note_failure)
         return settled
 
-    def _forget(self, key: bytes, decided: asyncio.Future[bytes]) -> None:
-        if self._undecided.get(key) is decided:
-            del self._undecided[key]
+    def _forget(self, key: bytes) -> None:
+        del self._undecided[key], self._checks[key]
 
     async def _run_calls(self, batch: Sequence[Sequence[ScriptCall]]) -> list[list[object] | BaseException]:
         together = [call for calls in batch for call in calls]

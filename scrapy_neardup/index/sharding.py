@@ -82,16 +82,23 @@ class Candidate:
     """What the shards say of a document that arrived before another in at least one of them."""
 
     key: bytes
-    record: Record
-    shards: set[int] = field(default_factory=set)  # in which it did
-    keys: frozenset[int] | None = None  # where its match is not decided yet
-    is_doubted: bool = False  # somebody waited in vain for that
+    record: bytes  # packed
+    keys: bytes  # packed, and a byte more where somebody waited in vain; empty where its match is decided
+    shards: set[int] = field(default_factory=set)  # in which it arrived before
+
+    @property
+    def is_decided(self) -> bool:
+        return not self.keys
+
+    @property
+    def is_doubted(self) -> bool:
+        return len(self.keys) % 4 == 1
 
     def came_first(self, keys: frozenset[int], shards: int) -> bool:
         """Whether a document with these keys may match it."""
-        if self.keys is None:
-            return True
-        return min((shard_of(key, shards) for key in self.keys & keys), default=-1) in self.shards
+        words = len(self.keys) // 4
+        shared = keys.intersection(struct.unpack_from(f">{words}I", self.keys))
+        return self.is_decided or min((shard_of(key, shards) for key in shared), default=-1) in self.shards
 
 
 def pack_keys(keys: Sequence[int]) -> bytes:
@@ -123,26 +130,20 @@ def candidates(
         for key, packed, keys in zip(answer[1::3], answer[2::3], answer[3::3], strict=True):
             if len(key) != KEY_BYTES:
                 raise StoreError(f"a document key of {len(key)} bytes is not one of ours")
-            if (record := intact(packed)) is None or record.original == question.key:
-                continue
-            candidate = found.setdefault(key, Candidate(key, record, keys=_unpack_keys(keys)))
+            candidate = found.setdefault(key, Candidate(key, packed, keys))
             candidate.shards.add(shard)
-            candidate.is_doubted |= len(keys) % 4 == 1
             if not keys:  # one shard may have heard of the decision before another
-                candidate.record, candidate.keys = record, None
-    graded = [
-        (passed, candidate)
-        for key, candidate in found.items()
-        if candidate.came_first(question.keys, shards)
-        and (passed := grade(key, question.record, candidate.record, policy))
-    ]
+                candidate.record, candidate.keys = packed, b""
+    graded = []
+    for candidate in found.values():
+        if not candidate.came_first(question.keys, shards):
+            continue
+        if (record := intact(candidate.record)) is None or record.original == question.key:
+            continue
+        if passed := grade(candidate.key, question.record, record, policy):
+            graded.append((passed, candidate))
     # Of equals one that is decided: it need not be waited for.
-    return sorted(graded, key=lambda each: (*each[0].rank[:-1], each[1].keys is not None, each[0].key))
-
-
-def _unpack_keys(packed: bytes) -> frozenset[int] | None:
-    words = len(packed) // 4
-    return frozenset(struct.unpack(f">{words}I", packed[: 4 * words])) if packed else None
+    return sorted(graded, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].key))
 
 
 def linked(record: Record, best: Graded) -> Record:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import xxhash
 
-from scrapy_neardup.sketch.tokens import block_tokens, count_words, has_unspaced, token_hashes
+from scrapy_neardup.sketch.tokens import count_words, has_unspaced, token_hashes, tokens_of_each, without_punctuation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,8 +22,7 @@ _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
 _STOP = re.compile(r"[.!?…。！？।॥؟۔።။។։]+[\"'”’»)\]]*\s*")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One sentence of a block, or a few short ones. Lines of the same tokens have the same ``key``."""
 
     text: str
@@ -87,8 +86,8 @@ def read_body(text: str, *, min_words: int, min_block_words: int) -> Body:
     results) is taken whole.
     """
     text = text[:_MOST_CHARACTERS]
-    unspaced = has_unspaced(text)
-    whole = [lines for block in text.splitlines() if (lines := list(_lines(block, unspaced)))]
+    unspaced = has_unspaced(without_punctuation(text))
+    whole = list(_blocks(text, unspaced))
     long: list[Line] = []
     short: list[Line] = []
     for lines in whole:
@@ -98,22 +97,35 @@ def read_body(text: str, *, min_words: int, min_block_words: int) -> Body:
     return Body(unspaced, long, token_hashes(list(chain.from_iterable(line.tokens for line in long))), short)
 
 
-def _lines(block: str, unspaced: bool) -> Iterator[Line]:
+def _blocks(text: str, unspaced: bool) -> Iterator[list[Line]]:
+    """The lines of each block that has words."""
+    blocks = [_sentences(block) for block in text.splitlines()]
+    tokens = iter(tokens_of_each(list(chain.from_iterable(blocks)), unspaced=unspaced))
+    for sentences in blocks:
+        lines = list(_lines(zip(sentences, islice(tokens, len(sentences)), strict=True), unspaced))
+        if lines:
+            yield lines
+
+
+def _lines(sentences: Iterable[tuple[str, list[str]]], unspaced: bool) -> Iterator[Line]:
     """Sentences of at least eight words, but for the first; boilerplate is often glued to the last paragraph."""
-    sentences: list[tuple[str, list[str], int]] = []
-    start = 0
-    for end in _sentence_ends(block):
-        text, start = block[start:end], end
-        tokens = block_tokens(text, unspaced=unspaced)
+    joined: list[tuple[str, list[str], int]] = []
+    for text, tokens in sentences:
         words = count_words(tokens, unspaced=unspaced)
-        if sentences and words < _LEAST_WORDS:
-            text_before, tokens_before, words_before = sentences.pop()
-            text, tokens, words = text_before + text, tokens_before + tokens, words_before + words
-        if tokens:
-            sentences.append((text, tokens, words))
-    for text, tokens, words in sentences:
-        key = xxhash.xxh64_intdigest(" ".join(tokens).encode("utf-8", "surrogatepass"))
-        yield Line(text.strip(), tokens, words, key)
+        if joined and words < _LEAST_WORDS:
+            text_before, tokens_before, words_before = joined.pop()
+            joined.append((text_before + text, tokens_before + tokens, words_before + words))
+        elif tokens:
+            joined.append((text, tokens, words))
+    for text, tokens, words in joined:
+        yield Line(
+            text.strip(), tokens, words, xxhash.xxh64_intdigest(" ".join(tokens).encode("utf-8", "surrogatepass"))
+        )
+
+
+def _sentences(block: str) -> list[str]:
+    ends = list(_sentence_ends(block))
+    return [block[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _sentence_ends(block: str) -> Iterator[int]:

@@ -23,15 +23,10 @@ def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray
     """
     if preset.features == "letters":
         return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))
-    tokens = body.tokens
-    first = math.ceil(len(tokens) * share)
-    return shingle_hashes(
-        tokens[:first],
-        body.kept_hashes[:first],
-        preset.shingle_words,
-        preset.shingle_characters,
-        unspaced=body.unspaced,
-    )
+    hashes = body.kept_hashes
+    first = math.ceil(len(hashes) * share)
+    tokens = body.tokens[:first] if body.unspaced else None
+    return shingle_hashes(hashes[:first], preset.shingle_words, preset.shingle_characters, tokens)
 
 
 def code_points(text: str) -> NDArray[np.uint64]:

@@ -21,6 +21,7 @@ from difflib import SequenceMatcher
 
 from xxhash import xxh32_digest, xxh32_intdigest
 
+from scrapy_neardup.sketch.number_tokens import LINE_END, number_tokens
 from scrapy_neardup.sketch.number_words import (
     CONVERSIONS,
     CURRENCIES,
@@ -31,7 +32,6 @@ from scrapy_neardup.sketch.number_words import (
     PERCENT,
     SCORED,
     WEEKDAYS,
-    number_tokens,
     take_numbers,
 )
 
@@ -78,8 +78,8 @@ def find_figures(text: str) -> tuple[Figure, ...]:
 
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
-    tokens = number_tokens(text[:MAX_CHARACTERS])
-    return _bounded([_figure(tokens, *number) for number in take_numbers(tokens)])
+    tokens, starts = number_tokens(text[:MAX_CHARACTERS])
+    return _bounded([_figure(tokens, *number) for number in take_numbers(tokens, starts)])
 
 
 # Where a number stands
@@ -95,8 +95,7 @@ def _figure(tokens: list[str], first: int, end: int, value: str, mark: str) -> F
         hash_before = _hash(_words(behind, slice(3), 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
     elif not words_behind:
         hash_behind = _hash(_words(before, slice(-3, None), 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
-    following = tokens[end] if end < len(tokens) else ""
-    return Figure(value, _label(value, mark, words_before, words_behind, following), hash_before + hash_behind)
+    return Figure(value, _label(value, mark, words_before, words_behind, tokens[end]), hash_before + hash_behind)
 
 
 def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[str]:
@@ -109,7 +108,7 @@ def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[s
     for token in tokens:
         if token == "#":
             passed += not words
-        elif token == "\n":
+        elif token == LINE_END:
             break
         elif (len(token) > 2 or token > _UNSPACED) and token not in _PASSED_OVER:
             words.append(token if token < _UNSPACED else token[near])
@@ -196,7 +195,7 @@ def pack_figures(figures: Sequence[Figure]) -> bytes:
     contexts = b"".join(figure.context for figure in single)
     tail = b"".join(figure.context + int(figure.value[1:]).to_bytes(2, "big") for figure in digests)
     for limit in (LONG, SHORT):
-        values = "".join(_hex(_shortened(figure.value, limit)) + "f" for figure in single)
+        values = _hex("".join(_shortened(figure.value, limit) + "f" for figure in single))
         packed = bytes([len(single)]) + contexts + bytes.fromhex(values + "f" * (len(values) % 2)) + tail
         if len(packed) <= MAX_BYTES:
             break

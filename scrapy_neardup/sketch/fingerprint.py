@@ -61,6 +61,10 @@ class Sketcher:
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
         self._lock = threading.Lock()  # long texts are sketched in a thread
 
+    def prepare(self) -> None:
+        """Import what the first signature needs."""
+        self._signer.sign(read_body("any text", min_words=1, min_block_words=0))
+
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint, by what is known of boilerplate."""
         body, trace = self._read(text)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
+from itertools import compress
 
 _ENGLISH = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
@@ -163,31 +165,7 @@ NAMED_BEFORE = frozenset("magnitude level category version phase aged age grade 
 SCORED = frozenset("win victory loss defeat draw lead against over after half overtime ahead".split())
 """What stands behind a score: "a 2-1 win"."""
 
-_ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀០᠐０"
-_USUAL = str.maketrans(
-    {chr(ord(zero) + i): str(i) for zero in _ZEROS for i in range(10)}
-    | {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "，": ",", "．": "."}
-)
-_UNUSUAL = re.compile("[½¼¾％" + "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS) + "]")
-
-# Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
-# else an edit from one kind to the other would change how many figures there are.
-_PART = r"(?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]+(?:[.,][0-9]+)*"
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
-# A plain class, not \w: \w is slower, and ends words at the vowel signs of Indic scripts and Thai. The look-ahead lets
-# white space fail at once. A mark behind a number is kept with it: what follows such a mark is not what is counted.
-_TOKEN = re.compile(
-    r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+"
-    r"|(?=[0-9+($€£¥₹₽₩₺%.,;\n])(?:\n|"
-    rf"{_PART}(?:[ \u00a0\u2009\u202f]{_PART})+(?![.,:/'’⁄‐‑–−-]?[0-9])[.,;:)!?]?"
-    r"|[0-9]{1,2}h[0-9]{2}(?![0-9a-z])"
-    r"|[0-9]+(?:[.,:/'’⁄‐‑–−-][0-9]+)*[.,;:)!?]?"
-    r"|[$€£¥₹₽₩₺%]"
-    r"|\+[0-9]{1,3}(?:[ -]\(?[0-9]{1,4}\)?){3,6}|\+[0-9]{8,15}|\([0-9]{3}\) ?[0-9]{3}-[0-9]{4}"
-    r"|[.,;(](?=\s?[0-9]))"
-)
-_ADDRESS_SIGNS = ("://", "www.", ".com/", ".org/", ".net/")
-_ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 _DATE_TIME_PHONE = re.compile(
     r"[0-9]{4}([-/.])[01]?[0-9]\1[0-3]?[0-9]|[0-3]?[0-9]([-/.])[0-3]?[0-9]\2(?:19|20)[0-9]{2}"
     r"|[0-3]?[0-9]/[0-3]?[0-9]/[0-9]{2}"
@@ -201,38 +179,27 @@ _PLAINER = str.maketrans("⁄‐‑–−’\u00a0\u2009\u202f", "/----'   ")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
 _ZERO_RUN = re.compile("0{3,14}")
+_USUAL_LENGTH = 24  # of what is remembered
 MAX_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
 _NUMBER_WORDS = frozenset(SMALL) | STANDALONE_SCALES
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 
 
-def number_tokens(text: str) -> list[str]:
-    """The words, numbers, currency signs and line ends of a text, case-folded and with ASCII digits. Linear time."""
-    return _TOKEN.findall(_plain(text))
-
-
-def _plain(text: str) -> str:
-    # No NFKC here: it takes as long as finding the tokens, and only these of its changes matter to numbers.
-    if not text.isascii() and _UNUSUAL.search(text):
-        text = text.translate(_USUAL)
-    if any(sign in text for sign in _ADDRESS_SIGNS):
-        text = _ADDRESS.sub(" ", text)
-    return text.casefold()
-
-
-def take_numbers(tokens: list[str]) -> list[tuple[int, int, str, str]]:
+def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, str, str]]:
     """Find the numbers and overwrite them: "#" for a figure, "" for a date, time, year or phone number.
 
-    Gives for each figure its first token, the token behind it, its value, and its mark: "%", a currency, "." where
-    punctuation closes it, or "".
+    ``starts`` are the tokens that begin with a digit; the last three tokens are empty, as ``number_tokens`` leaves
+    them. Gives for each figure its first token, the token behind it, its value, and its mark: "%", a currency, "."
+    where punctuation closes it, or "".
     """
     numbers = []
     end = 0
-    for first in [i for i, token in enumerate(tokens) if token < ":" or token in _NUMBER_WORDS]:
+    words = compress(range(len(tokens)), map(_NUMBER_WORDS.__contains__, tokens))
+    for first in sorted([*starts, *words]):
         token = tokens[first]
-        if first < end or token[0] in "$€£¥₹₽₩₺%.,;(\n":
+        if first < end:
             continue
-        if token in MONTHS and not _at(tokens, first + 1).isalpha():
+        if token in MONTHS and not tokens[first + 1].isalpha():
             continue  # "Sept. 11" is not French
         if token in _NUMBER_WORDS:
             core, end = _spelled(tokens, first)
@@ -268,7 +235,7 @@ def _spelled(tokens: list[str], first: int) -> tuple[str, int]:
             room = 100
             if SCALES[token] > 100:
                 total, current = total + current, 0
-        elif not (i > first and token in ("and", "y") and room and SMALL.get(_at(tokens, i + 1), room) < room):
+        elif not (i > first and token in ("and", "y") and room and SMALL.get(tokens[i + 1], room) < room):
             break
         i += 1
     return (str(total + current) if i > first else ""), i
@@ -276,30 +243,26 @@ def _spelled(tokens: list[str], first: int) -> tuple[str, int]:
 
 def _stands_alone(tokens: list[str], i: int) -> bool:
     """ "a million", but not the "million" that is left where its number was edited away."""
-    return tokens[i] in STANDALONE_SCALES and _at(tokens, i - 1) in ("a", "an")
-
-
-def _at(tokens: list[str], i: int) -> str:
-    return tokens[i] if 0 <= i < len(tokens) else ""
+    return tokens[i] in STANDALONE_SCALES and tokens[i - 1] in ("a", "an")
 
 
 def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
-    token = _at(tokens, end)
-    if token == "m" and _at(tokens, first - 1) in CURRENCIES:
+    token = tokens[end]
+    if token == "m" and tokens[first - 1] in CURRENCIES:
         return 10**6, end + 1
     return (SCALES[token], end + 1) if token in SCALES else (1, end)
 
 
 def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
     if not closed:
-        token = _at(tokens, end)
+        token = tokens[end]
         if token in PERCENT:
             return "%", end + 1
-        if (token, _at(tokens, end + 1)) in PERCENT_PAIRS:
+        if (token, tokens[end + 1]) in PERCENT_PAIRS:
             return "%", end + 2
-        if token in CURRENCIES and (token.isalpha() or not _at(tokens, end + 1)[:1].isdigit()):
+        if token in CURRENCIES and (token.isalpha() or not tokens[end + 1][:1].isdigit()):
             return CURRENCIES[token], end + 1
-    return CURRENCIES.get(_at(tokens, first - 1), "." if closed else ""), end
+    return CURRENCIES.get(tokens[first - 1], "." if closed else ""), end
 
 
 def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
@@ -308,16 +271,16 @@ def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
             return True
         return _is_clock(tokens, first, core) or _is_day(tokens, first, core, closing)
     if len(core) == 4:
-        following = _at(tokens, first + 1)
+        following = tokens[first + 1]
         if following in TIME_ZONES:
             return True
         counted = closing.isdigit() and (following in COUNTED or following in PERCENT or following in CURRENCIES)
-        return _YEAR.fullmatch(core) is not None and not counted and _at(tokens, first - 1) not in CURRENCIES
+        return _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
     return len(core) <= 2 and (_is_clock(tokens, first, core) or _is_day(tokens, first, core, closing))
 
 
 def _is_clock(tokens: list[str], first: int, core: str) -> bool:
-    following, second = _at(tokens, first + 1), _at(tokens, first + 2)
+    following, second = tokens[first + 1], tokens[first + 2]
     if following in CLOCK or (following, second) in (("a", "m"), ("p", "m"), ("o", "clock")):
         return True
     if following in AGO and second == "ago":
@@ -331,18 +294,18 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
     """Whether a month stands beside this number; "12. November" is a day, "in November, 12" is none."""
     if not _DAYS.fullmatch(core):
         return False
-    before = _at(tokens, first - 1)
-    if before == "." and len(_at(tokens, first - 2)) <= 4:
-        before = _at(tokens, first - 2)
+    before = tokens[first - 1]
+    if before == "." and len(tokens[first - 2]) <= 4:
+        before = tokens[first - 2]
     if before in MONTHS:
         return True
     behind = first + 1
-    while _at(tokens, behind) in _BETWEEN_DAY_AND_MONTH:
+    while tokens[behind] in _BETWEEN_DAY_AND_MONTH:
         behind += 1
-    following = _at(tokens, behind)
+    following = tokens[behind]
     if following[:1] in ("月", "日", "월", "일"):
         return not following.startswith(("日間", "日间", "일간"))
-    if following == "may" and _at(tokens, behind + 1) in BEHIND_MAY:
+    if following == "may" and tokens[behind + 1] in BEHIND_MAY:
         return False
     return following in MONTHS and (closing.isdigit() or closing == ".")
 
@@ -351,6 +314,11 @@ def _value(core: str, scale: int, mark: str) -> str:
     """The plain decimal of a number as written, times ``scale``; parts of scores and ranges each by themselves."""
     if core.isdigit() and scale == 1:
         return core.lstrip("0") or "0"
+    return (_read if len(core) <= _USUAL_LENGTH else _read.__wrapped__)(core, scale, mark)
+
+
+@lru_cache(maxsize=1 << 14)  # numbers repeat, and Decimal is slow
+def _read(core: str, scale: int, mark: str) -> str:
     if " " in core and not _SPACED.fullmatch(core):
         core = core.replace(" ", "/")
     return "".join(

@@ -23,6 +23,7 @@ MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
 _UNSPACED = "\u0e00"  # what sorts behind it is, with few exceptions, written without spaces
 _NEAR = 4  # characters of an unspaced clause
+_NEIGHBOURS = 2  # words on either side
 
 _TOKEN = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+(?:['’&-][^\W\d_]+)*|[.!?。！？।](?=\s|$)|\n")
 _NAME = 0x80
@@ -30,57 +31,78 @@ _NAME = 0x80
 
 def find_specifics(text: str) -> bytes:
     """At most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending; the same in every process."""
-    places = _Places()
     tokens = _TOKEN.findall(unicodedata.normalize("NFKC", text[:MOST_CHARACTERS]))
-    name: list[str] = []  # capitalised words in a row
-    begins = name_begins = True  # whether a sentence begins here, and with the name
-    for token, following in pairwise([*tokens, ""]):
-        # A line that goes on in lower case is one of a narrow column; any other begins a sentence.
-        if token == "\n" and following[:1].islower():
-            continue
-        if token[0].isupper():
-            name_begins = begins if not name else name_begins
-            name.append(token.casefold())
-            begins = False
-            continue
-        if name:
-            places.add_name(name, may_be_word=name_begins)
-            name = []
-        begins = not token[0].isalnum()
-        if begins:
-            places.end_sentence()
-        elif token[0].isalpha():
-            places.pass_word(token.casefold())
-        else:
-            places.add(0, token.replace(",", ""))
-    if name:
-        places.add_name(name, may_be_word=name_begins)
+    places = _Places()
+    # Most tokens are words in lower case, of which only those next to a specific matter.
+    marked = [number for number, token in enumerate(tokens) if not token[0].islower()]
+    for start, number in pairwise([-1, *marked, len(tokens)]):
+        places.pass_words(tokens[start + 1 : number])
+        if number < len(tokens) and not _goes_on(tokens, number):
+            places.pass_marked(tokens[number])
+    places.end_name()
     return places.pack()
+
+
+def _goes_on(tokens: list[str], number: int) -> bool:
+    """Whether it is the end of a line in a narrow column; where no lower case follows, it begins a sentence."""
+    return tokens[number] == "\n" and number + 1 < len(tokens) and tokens[number + 1][0].islower()
 
 
 class _Places:
     """Specifics by the two words before them and by the two behind, in the same sentence."""
 
     def __init__(self) -> None:
+        self._begins = self._name_begins = True  # whether a sentence begins here, and with the name
+        self._name: list[str] = []  # capitalised words in a row
         self._before = ("", "")
         self._waiting: list[tuple[int, int, str]] = []  # kind, value, first of the words behind
         self._found: dict[int, int] = {}
         self._ambiguous: set[int] = set()
 
-    def add_name(self, words: list[str], *, may_be_word: bool) -> None:
-        """A single capitalised word that begins a sentence is more often a word than a name."""
-        if may_be_word and len(words) == 1:
-            self.pass_word(words[0])
-        else:
-            self.add(_NAME, " ".join(words))
+    def pass_words(self, words: list[str]) -> None:
+        """Of words in lower case, all in a row."""
+        if words:
+            self.end_name()
+            self._begins = False
+            for word in words if len(words) <= 2 * _NEIGHBOURS else [*words[:_NEIGHBOURS], *words[-_NEIGHBOURS:]]:
+                self._pass_word(word.casefold())
 
-    def add(self, kind: int, text: str) -> None:
+    def pass_marked(self, token: str) -> None:
+        """A name's word, a figure, the end of a sentence, or a word of a script without case."""
+        if token[0].isupper():
+            self._name_begins = self._name_begins if self._name else self._begins
+            self._name.append(token.casefold())
+            self._begins = False
+            return
+        self.end_name()
+        self._begins = not token[0].isalnum()
+        if self._begins:
+            self._before = ("", "")
+            self._waiting.clear()
+        elif token[0].isalpha():
+            self._pass_word(token.casefold())
+        else:
+            self._add(0, token.replace(",", ""))
+
+    def end_name(self) -> None:
+        """A single capitalised word that begins a sentence is more often a word than a name."""
+        if self._name and self._name_begins and len(self._name) == 1:
+            self._pass_word(self._name[0])
+        elif self._name:
+            self._add(_NAME, " ".join(self._name))
+        self._name = []
+
+    def pack(self) -> bytes:
+        lowest = sorted(self._found.keys() - self._ambiguous)[:MOST]
+        return b"".join((key << 8 | self._found[key]).to_bytes(SPECIFIC_BYTES, "big") for key in lowest)
+
+    def _add(self, kind: int, text: str) -> None:
         value = _digest(text) >> 25 | kind
         if self._before[0]:
             self._keep(kind, "<", *self._before, value)
         self._waiting.append((kind, value, ""))
 
-    def pass_word(self, word: str) -> None:
+    def _pass_word(self, word: str) -> None:
         unspaced = word > _UNSPACED
         self._before = (self._before[1], word[-_NEAR:] if unspaced else word)
         if self._waiting:
@@ -90,14 +112,6 @@ class _Places:
             for kind, value, first in waiting:
                 if first:
                     self._keep(kind, ">", first, word, value)
-
-    def end_sentence(self) -> None:
-        self._before = ("", "")
-        self._waiting.clear()
-
-    def pack(self) -> bytes:
-        lowest = sorted(self._found.keys() - self._ambiguous)[:MOST]
-        return b"".join((key << 8 | self._found[key]).to_bytes(SPECIFIC_BYTES, "big") for key in lowest)
 
     def _keep(self, kind: int, side: str, one: str, other: str, value: int) -> None:
         key = _digest(f"{kind}{side}{one} {other}") & 0xFFFF

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, cast
 
@@ -12,6 +11,8 @@ import numpy as np
 import xxhash
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from numpy.typing import NDArray
 
 NORMALISER = 2
@@ -38,7 +39,10 @@ _MIXED_TOKEN = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+")
 _MARKED_WORD = re.compile(f"\\w+(?:[{_MARKS}]+\\w*)*")
 _MARKED_MIXED_TOKEN = re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+(?:[{_MARKS}]+[^\\W{_UNSPACED}]*)*")
 _CHARACTERS_PER_WORD = 2
+_MOST_HASHES = 1 << 16
+_PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022\u00a0\u00ab\u00bb"
 _ASCII_WORDS = {code: chr(code).lower() if _WORD.match(chr(code)) else " " for code in range(128)}
+_ASCII_LINES = {**_ASCII_WORDS, ord("\n"): "\n"}
 
 _MULTIPLIERS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F],
@@ -75,9 +79,26 @@ def tokenise(normalised: str, *, unspaced: bool) -> list[str]:
 
 def block_tokens(block: str, *, unspaced: bool) -> list[str]:
     """``tokenise(normalise(block))``; ASCII, which NFKC leaves alone, in a quarter of the time."""
-    if block.isascii():
-        return block.translate(_ASCII_WORDS).split()
-    return tokenise(normalise(block), unspaced=unspaced)
+    plain = without_punctuation(block)
+    if plain.isascii():
+        return plain.translate(_ASCII_WORDS).split()
+    return tokenise(normalise(plain), unspaced=unspaced)
+
+
+def without_punctuation(text: str) -> str:
+    """Spaces for the commonest characters outside ASCII that are in no word: most English texts are ASCII then."""
+    if not text.isascii():
+        for character in _PUNCTUATION:
+            text = text.replace(character, " ")
+    return text
+
+
+def tokens_of_each(blocks: Sequence[str], *, unspaced: bool) -> Iterable[list[str]]:
+    """``block_tokens`` of each block; none of them has an end of line in it."""
+    simple = without_punctuation("\n".join(blocks))
+    if simple.isascii():
+        return map(str.split, simple.translate(_ASCII_LINES).split("\n"))
+    return (block_tokens(block, unspaced=unspaced) for block in simple.split("\n"))
 
 
 def count_words(tokens: list[str], *, unspaced: bool) -> int:
@@ -88,20 +109,20 @@ def count_words(tokens: list[str], *, unspaced: bool) -> int:
 
 def token_hashes(tokens: list[str]) -> NDArray[np.uint64]:
     """One hash a token, in their order."""
-    return np.fromiter(map(_hash_token, tokens), np.uint64, len(tokens))
+    return np.fromiter(map(_hashes.__getitem__, tokens), np.uint64, len(tokens))
 
 
 def shingle_hashes(
-    tokens: list[str], hashes: NDArray[np.uint64], words: int, characters: int, *, unspaced: bool
+    hashes: NDArray[np.uint64], words: int, characters: int, tokens: Sequence[str] | None = None
 ) -> NDArray[np.uint32]:
     """Distinct 32-bit hashes, sorted, of all runs of ``words`` words and of ``characters`` unspaced characters.
 
-    ``hashes`` are those of the tokens. A run shorter than one shingle gives one hash of all its tokens; no token gives
-    none.
+    ``hashes`` are those of the tokens, ``tokens`` themselves are given where some may be unspaced characters. A run
+    shorter than one shingle gives one hash of all its tokens; no token gives none.
     """
-    if not tokens:
+    if not len(hashes):
         return np.empty(0, dtype=np.uint32)
-    if not unspaced:
+    if tokens is None:
         return distinct(window_hashes(hashes, words))
     windows, start = [], 0
     for is_unspaced, run in groupby(tokens, _is_unspaced):
@@ -118,7 +139,8 @@ def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
     mixed = np.zeros(count, dtype=np.uint64)
     for position in range(width):
         multiplier = _MULTIPLIERS[position % len(_MULTIPLIERS)] + np.uint64(2 * (position // len(_MULTIPLIERS)))
-        mixed = (mixed ^ (hashes[position : position + count] * multiplier)) * _MIX
+        mixed ^= hashes[position : position + count] * multiplier
+        mixed *= _MIX
         mixed ^= mixed >> _SHIFT
     return cast("NDArray[np.uint32]", (mixed >> _HALF).astype(np.uint32))
 
@@ -135,6 +157,14 @@ def _is_unspaced(token: str) -> bool:
     return len(token) == 1 and token > "\u0dff" and has_unspaced(token)
 
 
-@lru_cache(maxsize=1 << 16)  # words repeat: hashing most of them is a look-up
-def _hash_token(token: str) -> int:
-    return xxhash.xxh32_intdigest(token.encode("utf-8", "surrogatepass"))
+class _TokenHashes(dict[str, int]):
+    """Words repeat: hashing most of them is a look-up, in two thirds of the time of ``lru_cache``."""
+
+    def __missing__(self, token: str) -> int:
+        if len(self) >= _MOST_HASHES:
+            self.clear()
+        self[token] = hashed = xxhash.xxh32_intdigest(token.encode("utf-8", "surrogatepass"))
+        return hashed
+
+
+_hashes = _TokenHashes()

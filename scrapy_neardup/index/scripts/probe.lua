@@ -26,13 +26,18 @@ end
 
 find_candidates(known)
 local passed = graded_candidates()
-table.sort(passed, better)
+for _, graded in ipairs(passed) do graded.keys = redis.call('HGET', pending, graded.key) or '' end
+table.sort(passed, function(a, b)
+    -- Of equals one that is decided: it need not be waited for.
+    if a.class == b.class and a.similarity == b.similarity and (a.keys == '') ~= (b.keys == '') then return a.keys == '' end
+    return better(a, b)
+end)
 local answer = { '' }
 for index = 1, math.min(#passed, tonumber(ARGV[6])) do
     local graded = passed[index]
     answer[#answer + 1] = graded.key
     answer[#answer + 1] = graded.packed
-    answer[#answer + 1] = redis.call('HGET', pending, graded.key) or ''
+    answer[#answer + 1] = graded.keys
 end
 if not known then
     register(new)

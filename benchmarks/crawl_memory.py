@@ -1,0 +1,176 @@
+"""What a long crawl and a short command cost: memory of 50,000 pages, and the time of ``scrapy list``.
+
+usage: python benchmarks/crawl_memory.py [--data DIR] [--pages 50000] [--extractor resiliparse] [--plot FILE.svg]
+       python benchmarks/crawl_memory.py --list
+
+The first takes 400 recorded pages, again and again, each time with a paragraph of its own; the window is a file of
+SQLite. Memory is the resident set, looked at every 500 pages; workers are told apart, each is replaced after 2,000
+pages. The second compares ``scrapy list`` of a project with and without the add-on, in turns, by CPU time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from news_server import site
+
+HERE = Path(__file__).resolve()
+PAGES = 400
+FIRST = 5000
+EVERY = 500
+LOOKS = 21  # of each
+PROJECT = {
+    "scrapy.cfg": "[settings]\ndefault = news.settings\n",
+    "news/__init__.py": "",
+    "news/spiders/__init__.py": "",
+    "news/spiders/news.py": "import scrapy\n\n\nclass News(scrapy.Spider):\n    name = 'news'\n",
+    "news/settings.py": "BOT_NAME = 'news'\nSPIDER_MODULES = ['news.spiders']\n",
+}
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["crawl"]:
+        crawl(json.loads(sys.argv[2]))
+        return
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=os.environ.get("NEARDUP_DATA"))
+    parser.add_argument("--pages", type=int, default=50_000)
+    parser.add_argument("--extractor", default="resiliparse")
+    parser.add_argument("--plot", type=Path, help="draw memory over pages: .png or .svg, with the extra [plot]")
+    parser.add_argument("--list", action="store_true", help="scrapy list, with and without")
+    options = parser.parse_args()
+    if options.list:
+        print_list()
+    elif options.data is None:
+        parser.error("--data DIR, or NEARDUP_DATA, is needed")
+    else:
+        looks = memory(options.data, options.pages, options.extractor)
+        print_memory(looks)
+        if options.plot is not None:
+            plot(looks, options.plot)
+
+
+def memory(data: Path, count: int, extractor: str) -> list[tuple[int, float, float]]:
+    """Pages done, MB of the crawl and MB of its workers."""
+    with tempfile.TemporaryDirectory() as folder, site(data, PAGES) as url:
+        values = {"url": url, "count": count, "store": f"sqlite:///{folder}/window.sqlite", "extractor": extractor}
+        command = [sys.executable, str(HERE), "crawl", json.dumps(values)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [tuple(look) for look in json.loads(done.stdout.splitlines()[-1])]
+
+
+def print_memory(looks: list[tuple[int, float, float]]) -> None:
+    _, crawl_then, _ = next(look for look in looks if look[0] >= min(FIRST, looks[-1][0] // 10))
+    print("| pages | crawl MB | workers MB |")
+    print("|---|---|---|")
+    step = max(1, len(looks) // 10)
+    for pages, crawl_mb, workers in [*looks[::step], looks[-1]]:
+        print(f"| {pages} | {crawl_mb:.0f} | {workers:.0f} |")
+    print(
+        f"\nThe crawl grew by {looks[-1][1] - crawl_then:.0f} MB; workers take {max(w for *_, w in looks):.0f} at most."
+    )
+
+
+def plot(looks: list[tuple[int, float, float]], file: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(8, 4), layout="constrained")
+    pages, crawl_mb, workers = zip(*looks, strict=True)
+    axis.plot(pages, crawl_mb, label="crawl")
+    axis.plot(pages, workers, label="its workers")
+    axis.set(xlabel="pages", ylabel="MB", ylim=0)
+    axis.legend()
+    figure.savefig(file)
+
+
+def crawl(options: dict[str, Any]) -> None:
+    from scrapy import Request, Spider, signals
+    from scrapy.crawler import CrawlerProcess
+
+    looks: list[tuple[int, float, float]] = []
+
+    class News(Spider):
+        name = "news"
+        done = 0
+
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.count, signals.item_scraped)
+            return spider
+
+        async def start(self) -> Any:
+            for number in range(options["count"]):
+                yield Request(f"{options['url']}/{number}")
+
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url}
+
+        def count(self) -> None:
+            self.done += 1
+            if self.done % EVERY == 0 or self.done == options["count"]:
+                looks.append((self.done, *megabytes()))
+
+    process = CrawlerProcess(
+        {
+            "ADDONS": {"scrapy_neardup.Addon": 500},
+            "NEARDUP_STORE": options["store"],
+            "NEARDUP_EXTRACTOR": options["extractor"],
+            "LOG_LEVEL": "CRITICAL",
+            "CONCURRENT_REQUESTS": 32,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": 32,
+            "TELNETCONSOLE_ENABLED": False,
+        }
+    )
+    process.crawl(News)
+    process.start()
+    print(json.dumps(looks))
+
+
+def megabytes() -> tuple[float, float]:
+    me = psutil.Process()
+    workers = 0
+    for child in me.children(recursive=True):
+        with suppress(psutil.Error):  # gone by now
+            workers += child.memory_info().rss
+    return me.memory_info().rss / 1e6, workers / 1e6
+
+
+def print_list() -> None:
+    taken: dict[bool, list[float]] = {False: [], True: []}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in PROJECT.items():
+            file = Path(folder, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)
+        settings = Path(folder, "news/settings.py")
+        for _ in range(LOOKS):
+            for with_addon, seconds in taken.items():
+                settings.write_text(
+                    PROJECT["news/settings.py"] + "ADDONS = {'scrapy_neardup.Addon': 500}\n" * with_addon
+                )
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
+                subprocess.run([sys.executable, "-m", "scrapy", "list"], cwd=folder, check=True, capture_output=True)
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    without, with_it = (statistics.median(taken[each]) for each in (False, True))
+    print("| scrapy list | CPU s |\n|---|---|")
+    print(f"| without the add-on | {without:.3f} |\n| with it | {with_it:.3f} |\n| more | {with_it - without:.3f} |")
+
+
+if __name__ == "__main__":
+    main()
