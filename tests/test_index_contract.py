@@ -23,7 +23,7 @@ from redis import Redis
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy, Scope
-from scrapy_neardup.measures import containment
+from scrapy_neardup.measures import containment, share_of_larger
 
 WIRE = "https://wire.example/a"
 
@@ -457,13 +457,13 @@ def _at(equal: int, size: int = 300, other: int = 300) -> float:
 
 @pytest.mark.parametrize(
     ("measure", "threshold", "related_threshold"),
-    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32))],
+    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32)), ("larger", _at(64), _at(32))],
 )
 @pytest.mark.parametrize(("equal", "answer"), [(64, "copy"), (63, "related"), (32, "related"), (31, "none")])
 async def test_thresholds_are_reached_at_their_very_value(
     open_index: OpenIndex,
     store_url: str,
-    measure: Literal["containment", "resemblance"],
+    measure: Literal["containment", "resemblance", "larger"],
     threshold: float,
     related_threshold: float,
     equal: int,
@@ -476,6 +476,18 @@ async def test_thresholds_are_reached_at_their_very_value(
     match = await check(index, Article("other", like="wire", equal=equal))
 
     assert ("none" if match is None else "related" if match.related else "copy") == answer
+
+
+async def test_an_excerpt_is_no_copy_by_the_share_of_the_larger(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url, Policy(measure="larger", threshold=0.5, related_threshold=0.5))
+    await check(index, Article(size=300))
+    excerpt = Article("excerpt", like="wire", equal=40, size=140)
+
+    assert share_of_larger(estimate(40), 300, 140) < 0.5 < _at(40, 300, 140)
+    assert await check(index, excerpt) is None
+    again = await check(index, excerpt.copy())
+    assert again is not None
+    assert again.original == excerpt.id
 
 
 async def test_similarity_and_containment_are_both_told(index: Index) -> None:
@@ -758,7 +770,7 @@ async def _answers(url: str, namespace: str, policy: Policy, articles: list[Arti
 _namespaces = itertools.count()
 _POLICIES = st.builds(
     Policy,
-    measure=st.sampled_from(["containment", "resemblance"]),
+    measure=st.sampled_from(["containment", "resemblance", "larger"]),
     scope=st.sampled_from(["all", "all", "same-source", "cross-source"]),
     window=st.sampled_from([DAY, DAY, 2 * HOUR, 5 * HOUR + 17]),
 )
