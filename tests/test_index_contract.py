@@ -23,7 +23,7 @@ from redis import Redis
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy, Scope
-from scrapy_neardup.measures import containment
+from scrapy_neardup.measures import containment, share_of_larger
 
 WIRE = "https://wire.example/a"
 
@@ -457,13 +457,13 @@ def _at(equal: int, size: int = 300, other: int = 300) -> float:
 
 @pytest.mark.parametrize(
     ("measure", "threshold", "related_threshold"),
-    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32))],
+    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32)), ("larger", _at(64), _at(32))],
 )
 @pytest.mark.parametrize(("equal", "answer"), [(64, "copy"), (63, "related"), (32, "related"), (31, "none")])
 async def test_thresholds_are_reached_at_their_very_value(
     open_index: OpenIndex,
     store_url: str,
-    measure: Literal["containment", "resemblance"],
+    measure: Literal["containment", "resemblance", "larger"],
     threshold: float,
     related_threshold: float,
     equal: int,
@@ -476,6 +476,18 @@ async def test_thresholds_are_reached_at_their_very_value(
     match = await check(index, Article("other", like="wire", equal=equal))
 
     assert ("none" if match is None else "related" if match.related else "copy") == answer
+
+
+async def test_an_excerpt_is_no_copy_by_the_share_of_the_larger(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url, Policy(measure="larger", threshold=0.5, related_threshold=0.5))
+    await check(index, Article(size=300))
+    excerpt = Article("excerpt", like="wire", equal=40, size=140)
+
+    assert share_of_larger(estimate(40), 300, 140) < 0.5 < _at(40, 300, 140)
+    assert await check(index, excerpt) is None
+    again = await check(index, excerpt.copy())
+    assert again is not None
+    assert again.original == excerpt.id
 
 
 async def test_similarity_and_containment_are_both_told(index: Index) -> None:
@@ -591,7 +603,16 @@ async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
 
 
 # What fills a template, and what fills it in another report.
-FILLED = [("AB", "123"), ("CD", "456"), ("AB", "456"), ("AD", "123"), ("", "12345"), ("", "67890"), ("", "12390")]
+FILLED: list[tuple[str, ...]] = [
+    ("AB", "123"),
+    ("CD", "456"),
+    ("AB", "456"),
+    ("AD", "123"),
+    ("", "12345"),
+    ("", "67890"),
+    ("", "12390"),
+]
+FILLED += [("AB", "1", "A"), ("AB", "1", "BC"), ("", "", "ABC"), ("", "", "D")]
 
 
 @pytest.mark.parametrize(
@@ -608,11 +629,15 @@ FILLED = [("AB", "123"), ("CD", "456"), ("AB", "456"), ("AD", "123"), ("", "1234
         (("", "12345"), ("", "12890"), True),
         (("", "1234"), ("", "5678"), True),
         (("AB", "123"), ("", ""), True),
+        (("", "", "A"), ("", "", "B"), False),  # a few lines about somebody else
+        (("", "", "AB"), ("", "", "CDB"), True),
+        (("", "", "ABC"), ("", "", "DEF"), False),
+        (("", "", "A"), ("AB", "123"), True),  # only one of the two is short
     ],
 )
 @pytest.mark.parametrize("equal", [110, 30], ids=["a copy", "a related one"])
 async def test_another_report_of_one_template_is_no_match(
-    index: Index, one: tuple[str, str], other: tuple[str, str], matches: bool, equal: int
+    index: Index, one: tuple[str, ...], other: tuple[str, ...], matches: bool, equal: int
 ) -> None:
     await check(index, Article(specifics=specifics(*one)))
 
@@ -745,7 +770,7 @@ async def _answers(url: str, namespace: str, policy: Policy, articles: list[Arti
 _namespaces = itertools.count()
 _POLICIES = st.builds(
     Policy,
-    measure=st.sampled_from(["containment", "resemblance"]),
+    measure=st.sampled_from(["containment", "resemblance", "larger"]),
     scope=st.sampled_from(["all", "all", "same-source", "cross-source"]),
     window=st.sampled_from([DAY, DAY, 2 * HOUR, 5 * HOUR + 17]),
 )

@@ -10,6 +10,7 @@ from itertools import pairwise
 from statistics import fmean
 
 import pytest
+from conftest import OpenIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from news_site import NewsSite, page
@@ -18,8 +19,9 @@ from projects import ITEM_A_PAGE, Project
 from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index import Policy
 from scrapy_neardup.measures import LEAD_LANES, likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
@@ -311,6 +313,23 @@ def test_nrc_needs_more_collisions_than_are_set() -> None:
     assert scores == [1, 1, 1, 0]
 
 
+@pytest.mark.parametrize(("equal", "matches"), [(3, True), (2, False)])
+async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: str, equal: int, matches: bool) -> None:
+    row = PRESETS["nrc"]
+    index = await open_index(store_url, Policy(measure="overlap", threshold=0.2, collisions=row.collisions))
+    for number, sketch in enumerate((bytes(20), bytes(equal) + b"\1" * (20 - equal))):
+        document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
+        text = bytes([number]) * 8
+        made = Fingerprint(sketch + bytes(LEAD_LANES), 9, text, bytes(8), bytes(4), (number,), (77,))
+        match = await index.check(made, document)
+    again = Document(int(START).to_bytes(4, "big").hex() + "ffffffff", "", "", "", "", START)
+    repeat = await index.check(made, again)
+
+    assert (match is not None) is matches
+    assert repeat is not None
+    assert int(repeat.original[8:], 16) == (0 if matches else 1)  # as the store has linked it
+
+
 def test_nrc_counts_the_title() -> None:
     texts = [
         Sketcher(PRESETS["nrc"]).fingerprint(Document("00" * 8, "", "", title, article("wire"), 0.0)).signature
@@ -324,11 +343,18 @@ def test_nrc_counts_the_title() -> None:
 
 
 @pytest.mark.parametrize(
-    "variant", [str.upper, lambda text: text.replace(" ", "  "), lambda text: text.replace(".", " -")]
+    "variant",
+    [str.upper, lambda text: text.replace(" ", "  "), lambda text: _joined(text), lambda text: text.replace(".", " -")],
 )
 def test_ddd_knows_no_spaces_and_punctuation(variant: object) -> None:
     assert callable(variant)
     assert likeness_of("ddd", article("wire"), variant(article("wire"))).score == 1
+
+
+def _joined(text: str) -> str:
+    """Without every second space."""
+    lines = [line.split() for line in text.splitlines()]
+    return "\n".join(" ".join("".join(line[at : at + 2]) for at in range(0, len(line), 2)) for line in lines)
 
 
 def test_ddd_tells_an_excerpt_from_a_copy() -> None:
