@@ -16,6 +16,7 @@ LEAD_LANES = 128
 BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the highest bit set for a name
 
+LEADS = 3  # the first keys are those of the first names of a short text, whatever stands around them
 LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts share: fewer say nothing
 SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # the share of them up to which two texts are different reports
 
@@ -105,11 +106,13 @@ def same_template(a: bytes, b: bytes) -> bool:
 
     From their specifics, as ``sketch.specifics`` packs them; a document keeps those of the lowest keys, so only keys up
     to the lower of the two highest are compared. Figures that changed make an update of a report, not another report,
-    as long as its names are the same; figures alone must differ nearly throughout.
+    as long as its names are the same; figures alone must differ nearly throughout. Two short texts of which the first
+    sentences have no name in common are two reports.
     """
     ours, theirs = _by_place(a), _by_place(b)
-    if not ours or not theirs:
-        return False
+    our_leads, their_leads = _pop_leads(ours), _pop_leads(theirs)
+    if our_leads and their_leads and our_leads.isdisjoint(their_leads):
+        return True
     shared = ours.keys() & theirs.keys()
     same = sum(ours[key] == theirs[key] for key in shared)
     names = sum(ours[key] >= 0x80 for key in shared)
@@ -117,6 +120,10 @@ def same_template(a: bytes, b: bytes) -> bool:
     if other_names:
         return len(shared) >= LEAST_NAMES and same <= SAME_NAMES * len(shared)
     return not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
+
+
+def _pop_leads(places: dict[int, int]) -> set[int]:
+    return {places.pop(key) for key in range(LEADS) if key in places}
 
 
 def _by_place(specifics: bytes) -> dict[int, int]:

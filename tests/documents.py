@@ -51,10 +51,15 @@ def band_keys(signature: bytes) -> tuple[int, ...]:
     )
 
 
-def specifics(names: str, figures: str = "") -> bytes:
-    """What fills a template: one letter a name, one digit a figure, each in a place of its own."""
+def specifics(names: str, figures: str = "", leads: str = "") -> bytes:
+    """What fills a template: one letter a name, one digit a figure, each in a place of its own.
+
+    ``leads`` are the names in the first sentence of a short text.
+    """
     values = [0x80 | ord(name) for name in names] + [ord(figure) for figure in figures]
-    return b"".join(struct.pack(">HB", 100 * place, value) for place, value in enumerate(values))
+    places = [(place, 0x80 | ord(name)) for place, name in enumerate(leads)]
+    places += [(100 * place, value) for place, value in enumerate(values, 1)]
+    return b"".join(struct.pack(">HB", *place) for place in places)
 
 
 @dataclass(frozen=True)

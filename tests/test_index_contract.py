@@ -603,7 +603,16 @@ async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
 
 
 # What fills a template, and what fills it in another report.
-FILLED = [("AB", "123"), ("CD", "456"), ("AB", "456"), ("AD", "123"), ("", "12345"), ("", "67890"), ("", "12390")]
+FILLED: list[tuple[str, ...]] = [
+    ("AB", "123"),
+    ("CD", "456"),
+    ("AB", "456"),
+    ("AD", "123"),
+    ("", "12345"),
+    ("", "67890"),
+    ("", "12390"),
+]
+FILLED += [("AB", "1", "A"), ("AB", "1", "BC"), ("", "", "ABC"), ("", "", "D")]
 
 
 @pytest.mark.parametrize(
@@ -620,11 +629,15 @@ FILLED = [("AB", "123"), ("CD", "456"), ("AB", "456"), ("AD", "123"), ("", "1234
         (("", "12345"), ("", "12890"), True),
         (("", "1234"), ("", "5678"), True),
         (("AB", "123"), ("", ""), True),
+        (("", "", "A"), ("", "", "B"), False),  # a few lines about somebody else
+        (("", "", "AB"), ("", "", "CDB"), True),
+        (("", "", "ABC"), ("", "", "DEF"), False),
+        (("", "", "A"), ("AB", "123"), True),  # only one of the two is short
     ],
 )
 @pytest.mark.parametrize("equal", [110, 30], ids=["a copy", "a related one"])
 async def test_another_report_of_one_template_is_no_match(
-    index: Index, one: tuple[str, str], other: tuple[str, str], matches: bool, equal: int
+    index: Index, one: tuple[str, ...], other: tuple[str, ...], matches: bool, equal: int
 ) -> None:
     await check(index, Article(specifics=specifics(*one)))
 

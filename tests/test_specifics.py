@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.measures import SPECIFIC_BYTES, same_template
+from scrapy_neardup.measures import LEADS, SPECIFIC_BYTES, same_template
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch.specifics import MOST, find_specifics
 
@@ -61,6 +61,30 @@ async def test_reports_of_one_template_are_two_originals(one: str, other: str) -
     assert [verdict.status for verdict in verdicts] == ["original", "original", "duplicate"]
 
 
+def prime_rate(bank: str, begin: str = "") -> str:
+    return (
+        f"{begin}{bank} said it is raising its prime lending rate to nine pct from eight pct, effective immediately, "
+        "as several of its competitors have done since the beginning of the week."
+    )
+
+
+async def test_a_report_of_a_few_lines_is_told_by_the_names_it_begins_with() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    await detector.open()
+
+    texts = [
+        prime_rate("Harbour Savings Bank"),
+        prime_rate("Northern Trade Bank"),
+        prime_rate("Harbour Savings Bank", "SKERROW, March 3 (Agency) - "),
+        prime_rate("The Northern Trade Bank of Alba"),
+    ]
+    verdicts = await detector.check_in_order([detector.document(text) for text in texts])
+
+    await detector.close()
+    assert [verdict.status for verdict in verdicts] == ["original", "original", "duplicate", "duplicate"]
+    assert [verdict.original for verdict in verdicts[2:]] == [verdict.story for verdict in verdicts[:2]]
+
+
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_a_report_is_its_own_template_and_another_report_is_not(name: str) -> None:
     one, other = (find_specifics(text) for text in TEMPLATES[name])
@@ -97,7 +121,7 @@ def test_any_text_has_specifics_that_are_bounded_and_agree_with_themselves(one: 
     found, others = find_specifics(one), find_specifics(other)
 
     assert len(found) % SPECIFIC_BYTES == 0
-    assert len(found) <= MOST * SPECIFIC_BYTES
+    assert len(found) <= (LEADS + MOST) * SPECIFIC_BYTES
     assert not same_template(found, found)
     assert same_template(found, others) == same_template(others, found)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from redis import Redis
 from redis.cluster import key_slot
+from redis.exceptions import ResponseError
 from servers import RedisServer, free_cluster_port, free_port, wait_until
 
 SERVICE = "news"
@@ -150,7 +151,8 @@ class Cluster:
             taking.execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", names[0])
             giving.execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", names[1])
             while keys := giving.execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100):
-                giving.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+                with suppress(ResponseError):  # a target that is slow is asked again; a key that is there is replaced
+                    giving.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 4000, "REPLACE", "KEYS", *keys)
             for each in (taking, giving):
                 each.execute_command("CLUSTER", "SETSLOT", slot, "NODE", names[1])
 

@@ -27,6 +27,7 @@ local HEADER = '>BI4c8c8c4c8c8c8I2BBI2B'
 local HEADER_BYTES = 56
 local VERSION = 2
 local SPECIFIC = 3
+local LEADS = 3
 local BY_CHANCE = 1 / 256
 
 local key, new = ARGV[1], ARGV[2]
@@ -133,8 +134,31 @@ local function likeness(document, old)
     return similarity, similarity * (document.size + old.size) / ((1 + similarity) * larger)
 end
 
+-- How many bytes of specifics are of the first names of a short text: their keys are 0, 1 and 2.
+local function bytes_of_leads(specifics)
+    local bytes = 0
+    while bytes + SPECIFIC <= #specifics and bytes < LEADS * SPECIFIC do
+        local high, low = byte(specifics, bytes + 1, bytes + 2)
+        if high ~= 0 or low >= LEADS then break end
+        bytes = bytes + SPECIFIC
+    end
+    return bytes
+end
+
+local function disjoint(a, a_bytes, b, b_bytes)
+    for one = SPECIFIC, a_bytes, SPECIFIC do
+        for other = SPECIFIC, b_bytes, SPECIFIC do
+            if byte(a, one) == byte(b, other) then return false end
+        end
+    end
+    return true
+end
+
 -- Whether two texts are reports of one template, as measures.same_template tells it.
 local function same_template(a, b)
+    local a_bytes, b_bytes = bytes_of_leads(a), bytes_of_leads(b)
+    if a_bytes > 0 and b_bytes > 0 and disjoint(a, a_bytes, b, b_bytes) then return true end
+    a, b = sub(a, a_bytes + 1), sub(b, b_bytes + 1)
     local values = {}
     for at = 1, #a - 2, SPECIFIC do values[sub(a, at, at + 1)] = byte(a, at + 2) end
     local shared, same, names, other_names = 0, 0, 0, 0
@@ -313,14 +337,14 @@ end
 
 -- Keep the record, and post the document's keys.
 local function register(record)
+    local fields, place_of = {}, {}
+    if not own_bits then
+        own_bits = bits_for_new_generation() -- by the documents before this one
+        fields = { 'bits', own_bits }
+    end
     redis.call('HSET', record_key(key), key, record)
     redis.call('EXPIRE', record_key(key), (math.floor(second / HOUR) + 1) * HOUR + window - second)
 
-    local fields, place_of = {}, {}
-    if not own_bits then
-        own_bits = bits_for_new_generation()
-        fields = { 'bits', own_bits }
-    end
     local shards = shards_of(own_bits)
     for index = 1, #shards do
         local shard, tag = shards[index], tags[index]
