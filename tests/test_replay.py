@@ -266,3 +266,21 @@ def test_settings_before_the_name_of_the_command_count_too(tmp_path: Path) -> No
 
 def test_a_replay_alarms_nobody(replay: Replay) -> None:
     assert replay([{"id": 1, "text": text(1)}], "-s", "NEARDUP_EVENTS_STREAM=news")[0]["status"] == "original"
+
+
+def test_pages_with_one_canonical_url_are_one_page(replay: Callable[..., list[dict[str, Any]]]) -> None:
+    link = '<link rel="canonical" href="/news/1">'
+    rows = [
+        {
+            "id": number,
+            "url": f"https://paper.example/news/1/{number}",
+            "html": f"<html><head>{link}</head><body><article><p>{text(7)}</p></article></body></html>",
+        }
+        for number in range(2)
+    ]
+
+    assert [row["kind"] for row in replay(rows)] == [None, "revisit"]
+    assert [row["kind"] for row in replay([{**row, "html": row["html"].replace(link, "")} for row in rows])] == [
+        None,
+        "exact",
+    ]

@@ -8,13 +8,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy_neardup.content import ExtractionProcesses, decode_html, load_extractor
+from scrapy_neardup.content import ExtractionProcesses, canonical_url, decode_html, load_extractor
 from scrapy_neardup.document import Reason
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
 _AHEAD = 32  # pages a worker may be ahead
+_HEAD = 200_000  # characters or bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Page:
     text: str
     reason: Reason | None = None
     error: str | None = None
+    canonical: str = ""  # the url that the page gives as its own
 
 
 class PageReader:
@@ -49,32 +51,34 @@ class PageReader:
 
     def read(self, feed: Iterable[Recorded | WrongLine]) -> Iterator[Page | WrongLine]:
         """In the order of the feed."""
-        ahead: deque[tuple[Recorded | WrongLine, Future[str] | None]] = deque()
+        ahead: deque[tuple[Recorded | WrongLine, Future[str] | None, str]] = deque()
         for entry in feed:
-            ahead.append((entry, self._submit(entry)))
+            ahead.append((entry, *self._submit(entry)))
             if len(ahead) >= self._ahead:
                 yield self._page(*ahead.popleft())
         while ahead:
             yield self._page(*ahead.popleft())
 
-    def _submit(self, entry: Recorded | WrongLine) -> Future[str] | None:
+    def _submit(self, entry: Recorded | WrongLine) -> tuple[Future[str] | None, str]:
+        """The text to come, and the canonical url."""
         if isinstance(entry, WrongLine) or entry.text is not None:
-            return None
+            return None, ""
         try:
-            source = entry.html if entry.html is not None else entry.file
-            return self._extraction.submit(_read(source, self._max_html_bytes), entry.url)
+            page = _read(entry.html if entry.html is not None else entry.file, self._max_html_bytes)
+            head = page[:_HEAD] if isinstance(page, str) else page[:_HEAD].decode("utf-8", "replace")
+            return self._extraction.submit(page, entry.url), canonical_url(head, entry.url)
         except (OSError, ValueError, ExtractionError) as error:
             failed: Future[str] = Future()
             failed.set_exception(error)
-            return failed
+            return failed, ""
 
-    def _page(self, entry: Recorded | WrongLine, future: Future[str] | None) -> Page | WrongLine:
+    def _page(self, entry: Recorded | WrongLine, future: Future[str] | None, canonical: str) -> Page | WrongLine:
         if isinstance(entry, WrongLine):
             return entry
         if future is None:
             return Page(entry, entry.text or "")
         try:
-            return Page(entry, future.result())
+            return Page(entry, future.result(), canonical=canonical)
         except (OSError, ValueError, ExtractionError) as error:
             said = (error.strerror if isinstance(error, OSError) else None) or error
             return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")

@@ -215,6 +215,7 @@ async def _check(detector: NearDupDetector, pages: Sequence[Page]) -> list[tuple
                 url=page.recorded.url,
                 title=page.recorded.title,
                 seen_at=_START + step * (first + number),
+                canonical=page.canonical,
             )
             for number, page in enumerate(batch)
         ]

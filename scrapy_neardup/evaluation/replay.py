@@ -69,7 +69,11 @@ async def replay(
                 continue
             recorded = page.recorded
             clock = clock if recorded.time is None else recorded.time
-            documents.append(detector.document(page.text, url=recorded.url, title=recorded.title, seen_at=clock))
+            documents.append(
+                detector.document(
+                    page.text, url=recorded.url, title=recorded.title, seen_at=clock, canonical=page.canonical
+                )
+            )
         verdicts = iter(await detector.check_in_order([document for document in documents if document is not None]))
         for page, document in zip(batch, documents, strict=True):
             if document is not None:
