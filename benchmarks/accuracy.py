@@ -1,4 +1,4 @@
-"""How right the verdicts are: gold clusters, scripted edits, same-event stories and templated reports, as Markdown.
+"""How right the verdicts are: gold clusters, scripted edits, same-event stories, templated reports, cost.
 
 usage: python benchmarks/accuracy.py [--data DIR] [--seeds N] [--workers N]
 
@@ -16,10 +16,11 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.protocols import COPIES, evaluate
 from scrapy_neardup.evaluation.published import PUBLISHED
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import Sketcher
 
 SETTINGS = NearDupSettings(store="memory://")
 LABELS = ("cluster", "merged")
@@ -53,6 +55,7 @@ def main() -> None:
         asyncio.run(_edits(data))
         asyncio.run(_same_event(data))
         asyncio.run(_templates(data))
+        _cost(reader, data)
 
 
 def _default_data() -> Path:
@@ -258,6 +261,33 @@ async def _templates(data: Path) -> None:
         rows.append((status, len(pairs), len(both), different))
     head = ("verdict", "pairs", "both name companies", "different companies")
     _table(f"Templated reports: {len(texts)} newswire texts of 1987", head, rows)
+
+
+# What the guards cost
+
+
+def _cost(reader: PageReader, data: Path) -> None:
+    """Processor time of sketching with the guards and without any, in turns; a text is sketched once."""
+    texts = [page.text for page in _pages(reader, read_labelled(data / "gold-dev.jsonl", LABELS).documents)]
+    preset = SETTINGS.resolved_preset()
+    ways = {
+        "no guard": (replace(preset, guarded=False), False),
+        "boilerplate and templates": (preset, False),
+        "figures": (replace(preset, guarded=False), True),
+        "all guards": (preset, True),
+    }
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(3):
+        for name, (row, figures) in ways.items():
+            sketcher = Sketcher(row, figures=figures)
+            start = time.process_time()
+            for text in texts:
+                sketcher.sketch(text)
+            times[name].append((time.process_time() - start) / len(texts))
+    best = {name: 1000 * min(each) for name, each in times.items()}
+    rows = [(name, f"{each:.3f}", f"{each - best['no guard']:+.3f}") for name, each in best.items()]
+    words = sum(len(text.split()) for text in texts) // len(texts)
+    _table(f"Guards: {len(texts)} pages of {words} words", ("sketch with", "ms a document", "more than none"), rows)
 
 
 def _companies(text: Text) -> frozenset[str]:
