@@ -96,6 +96,7 @@ class BoilerplateGuard:
         Never over half of its words, and never so many that fewer than ``least`` are left.
         """
         different: dict[int, bool] = {}  # whether this document and another one tell different stories
+        seen: list[int] = []
         for key in trace.lines:
             stories = self._stories.get(key)
             if stories is None:
@@ -103,15 +104,19 @@ class BoilerplateGuard:
             else:
                 self._stories.move_to_end(key)
                 _count(stories, trace, different)
+                seen.append(key)
         while len(self._stories) > self._most_lines:
             self._stories.popitem(last=False)
-        return self.known(trace, least)
+        return self._among(seen, trace, least)
 
     def known(self, trace: Trace, least: int) -> frozenset[int]:
         """As ``learn``, without noting anything."""
-        found = [
-            (key, trace.words[place]) for key, place in trace.lines.items() if _is_boilerplate(self._stories.get(key))
-        ]
+        return self._among(trace.lines, trace, least)
+
+    def _among(self, keys: Iterable[int], trace: Trace, least: int) -> frozenset[int]:
+        found = [(key, trace.words[trace.lines[key]]) for key in keys if _is_boilerplate(self._stories.get(key))]
+        if not found:
+            return frozenset()
         words = sum(trace.words)
         return _within(min(words // 2, words - least), found)
 
