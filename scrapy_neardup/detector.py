@@ -211,7 +211,8 @@ class NearDupDetector:
         return Join(
             first,
             self._member(document.id, document.url, document.title or _lead(document.text), document.source, verdict),
-            counted=not match.same_url,
+            # Likeness thins out from one related text to the next: past the first step it is no coverage.
+            counted=not match.same_url and (is_first or not match.related),
         )
 
     def _member(self, key: str, url: str, title: str, source: str, verdict: Verdict) -> Member:

@@ -125,7 +125,8 @@ class Member:
 class Join:
     """A document that matched, and the first document of the story it joins.
 
-    A page whose text changed is no further item: ``counted`` is False, and only its changes are kept.
+    A page whose text changed is no further item: ``counted`` is False, and only its changes are kept. Nor is a text
+    that is related to a related one.
     """
 
     first: Member

@@ -14,11 +14,13 @@ from scrapy_neardup.exceptions import SettingsError
 
 if TYPE_CHECKING:
     from scrapy_neardup.commands.labelled import LabelledInput
+    from scrapy_neardup.evaluation.alarms import AlarmScore
     from scrapy_neardup.evaluation.pages import Page
     from scrapy_neardup.evaluation.protocols import Evaluation
     from scrapy_neardup.settings import NearDupSettings
 
 _Areas = dict[str, dict[str, float]]
+_Alarms = dict[str, dict[str, "AlarmScore"]]
 _WIDTH = 150
 
 
@@ -31,6 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--corpus", metavar="FILE", type=Path, help="documents whose feature frequencies are learned before"
     )
     parser.add_argument("--roc", action="store_true", help="also the area under the ROC curve over all pairs")
+    parser.add_argument(
+        "--event-size",
+        metavar="N",
+        type=int,
+        default=30,
+        help="documents that make a cluster an event; events are scored where all documents have times (default: 30)",
+    )
     parser.add_argument("--seeds", metavar="N", type=int, default=5, help="random orders (default: 5)")
 
 
@@ -43,6 +52,8 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
     if options.seeds < 1:
         raise SettingsError("--seeds", options.seeds, "must be 1 or more")
+    if options.event_size < 1:
+        raise SettingsError("--event-size", options.event_size, "must be 1 or more")
     if options.preset is not None:
         settings["NEARDUP_PRESET"] = options.preset
     names = list(PRESETS) if options.all_presets else [settings.get("NEARDUP_PRESET", "news")]
@@ -55,7 +66,12 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         for each in tqdm(configured, unit=" presets", disable=not sys.stderr.isatty())
     ]
     areas = _areas(source, configured, corpus) if options.roc else {}
-    _print_json(options.input, source, evaluations, areas) if options.json else _print_table(source, evaluations, areas)
+    alarms = _alarms(source, configured, options.event_size)
+    if options.json:
+        _print_json(options.input, source, evaluations, areas, alarms)
+    else:
+        _print_table(source, evaluations, areas)
+        _print_alarms(alarms, options.event_size)
     return 1 if source.errors else 0
 
 
@@ -82,11 +98,30 @@ def _areas(source: LabelledInput, configured: list[NearDupSettings], corpus: lis
     return areas
 
 
-def _print_json(path: Path, source: LabelledInput, evaluations: list[Evaluation], areas: _Areas) -> None:
+def _alarms(source: LabelledInput, configured: list[NearDupSettings], size: int) -> _Alarms:
+    """Of each preset and label how rightly events are raised; of none where a document has no time."""
+    from scrapy_neardup.evaluation.alarms import raise_alarms, score_alarms
+
+    times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
+    if len(times) < len(source.pages):
+        return {}
+    scores = {}
+    for each in configured:
+        alarms = asyncio.run(raise_alarms(source.pages, each))
+        scores[each.preset] = {
+            label: score_alarms(alarms, times, clusters, size) for label, clusters in source.clusters.items()
+        }
+    return scores
+
+
+def _print_json(
+    path: Path, source: LabelledInput, evaluations: list[Evaluation], areas: _Areas, alarms: _Alarms
+) -> None:
     presets = {
         evaluation.preset: {
             "labels": {label: _scores(evaluation, clusters) for label, clusters in source.clusters.items()},
             **({"au_roc": areas[evaluation.preset]} if areas else {}),
+            **({"events": _alarm_scores(alarms[evaluation.preset])} if alarms else {}),
             "microseconds": {"sketch": round(evaluation.cost.sketch, 1), "check": round(evaluation.cost.check, 1)},
             "bytes": None if evaluation.cost.bytes is None else round(evaluation.cost.bytes),
             "published": _published(evaluation.preset),
@@ -117,6 +152,19 @@ def _scores(evaluation: Evaluation, clusters: list[str | None]) -> dict[str, Any
             "f1_by_order": [round(each.f1, 4) for each in single[protocol]],
         }
         for protocol, score in means.items()
+    }
+
+
+def _alarm_scores(scores: dict[str, AlarmScore]) -> dict[str, Any]:
+    return {
+        label: {
+            "wanted": score.wanted,
+            "found": score.found,
+            "recall": round(score.recall, 4),
+            "delay_minutes": None if score.delay is None else round(score.delay / 60, 1),
+            "false_a_day": round(score.false_a_day, 2),
+        }
+        for label, score in scores.items()
     }
 
 
@@ -159,4 +207,23 @@ def _print_table(source: LabelledInput, evaluations: list[Evaluation], areas: _A
             if row.preset is None:
                 table.add_row(row.system, *[""] * (len(table.columns) - 2), str(row))
     # Where nobody looks at it the table is as wide as it likes.
+    Console(width=None if sys.stdout.isatty() else _WIDTH).print(table)
+
+
+def _print_alarms(alarms: _Alarms, size: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    if not alarms:
+        return
+    table = Table(title=f"events: clusters of {size} documents and more, at the documents' own times")
+    for name in ("preset", "label"):
+        table.add_column(name, no_wrap=True)
+    for name in ("found", "recall", "median delay", "false alarms a day"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for preset, scores in alarms.items():
+        for label, score in scores.items():
+            delay = "-" if score.delay is None else f"{score.delay / 60:.0f} min"
+            found = f"{score.found} of {score.wanted}"
+            table.add_row(preset, label, found, f"{score.recall:.4f}", delay, f"{score.false_a_day:.2f}")
     Console(width=None if sys.stdout.isatty() else _WIDTH).print(table)

@@ -1,0 +1,76 @@
+"""How rightly and how soon events are raised, by labelled documents at their own times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.evaluation.replay import replay
+from scrapy_neardup.settings import NearDupSettings
+
+_DAY = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmScore:
+    """``wanted`` events there are, ``found`` were raised; ``delay`` is the median in seconds, None of none found."""
+
+    wanted: int
+    found: int
+    delay: float | None
+    false_a_day: float
+
+    @property
+    def recall(self) -> float:
+        """In [0, 1]; of no event all are found."""
+        return self.found / self.wanted if self.wanted else 1.0
+
+
+async def raise_alarms(pages: Sequence[Page], settings: NearDupSettings) -> list[int]:
+    """Positions of the pages that tip a story to ``breaking``, by time, in an empty window in memory.
+
+    Every page needs a recorded time.
+    """
+    order = sorted(range(len(pages)), key=lambda position: pages[position].recorded.time or 0.0)
+    detector = NearDupDetector(replace(settings, store="memory://", shards=1), run="")
+    await detector.open()
+    try:
+        judged = [each async for each in replay((pages[position] for position in order), detector)]
+    finally:
+        await detector.close()
+    return [
+        position
+        for position, each in zip(order, judged, strict=True)
+        if each.verdict is not None and each.verdict.event == "breaking"
+    ]
+
+
+def score_alarms(
+    alarms: Sequence[int], times: Sequence[float], clusters: Sequence[str | None], size: int
+) -> AlarmScore:
+    """``alarms`` are positions by time; times (Unix seconds) and clusters are those of all documents.
+
+    A cluster of ``size`` documents and more is an event, found by the first alarm at one of its documents; its delay
+    counts from the cluster's first. False are an alarm at a background document, whose cluster is None, and every
+    further one of a cluster. The first of a smaller cluster is neither: it is news, if not as much.
+    """
+    sizes = Counter(cluster for cluster in clusters if cluster is not None)
+    began: dict[str | None, float] = {}
+    for cluster, time in zip(clusters, times, strict=True):
+        began[cluster] = min(time, began.get(cluster, time))
+    wanted = {cluster for cluster, documents in sizes.items() if documents >= size}
+    raised: dict[str, float] = {}
+    false = 0
+    for position in alarms:
+        cluster = clusters[position]
+        if cluster is None or cluster in raised:
+            false += 1
+        else:
+            raised[cluster] = times[position] - began[cluster]
+    delays = [delay for cluster, delay in raised.items() if cluster in wanted]
+    days = max(1.0, (max(times) - min(times)) / _DAY) if times else 1.0
+    return AlarmScore(len(wanted), len(delays), median(delays) if delays else None, false / days)
