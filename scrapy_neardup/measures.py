@@ -107,13 +107,14 @@ def same_template(a: bytes, b: bytes) -> bool:
     From their specifics, as ``sketch.specifics`` packs them; a document keeps those of the lowest keys, so only keys up
     to the lower of the two highest are compared. Figures that changed make an update of a report, not another report,
     as long as its names are the same; figures alone must differ nearly throughout. Two short texts of which the first
-    sentences have no name in common are two reports.
+    sentences have no name in common, and no name is in the same place, are two reports.
     """
     ours, theirs = _by_place(a), _by_place(b)
     our_leads, their_leads = _pop_leads(ours), _pop_leads(theirs)
-    if our_leads and their_leads and our_leads.isdisjoint(their_leads):
-        return True
     shared = ours.keys() & theirs.keys()
+    same_names = sum(ours[key] >= 0x80 and ours[key] == theirs[key] for key in shared)
+    if our_leads and their_leads and not same_names and our_leads.isdisjoint(their_leads):
+        return True
     same = sum(ours[key] == theirs[key] for key in shared)
     names = sum(ours[key] >= 0x80 for key in shared)
     other_names = sum(ours[key] >= 0x80 and ours[key] != theirs[key] for key in shared)

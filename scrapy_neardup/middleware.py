@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 from xxhash import xxh3_128_digest
 
 from scrapy_neardup.carriage import Content, carriage_of, settings_of
-from scrapy_neardup.content import ExtractedPages, canonical_url, start_extraction
+from scrapy_neardup.content import CanonicalUrls, ExtractedPages, source_of, start_extraction
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
 
@@ -41,6 +42,8 @@ class NearDupSpiderMiddleware:
             timings=self.carriage.extract_times,
         )
         self._pages = ExtractedPages()
+        self._canonical = CanonicalUrls()
+        self._is_first = True
         # Dropped before it came to the capture pipeline.
         crawler.signals.connect(self.carriage.forget, signals.item_dropped)
         crawler.signals.connect(self.carriage.forget, signals.item_error)
@@ -71,7 +74,7 @@ class NearDupSpiderMiddleware:
                     # Teasers of a listing page name other pages: its text is not theirs.
                     content = page if url == named else Content(url=response.url, reason="no-text", serial=serial)
                 if not content.opted_out:
-                    canonical = canonical or _canonical_url(response)
+                    canonical = canonical or await self._canonical_url(response)
                     content = replace(content, canonical=canonical)
                 self.carriage.put(output, content)
                 serial += 1
@@ -96,14 +99,17 @@ class NearDupSpiderMiddleware:
             return Content(url=response.url, reason="extraction-failed")
         return Content(text, response.url, reason=None if text.strip() else "no-text")
 
+    async def _canonical_url(self, response: Response) -> str:
+        if not isinstance(response, TextResponse) or not _looks_like_html(response):
+            return response.url
+        if self._is_first:
+            # The first one loads the list of public suffixes, which would hold up the event loop.
+            self._is_first = False
+            await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
+        return self._canonical.of(response.body, response.url)
+
     def _close(self) -> None:
         self._extraction.close()
-
-
-def _canonical_url(response: Response) -> str:
-    if isinstance(response, TextResponse) and _looks_like_html(response):
-        return canonical_url(response.text, response.url)
-    return response.url
 
 
 def _looks_like_html(response: TextResponse) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import time
 from dataclasses import replace
@@ -19,6 +18,7 @@ from scrapy_neardup.content import url_identity
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.freezing import freeze, unfreeze
 from scrapy_neardup.selection import ItemSelection, text_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sinks import EventSinks
@@ -76,6 +76,7 @@ class NearDupPipeline:
         self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
         self.turns = carriage_of(crawler).turns
         self._prepared: asyncio.Task[None] | None = None
+        self._is_frozen = False
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
 
@@ -94,15 +95,22 @@ class NearDupPipeline:
             await self._store_lost()
 
     async def close_spider(self) -> None:
-        await self.detector.finish()
-        await self._send_events()
-        await self.sinks.close()
+        try:
+            await self.detector.finish()
+            await self._send_events()
+            await self.sinks.close()
+        finally:
+            await self._close_detector()
+        self._tell_times()
+
+    async def _close_detector(self) -> None:
         try:
             await self.detector.close()
         except StoreError as error:
             logger.error("The store cannot be closed: %s", error)
-        self._tell_times()
-        gc.unfreeze()
+        finally:
+            if self._is_frozen:
+                unfreeze()
 
     async def process_item(self, item: Any) -> Any:
         content = current.get().content
@@ -141,8 +149,8 @@ class NearDupPipeline:
             await self.detector.prepare()
         except Exception:  # an item will say it again
             logger.exception("What items are judged with cannot be loaded")
-        # Each full collection would go through all the modules again, and hold up the event loop for 100 ms.
-        gc.freeze()
+        freeze()
+        self._is_frozen = True
 
     def _may_drop(self, document: Document, verdict: Verdict) -> bool:
         is_duplicate = verdict.status == "duplicate"

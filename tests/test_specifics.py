@@ -77,12 +77,14 @@ async def test_a_report_of_a_few_lines_is_told_by_the_names_it_begins_with() -> 
         prime_rate("Northern Trade Bank"),
         prime_rate("Harbour Savings Bank", "SKERROW, March 3 (Agency) - "),
         prime_rate("The Northern Trade Bank of Alba"),
+        prime_rate("Harbour Savings Bank", "BREAKING NEWS. "),
+        prime_rate("Harbour Savings Bank", "By John Smith for The Guardian. "),
     ]
     verdicts = await detector.check_in_order([detector.document(text) for text in texts])
 
     await detector.close()
-    assert [verdict.status for verdict in verdicts] == ["original", "original", "duplicate", "duplicate"]
-    assert [verdict.original for verdict in verdicts[2:]] == [verdict.story for verdict in verdicts[:2]]
+    assert [verdict.status for verdict in verdicts] == ["original"] * 2 + ["duplicate"] * 4
+    assert [verdict.original for verdict in verdicts[2:4]] == [verdict.story for verdict in verdicts[:2]]
 
 
 @pytest.mark.parametrize("name", TEMPLATES)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.content import canonical_url, url_identity
+from scrapy_neardup.content import CanonicalUrls, url_identity
+from scrapy_neardup.content.canonical import canonical_url
 
 PAGE = "https://www.wire.example/news/bridge?id=7"
 
@@ -102,3 +103,35 @@ def test_a_page_that_does_not_keeps_its_url(html: str) -> None:
 @given(st.text())
 def test_any_page_has_an_url(html: str) -> None:
     assert canonical_url(f"<link {html}>", PAGE)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        '<!-- <link rel="canonical" href="/old"> -->',
+        """<script>var link = '<link rel="canonical" href="/template">';</script>""",
+        '<template><link rel="canonical" href="/template"></template>',
+    ],
+    ids=["comment", "script", "template"],
+)
+def test_what_is_no_element_of_the_page_is_passed_over(before: str) -> None:
+    assert canonical_url(f'{before}<link rel="canonical" href="/real">', PAGE) == "https://www.wire.example/real"
+
+
+def test_a_place_holder_is_no_url() -> None:
+    assert canonical_url('<link rel="canonical" href="/news/{id}">', PAGE) == PAGE
+
+
+def test_a_url_that_many_pages_give_as_their_own_is_none_of_theirs() -> None:
+    urls, link = CanonicalUrls(), '<link rel="canonical" href="/news/all">'
+    pages = [f"https://wire.example/news/{number}" for number in range(6)]
+
+    found = [urls.of(link, page) for page in [*pages, pages[0]]]
+
+    assert found == ["https://wire.example/news/all"] * 3 + [*pages[3:], pages[0]]
+
+
+@pytest.mark.parametrize("part", ["<link ", "<link rel=" + " " * 900, "<!--", "<script>", "-->"], ids=repr)
+def test_endless_markup_is_read_once(part: str) -> None:
+    """Two thousand times the work would take minutes."""
+    assert canonical_url(part * 50_000, PAGE) == PAGE

@@ -1,19 +1,20 @@
 """HTML -> main content, off the event loop; and what a url says of a document."""
 
+from scrapy_neardup.content.canonical import CanonicalUrls
 from scrapy_neardup.content.decoding import decode_html
 from scrapy_neardup.content.extraction import Extraction, start_extraction, worker_processes
 from scrapy_neardup.content.extractors import load_extractor
 from scrapy_neardup.content.memory import ExtractedPages
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
-from scrapy_neardup.content.urls import canonical_url, source_of, url_identity
+from scrapy_neardup.content.urls import source_of, url_identity
 
 __all__ = [
+    "CanonicalUrls",
     "ExtractedPages",
     "Extraction",
     "ExtractionProcesses",
     "ExtractionThreads",
-    "canonical_url",
     "decode_html",
     "load_extractor",
     "source_of",

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from functools import cache, lru_cache
-from html import unescape
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urldefrag, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urldefrag, urlencode, urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
@@ -19,10 +18,6 @@ _AMP_VALUE = re.compile(r"(?:amp|1|true)?", re.IGNORECASE)
 _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # What courlan takes for a tracker by its name alone may number an article (cid, eid, uid); these never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
-_LINK = re.compile(r"<link\b[^>]{0,3000}>", re.IGNORECASE)
-_CANONICAL = re.compile(r"""\srel\s*=\s*(["']?)\s*canonical\s*\1""", re.IGNORECASE)
-_HREF = re.compile(r"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
-_HEAD = 200_000  # characters looked at for the canonical url
 
 
 @lru_cache(maxsize=4096)
@@ -61,23 +56,6 @@ def url_identity(url: str) -> str:
     # A fragment that begins with ! is a page of its own, in sites that route by it.
     route = f"#{fragment}" if fragment.startswith("!") else ""
     return f"{host}{path}?{query}{route}" if query else f"{host}{path}{route}"
-
-
-def canonical_url(html: str, url: str) -> str:
-    """The url that a page gives as its own; ``url`` where it gives none of its source, or the source's front page.
-
-    A copy that names the publisher it has its text from is a page of its own all the same.
-    """
-    for link in _LINK.finditer(html, 0, _HEAD):
-        href = _HREF.search(link[0]) if _CANONICAL.search(link[0]) else None
-        if href:
-            try:
-                canonical = urljoin(url, unescape(href[1] or href[2] or href[3] or "").strip())
-                is_front = urlsplit(canonical).path in ("", "/") and not urlsplit(canonical).query
-            except ValueError:
-                return url
-            return canonical if source_of(canonical) == source_of(url) and not is_front else url
-    return url
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:

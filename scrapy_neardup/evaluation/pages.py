@@ -8,14 +8,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy_neardup.content import ExtractionProcesses, canonical_url, decode_html, load_extractor
+from scrapy_neardup.content import CanonicalUrls, ExtractionProcesses, decode_html, load_extractor
 from scrapy_neardup.document import Reason
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
 _AHEAD = 32  # pages a worker may be ahead
-_HEAD = 200_000  # characters or bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +35,7 @@ class PageReader:
         self._extraction = ExtractionProcesses(
             extractor, workers=workers, timeout=timeout, most_characters=max_html_bytes
         )
+        self._canonical = CanonicalUrls()
         self._max_html_bytes = max_html_bytes
         self._ahead = _AHEAD * workers
 
@@ -65,8 +65,7 @@ class PageReader:
             return None, ""
         try:
             page = _read(entry.html if entry.html is not None else entry.file, self._max_html_bytes)
-            head = page[:_HEAD] if isinstance(page, str) else page[:_HEAD].decode("utf-8", "replace")
-            return self._extraction.submit(page, entry.url), canonical_url(head, entry.url)
+            return self._extraction.submit(page, entry.url), self._canonical.of(page, entry.url)
         except (OSError, ValueError, ExtractionError) as error:
             failed: Future[str] = Future()
             failed.set_exception(error)

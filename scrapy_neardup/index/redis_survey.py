@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 _AT_ONCE = 500
+_FREQUENCIES = ":frequencies"
 _SAMPLES = 50  # fields measured of a hash: enough for a per cent or so, and no hash holds up the server
 
 
@@ -27,7 +28,8 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
     used = 0
     async for name in _names(client, namespace):
         if not name.startswith(prefix):
-            others.add(_configuration(name))
+            if not name.endswith(_FREQUENCIES):  # those of all shards together are under the tag of none of them
+                others.add(_configuration(name))
             continue
         used += await client.memory_usage(name, samples=_SAMPLES) or 0
         kind, _, number = name.removeprefix(prefix).partition(":")

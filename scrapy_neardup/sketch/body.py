@@ -109,18 +109,19 @@ def _blocks(text: str, unspaced: bool) -> Iterator[list[Line]]:
 
 def _lines(sentences: Iterable[tuple[str, list[str]]], unspaced: bool) -> Iterator[Line]:
     """Sentences of at least eight words, but for the first; boilerplate is often glued to the last paragraph."""
-    joined: list[tuple[str, list[str], int]] = []
+    joined: list[tuple[list[str], list[str], list[int]]] = []
     for text, tokens in sentences:
         words = count_words(tokens, unspaced=unspaced)
         if joined and words < _LEAST_WORDS:
-            text_before, tokens_before, words_before = joined.pop()
-            joined.append((text_before + text, tokens_before + tokens, words_before + words))
+            texts, tokens_before, counts = joined[-1]
+            texts.append(text)
+            tokens_before.extend(tokens)
+            counts.append(words)
         elif tokens:
-            joined.append((text, tokens, words))
-    for text, tokens, words in joined:
-        yield Line(
-            text.strip(), tokens, words, xxhash.xxh64_intdigest(" ".join(tokens).encode("utf-8", "surrogatepass"))
-        )
+            joined.append(([text], tokens, [words]))
+    for texts, tokens, counts in joined:
+        key = xxhash.xxh64_intdigest(" ".join(tokens).encode("utf-8", "surrogatepass"))
+        yield Line("".join(texts).strip(), tokens, sum(counts), key)
 
 
 def _sentences(block: str) -> list[str]:

@@ -14,6 +14,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -24,6 +25,7 @@ STORIES = 3
 """Different stories that make a line boilerplate."""
 
 MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB
+_MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
 _SAMPLE_MODULUS = np.uint32(4)
@@ -97,7 +99,7 @@ class BoilerplateGuard:
         """
         different: dict[int, bool] = {}  # whether this document and another one tell different stories
         seen: list[int] = []
-        for key in trace.lines:
+        for key in islice(trace.lines, _MOST_LINES_OF_ONE):
             stories = self._stories.get(key)
             if stories is None:
                 self._stories[key] = [_Story(trace)]

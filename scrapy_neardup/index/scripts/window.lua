@@ -157,7 +157,7 @@ end
 -- Whether two texts are reports of one template, as measures.same_template tells it.
 local function same_template(a, b)
     local a_bytes, b_bytes = bytes_of_leads(a), bytes_of_leads(b)
-    if a_bytes > 0 and b_bytes > 0 and disjoint(a, a_bytes, b, b_bytes) then return true end
+    local other_leads = a_bytes > 0 and b_bytes > 0 and disjoint(a, a_bytes, b, b_bytes)
     a, b = sub(a, a_bytes + 1), sub(b, b_bytes + 1)
     local values = {}
     for at = 1, #a - 2, SPECIFIC do values[sub(a, at, at + 1)] = byte(a, at + 2) end
@@ -170,6 +170,7 @@ local function same_template(a, b)
             if value == theirs then same = same + 1 elseif value >= 128 then other_names = other_names + 1 end
         end
     end
+    if other_leads and names == other_names then return true end
     if other_names > 0 then return shared >= least_names and same <= same_names * shared end
     return names == 0 and shared >= least_figures and same <= same_figures * shared
 end

@@ -1,0 +1,74 @@
+"""The url that a page gives as its own: ``<link rel="canonical">``."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator
+from html import unescape
+from urllib.parse import urljoin, urlsplit
+
+from scrapy_neardup.content.urls import source_of, url_identity
+
+_HEAD = 200_000  # characters or bytes looked at
+_MOST_PAGES = 3  # of different urls that share a canonical one; more are a mistake of their site
+_MOST_URLS = 4096  # remembered
+_MARK = re.compile(r"<!--|-->|</?(?:script|style|template)\b|<link\b[^<>]{0,1000}>", re.IGNORECASE)
+_CANONICAL = re.compile(r"""\srel\s*=\s*(?:"\s*canonical\s*"|'\s*canonical\s*'|canonical\b)""", re.IGNORECASE)
+_HREF = re.compile(r"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+
+
+class CanonicalUrls:
+    """Those of the pages of one crawl. A url that many pages give as their own is none of theirs."""
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[str, set[str]] = OrderedDict()
+
+    def of(self, html: str | bytes, url: str) -> str:
+        """The canonical url of a page, or its ``url``."""
+        head = html[:_HEAD] if isinstance(html, str) else html[:_HEAD].decode("utf-8", "replace")
+        canonical = canonical_url(head, url)
+        identity, own = url_identity(canonical), url_identity(url)
+        if identity == own:
+            return url
+        pages = self._pages.setdefault(identity, set())
+        self._pages.move_to_end(identity)
+        if len(self._pages) > _MOST_URLS:
+            self._pages.popitem(last=False)
+        if len(pages) <= _MOST_PAGES:
+            pages.add(own)
+        return canonical if len(pages) <= _MOST_PAGES else url
+
+
+def canonical_url(html: str, url: str) -> str:
+    """The url that a page gives as its own; ``url`` where it gives none of its source, or the source's front page.
+
+    A copy that names the publisher it has its text from is a page of its own all the same.
+    """
+    for link in _links(html):
+        href = _HREF.search(link) if _CANONICAL.search(link) else None
+        if href:
+            try:
+                canonical = urljoin(url, unescape(href[1] or href[2] or href[3] or "").strip())
+                is_front = urlsplit(canonical).path in ("", "/") and not urlsplit(canonical).query
+            except ValueError:
+                return url
+            is_filled = not any(mark in canonical for mark in "{}<>")
+            return canonical if is_filled and not is_front and source_of(canonical) == source_of(url) else url
+    return url
+
+
+def _links(html: str) -> Iterator[str]:
+    """``<link>`` elements that are neither in a comment nor in a script."""
+    in_comment = in_script = False
+    for match in _MARK.finditer(html, 0, _HEAD):
+        mark = match[0].lower()
+        if in_comment:
+            in_comment = mark != "-->"
+        elif mark == "<!--":
+            in_comment = not in_script
+        elif mark.startswith("<link"):
+            if not in_script:
+                yield match[0]
+        elif mark != "-->":
+            in_script = not mark.startswith("</")
