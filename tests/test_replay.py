@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from projects import ITEM_A_PAGE, Project
 
 KEYS = [
     "id",
@@ -284,3 +285,26 @@ def test_pages_with_one_canonical_url_are_one_page(replay: Callable[..., list[di
         None,
         "exact",
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--preset", "news"], 0, '"documents": 1'),
+        (["--preset", "nrc", "-s", "NEARDUP_SAMPLE=20"], 0, '"documents": 1'),
+        (["--store", "sqlite:///window.sqlite"], 0, '"documents": 1'),
+        (["--preset", "news", "-s", "NEARDUP_SAMPLE=20"], 1, "NEARDUP_PRESET = 'news' has no such parameter"),
+    ],
+)
+def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
+    project: Project, options: list[str], code: int, said: str
+) -> None:
+    settings = {"NEARDUP_STORE": "redis://localhost/0", "NEARDUP_SHARDS": 3, "NEARDUP_PRESET": "nrc"}
+    project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_SAMPLE": 10})
+    project.write("input.jsonl", json.dumps({"id": 1, "text": text(1)}))
+
+    process = project.start("neardup", "replay", "input.jsonl", "--json", *options)
+    output, _ = process.communicate(timeout=60)
+
+    assert process.returncode == code
+    assert said in output

@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
 
 SUBCOMMANDS = {
     "replay": "runs recorded documents through the detector at their own times",
@@ -55,6 +56,26 @@ class Command(ScrapyCommand):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         opts.set += opts.more_set  # those behind the subcommand's name, beside those before it
         super().process_options(args, opts)
+        self._apply(opts)
+
+    def _apply(self, opts: argparse.Namespace) -> None:
+        """``--store`` and ``--preset`` are settings too; the project's parameters are of its own store and preset."""
+        if (store := getattr(opts, "store", None)) is not None:
+            self._replace("NEARDUP_STORE", store, ["NEARDUP_SHARDS"])
+        preset = getattr(opts, "preset", None)
+        if preset is not None or getattr(opts, "all_presets", False):
+            from scrapy_neardup.sketch.presets import PARAMETERS
+
+            self._replace("NEARDUP_PRESET", preset, [f"NEARDUP_{name.upper()}" for name in PARAMETERS])
+
+    def _replace(self, name: str, value: str | None, parameters: list[str]) -> None:
+        """Leaves what ``-s`` says of the parameters."""
+        assert self.settings is not None
+        if value is not None:
+            self.settings.set(name, value, "cmdline")
+        for parameter in parameters:
+            if (self.settings.getpriority(parameter) or 0) < SETTINGS_PRIORITIES["cmdline"]:
+                self.settings.pop(parameter, None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_neardup.exceptions import NearDupError

@@ -225,5 +225,6 @@ def _print_alarms(alarms: _Alarms, size: int) -> None:
         for label, score in scores.items():
             delay = "-" if score.delay is None else f"{score.delay / 60:.0f} min"
             found = f"{score.found} of {score.wanted}"
-            table.add_row(preset, label, found, f"{score.recall:.4f}", delay, f"{score.false_a_day:.2f}")
+            recall = f"{score.recall:.4f}" if score.wanted else "-"
+            table.add_row(preset, label, found, recall, delay, f"{score.false_a_day:.2f}")
     Console(width=None if sys.stdout.isatty() else _WIDTH).print(table)

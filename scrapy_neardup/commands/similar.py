@@ -68,7 +68,6 @@ def _print(name: str, matches: list[Match]) -> None:
         table.add_column(column, overflow="fold")
     for match in matches:
         row = _row(match)
-        table.add_row(
-            row["seen_at"][:16].replace("T", " "), row["like"], f"{match.score:.3f}", match.title or match.url
-        )
+        seen_at, published = row["seen_at"][:16].replace("T", " "), filter(None, (match.title, match.url))
+        table.add_row(seen_at, row["like"], f"{match.score:.3f}", "\n".join(published))
     Console().print(table)

@@ -45,11 +45,17 @@ async def measure(
 
 
 def suggest(points: Sequence[Point], precision: float | None = None) -> Point | None:
-    """The point of the best F1; with a ``precision`` that of the most recall that has it, None where none has."""
+    """The point of the best F1; with a ``precision`` that of the most recall that has it, None where none has.
+
+    Of equals the one in the middle, which is farthest from where something is lost.
+    """
     if precision is None:
-        return max(points, key=lambda point: (point.score.f1, point.score.precision), default=None)
-    precise = [point for point in points if point.score.precision >= precision]
-    return max(precise, key=lambda point: (point.score.recall, point.score.precision), default=None)
+        scores = [(point.score.f1, point.score.precision) for point in points]
+    else:
+        points = [point for point in points if point.score.precision >= precision]
+        scores = [(point.score.recall, point.score.precision) for point in points]
+    best = [point for point, score in zip(points, scores, strict=True) if score == max(scores)]
+    return sorted(best, key=lambda point: point.threshold)[len(best) // 2] if best else None
 
 
 def require_matplotlib() -> None:

@@ -80,6 +80,9 @@ _TAKES: dict[Signature, set[str]] = {
     "reference": _ALWAYS | {"reference"},
 }
 
+PARAMETERS = frozenset().union(*_TAKES.values())
+"""What a user may set of one preset or another."""
+
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
