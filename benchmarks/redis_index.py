@@ -32,8 +32,8 @@ import xxhash
 from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member
 from scrapy_neardup.index.base import Policy
 from scrapy_neardup.index.redis import RedisIndex
-from scrapy_neardup.sketch.fingerprint import band_keys
 from scrapy_neardup.sketch.minhash import signature
+from scrapy_neardup.sketch.signing import band_keys
 
 LANES, BANDS, ROWS, SAMPLES = 256, 42, 3, 16
 DAY = 24 * 3600

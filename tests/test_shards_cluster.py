@@ -104,6 +104,14 @@ async def test_slots_that_move_while_a_crawl_goes_on(open_index: OpenIndex, tmp_
         cluster.stop()
 
 
+async def until_told(cluster: Cluster, index: ShardedRedisIndex) -> None:
+    """Until every shard has been told what was decided, which follows the verdict."""
+    for shard in index.shards:
+        with cluster.master_of(shard.pending).client() as client:
+            while client.exists(shard.pending):
+                await asyncio.sleep(0.01)
+
+
 async def test_a_lost_shard_is_a_lost_store_until_its_replica_takes_over(open_index: OpenIndex, tmp_path: Path) -> None:
     cluster = Cluster(tmp_path).start()
     try:
@@ -111,6 +119,7 @@ async def test_a_lost_shard_is_a_lost_store_until_its_replica_takes_over(open_in
         assert isinstance(index, ShardedRedisIndex)
         story = Article()
         await check(index, story)
+        await until_told(cluster, index)
         node = cluster.master_of(index.shards[0].prefix)
         with node.client() as client:
             client.wait(1, 5000)
