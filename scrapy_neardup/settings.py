@@ -119,6 +119,13 @@ def _item_classes(name: str, value: Any) -> tuple[str | type, ...]:
     return tuple(item.strip() if isinstance(item, str) else item for item in items if item)
 
 
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, str) for each in items):
+        raise SettingsError(name, value, "must be a list of words")
+    return tuple(sorted({word.strip() for word in items} - {""}))
+
+
 def _field_names(name: str, value: Any) -> dict[str, str]:
     """A list narrows the tags; a mapping narrows and renames them."""
     if isinstance(value, str):
@@ -185,6 +192,8 @@ class NearDupSettings:
     threshold: float | None = _setting(None, _optional(_number(float, 0.05, 1)))
     related_threshold: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
     measure: Measure | None = _setting(None, _optional(_one_of(*SET_MEASURES)))
+    stemming: str | None = _setting(None, _optional(_text(r"[a-z]+", "a language of Snowball, as 'english'")))
+    stop_words: tuple[str, ...] | None = _setting(None, _optional(_words))
     common_share: float | None = _setting(None, _optional(_number(float, 0, 0.5)))
     sample: int | None = _setting(None, _optional(_number(int, 0, 1_000_000)))
     lead_share: float | None = _setting(None, _optional(_number(float, 0.01, 1)))

@@ -204,6 +204,8 @@ _VALUES = {
     "lead_share": 0.3,
     "collisions": 1,
     "features": "collections.Counter",
+    "stemming": "english",
+    "stop_words": ("of", "the"),
     "reference": "no/such/file.json",
     "threshold": 0.95,
     "related_threshold": 0.15,

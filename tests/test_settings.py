@@ -49,6 +49,8 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_LEAD_SHARE": [0, 1.1, 0.5],
     "NEARDUP_COLLISIONS": [-1, 512, 2],
     "NEARDUP_FEATURES": ["", "words", 5, "collections.Counter"],
+    "NEARDUP_STEMMING": ["", "Klingon", 5, "english"],
+    "NEARDUP_STOP_WORDS": [5, [1], ["the"]],
     "NEARDUP_REFERENCE": ["", 5, "reference.json"],
     "NEARDUP_SCOPE": ["source", None],
     "NEARDUP_KEEP_UPDATES": ["often"],

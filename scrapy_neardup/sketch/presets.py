@@ -41,6 +41,8 @@ class Preset:
     sample: int = 0  # features of the lowest hashes that a sketch is made of; 0 is all
     lead_share: float = 0.0  # first part of the text, by which "overlap" confirms a candidate
     collisions: int = 0  # equal lanes that are not yet enough for "overlap"
+    stemming: str = ""  # language of the Snowball stemmer that terms go through, "" for none
+    stop_words: tuple[str, ...] = ()  # terms that are left out
     reference: str = ""  # path of a reference file, "" for the one of this package
     event_rule: str = "sources"
     seed: int = 1
@@ -76,7 +78,7 @@ _SHINGLES = {"shingle_words", "shingle_characters"}
 _TAKES: dict[Signature, set[str]] = {
     "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "rows", "measure", "common_share"},
     "sketch": _ALWAYS | _SHINGLES | {"num_perm", "sample", "lead_share", "collisions"},
-    "simhash": _ALWAYS | {"bands", "features"},
+    "simhash": _ALWAYS | {"bands", "features", "stemming", "stop_words"},
     "reference": _ALWAYS | {"reference"},
 }
 

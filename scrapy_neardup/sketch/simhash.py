@@ -20,6 +20,7 @@ from scrapy_neardup.imports import load_callable
 from scrapy_neardup.sketch.frequencies import Frequencies
 from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.signed import UNSIGNED, Signed
+from scrapy_neardup.sketch.tokens import normalise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,11 +45,13 @@ class SimHashSigner:
         self._preset = preset
         self._vector: Vector | None = None
         self.frequencies = Frequencies() if preset.learns else None
+        self._stop_words = frozenset(map(normalise, preset.stop_words))
+        self._stem = _stemmer(preset.stemming) if preset.stemming else None
         if not preset.learns:
             self._vector = cast("Vector", load_callable("NEARDUP_FEATURES", preset.features, ALLOWED_VECTORS))
 
     def sign(self, body: Body) -> Signed:
-        terms = Counter(body.tokens) if self._vector is None else self._own_vector(body.text)
+        terms = self._terms(body) if self._vector is None else self._own_vector(body.text)
         if not terms:
             return UNSIGNED
         hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
@@ -59,6 +62,12 @@ class SimHashSigner:
             weights = weights * self.frequencies.weights(features)
         signature = simhash(hashes, weights)
         return Signed(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
+
+    def _terms(self, body: Body) -> Mapping[str, float]:
+        tokens = body.tokens
+        if self._stop_words:
+            tokens = [token for token in tokens if token not in self._stop_words]
+        return Counter(tokens if self._stem is None else self._stem(tokens))
 
     def _own_vector(self, text: str) -> Mapping[str, float]:
         assert self._vector is not None
@@ -71,6 +80,19 @@ class SimHashSigner:
                 "NEARDUP_FEATURES", self._preset.features, f"gave {found!r:.80}; must be {ALLOWED_VECTORS}"
             )
         return found
+
+
+def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
+    setting = "NEARDUP_STEMMING"
+    try:
+        import snowballstemmer
+    except ImportError as error:
+        raise SettingsError(setting, language, f"{error}; pip install scrapy-neardup[stem]") from error
+    languages = [name for name in snowballstemmer.algorithms() if name != "porter"]
+    if language not in languages:
+        raise SettingsError(setting, language, f"must be one of {', '.join(sorted(languages))}")
+    stem: Callable[[list[str]], list[str]] = snowballstemmer.stemmer(language).stemWords
+    return stem
 
 
 def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
