@@ -27,9 +27,10 @@ def resemblance(a: bytes, b: bytes) -> float:
     0 where one is empty or the lengths differ. Broder (1997); of the share of equal lanes, what chance makes equal is
     taken off: Li and Koenig (2010), "b-bit minwise hashing".
     """
-    if not a or len(a) != len(b):
-        return 0.0
-    share = equal_bytes(a, b)
+    return _beyond_chance(equal_bytes(a, b))
+
+
+def _beyond_chance(share: float) -> float:
     return max(0.0, (share - BY_CHANCE) / (1 - BY_CHANCE))
 
 
@@ -76,7 +77,7 @@ SAME = Likeness(1.0, 1.0, 1.0)
 
 
 def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
-    """By one of the measures; ``scripts/check.lua`` holds the same arithmetic.
+    """By one of the measures; ``scripts/window.lua`` holds the same arithmetic.
 
     ``overlap`` is the resemblance of the first parts of two texts, and asked only where more than ``collisions`` of
     the other lanes are equal. ``hamming`` and ``cosine`` know no containment: theirs is the similarity again.
@@ -95,9 +96,9 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
 
 def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> Likeness:
     sketch_a, sketch_b = a[:-LEAD_LANES], b[:-LEAD_LANES]
-    similarity = resemblance(sketch_a, sketch_b)
-    found = round(equal_bytes(sketch_a, sketch_b) * len(sketch_a))
-    score = resemblance(a[-LEAD_LANES:], b[-LEAD_LANES:]) if found > collisions else 0.0
+    share = equal_bytes(sketch_a, sketch_b)
+    similarity = _beyond_chance(share)
+    score = resemblance(a[-LEAD_LANES:], b[-LEAD_LANES:]) if round(share * len(sketch_a)) > collisions else 0.0
     return Likeness(similarity, containment(similarity, size_a, size_b), score)
 
 

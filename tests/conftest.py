@@ -12,7 +12,9 @@ from projects import NOTING_EXTRACTOR, Project
 from redis import Redis
 from servers import RedisServer
 
+from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.settings import NearDupSettings
 
 CONFIG = "00000001"
 
@@ -55,6 +57,15 @@ def namespace(request: pytest.FixtureRequest) -> Iterator[str]:
         if keys := list(client.scan_iter(match=f"{{neardup:{name}*", count=1000)):
             client.unlink(*keys)
         client.close()
+
+
+@pytest.fixture
+async def detector() -> AsyncIterator[NearDupDetector]:
+    """Over an empty window in memory, in November 2023."""
+    detector = NearDupDetector(NearDupSettings(store="memory://"), clock=lambda: 1_700_000_000.0)
+    await detector.open()
+    yield detector
+    await detector.close()
 
 
 def _memory(request: pytest.FixtureRequest) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -34,14 +33,6 @@ def text_of(tokens: list[str]) -> str:
 
 def edited(tokens: list[str], every: int) -> list[str]:
     return [word if number % every else f"{word}x" for number, word in enumerate(tokens, 1)]
-
-
-@pytest.fixture
-async def detector() -> AsyncIterator[NearDupDetector]:
-    detector = NearDupDetector(NearDupSettings(store="memory://"), clock=lambda: START)
-    await detector.open()
-    yield detector
-    await detector.close()
 
 
 async def judge(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import AsyncIterator
 
 import pytest
 
 from scrapy_neardup.content.extractors import extract_with_trafilatura
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
 # For each script two stories of three paragraphs: a ferry that takes up its service, and a library that is rebuilt.
@@ -161,15 +159,6 @@ STORIES: dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]] = {
         ),
     ),
 }
-NOW = 1_700_000_000.0
-
-
-@pytest.fixture
-async def detector() -> AsyncIterator[NearDupDetector]:
-    detector = NearDupDetector(NearDupSettings(store="memory://"), clock=lambda: NOW)
-    await detector.open()
-    yield detector
-    await detector.close()
 
 
 async def judge(detector: NearDupDetector, *paragraphs: str) -> Verdict:

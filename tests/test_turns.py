@@ -9,7 +9,7 @@ import sys
 from hypothesis import given
 from hypothesis import strategies as st
 from news_site import NewsSite, article, page
-from projects import Project
+from projects import ITEM_A_PAGE, Project
 
 from scrapy_neardup.turns import Turns
 
@@ -85,22 +85,10 @@ asyncio.run(main())
     assert done.stdout.strip() == "[]"
 
 
-SPIDER = """
-import gc
-
-import scrapy
-
-
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
-    def parse(self, response):
-        yield {"page": response.url}
-
+SPIDER = (
+    "import gc\n"
+    + ITEM_A_PAGE
+    + """
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
         spider = super().from_crawler(crawler, *args, **kwargs)
@@ -114,6 +102,7 @@ class News(scrapy.Spider):
     def over(self):
         self.crawler.stats.set_value("frozen/after", gc.get_freeze_count())
 """
+)
 
 
 def test_modules_are_out_of_the_collector_s_way_during_the_crawl_and_no_longer(

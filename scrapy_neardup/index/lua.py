@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -30,24 +30,7 @@ class Script:
 
     async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
         """One answer, or one error of the server, for each call; they travel in one round trip, in order."""
-        from redis.exceptions import NoScriptError
-
-        # EVAL teaches the very server that runs it, whichever of a cluster that is, and needs no right to load. First
-        # none of the calls has the script with it, then the first, then all, should somebody flush it in between.
-        answers: list[object] = []
-        for taught in (0, 1, len(calls)):
-            answers = await self._send(client, calls, taught)
-            if not any(isinstance(answer, NoScriptError) for answer in answers):
-                break
-        return answers
-
-    async def _send(self, client: Redis, calls: Sequence[Call], taught: int) -> list[object]:
-        pipeline: Pipeline = client.pipeline(transaction=False)
-        for number, (keys, arguments) in enumerate(calls):
-            # Not evalsha(): a cluster's pipeline has none, though all keys of a call are of one slot.
-            command = ("EVAL", self.source) if number < taught else ("EVALSHA", self.digest)
-            pipeline.execute_command(*command, len(keys), *keys, *arguments)
-        return cast("list[object]", await pipeline.execute(raise_on_error=False))
+        return await run_all(client, [(self, *call) for call in calls])
 
 
 ScriptCall = tuple[Script, Sequence[str | bytes], Sequence[bytes]]
@@ -60,7 +43,9 @@ async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
     """
     from redis.exceptions import NoScriptError
 
-    # Whoever has the hash tag of a call is taught by the first of its calls that fails, all others in the end.
+    # EVAL teaches the very server that runs it, whichever of a cluster that is, and needs no right to load. First no
+    # call has its script with it; then of those that failed the first of each hash tag; then all, should somebody flush
+    # the scripts in between.
     answers: list[object] = [NoScriptError()] * len(calls)
     for teach_all in (None, False, True):
         missing = [number for number, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
@@ -69,9 +54,12 @@ async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
         taught: set[object] = set()
         pipeline: Pipeline = client.pipeline(transaction=False)
         for called, keys, arguments in (calls[number] for number in missing):
-            where = called, _hash_tag(keys[0])
-            is_taught = teach_all or (teach_all is False and where not in taught)
-            taught.add(where)
+            is_taught = teach_all
+            if teach_all is False:
+                where = called, _hash_tag(keys[0])
+                is_taught = where not in taught
+                taught.add(where)
+            # Not evalsha(): a cluster's pipeline has none, though all keys of a call are of one slot.
             command = ("EVAL", called.source) if is_taught else ("EVALSHA", called.digest)
             pipeline.execute_command(*command, len(keys), *keys, *arguments)
         for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):

@@ -1,4 +1,4 @@
-"""What a store keeps of a document, packed; ``scripts/check.lua`` reads and writes the same bytes."""
+"""What a store keeps of a document, packed; ``scripts/window.lua`` reads and writes the same bytes."""
 
 from __future__ import annotations
 

@@ -30,11 +30,10 @@ from scrapy_neardup.index.sharding import (
     Question,
     candidates,
     known_answer,
-    linked,
     pack_keys,
     shard_of,
 )
-from scrapy_neardup.index.verification import Graded, grade, to_match
+from scrapy_neardup.index.verification import Graded, grade, linked, to_match
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.exceptions import StoreError
@@ -144,11 +144,3 @@ def candidates(
             graded.append((passed, candidate))
     # Of equals one that is decided: it need not be waited for.
     return sorted(graded, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].key))
-
-
-def linked(record: Record, best: Graded) -> Record:
-    """The record of a document with its match."""
-    old = best.record
-    if best.related:
-        return replace(record, story=old.story, candidate=best.key)
-    return replace(record, original=old.original, story=old.story, candidate=best.key, url=old.url, title=old.title)

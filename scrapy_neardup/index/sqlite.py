@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -31,6 +30,7 @@ from scrapy_neardup.index.verification import (
     Graded,
     best,
     grade,
+    linked,
     most_alike,
     to_match,
 )
@@ -289,15 +289,7 @@ class SQLiteIndex(Index):
         if self._is_registered(sql, key):
             return self._answer_again(sql, key)
         match = best(self._graded(sql, fingerprint, key, new))
-        if match is None:
-            registered = new
-        elif match.related:
-            registered = replace(new, story=match.record.story, candidate=match.key)
-        else:
-            old = match.record
-            registered = replace(
-                new, original=old.original, story=old.story, candidate=match.key, url=old.url, title=old.title
-            )
+        registered = new if match is None else linked(new, match)
         self._insert(sql, key, registered, fingerprint.identity_keys + fingerprint.text_keys)
         return None if match is None else to_match(match)
 

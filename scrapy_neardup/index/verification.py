@@ -1,10 +1,10 @@
-"""Which candidate is the match; ``scripts/check.lua`` holds the same rules for Redis."""
+"""Which candidate is the match; ``scripts/window.lua`` holds the same rules for Redis."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index.base import Policy
@@ -78,6 +78,14 @@ def most_alike(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Poli
         if old is not None and (found := grade(key, new, old, policy)) is not None:
             graded.append(found)
     return [to_match(found) for found in heapq.nsmallest(most, graded, key=lambda found: found.rank)]
+
+
+def linked(record: Record, best: Graded) -> Record:
+    """The record of a document with its match; of a copy it names the original, however many copies lie between."""
+    old = best.record
+    if best.related:
+        return replace(record, story=old.story, candidate=best.key)
+    return replace(record, original=old.original, story=old.story, candidate=best.key, url=old.url, title=old.title)
 
 
 def to_match(best: Graded) -> Match:

@@ -60,7 +60,7 @@ local function parse(record)
     }
 end
 
-local function resemblance(a, b)
+local function equal_bytes(a, b)
     if a == '' or #a ~= #b then return 0 end
     if a == b then return 1 end
     local equal = 0
@@ -76,7 +76,15 @@ local function resemblance(a, b)
         if a7 == b7 and a7 then equal = equal + 1 end
         if a8 == b8 and a8 then equal = equal + 1 end
     end
-    return math.max(0, (equal / #a - BY_CHANCE) / (1 - BY_CHANCE))
+    return equal / #a
+end
+
+local function beyond_chance(share)
+    return math.max(0, (share - BY_CHANCE) / (1 - BY_CHANCE))
+end
+
+local function resemblance(a, b)
+    return beyond_chance(equal_bytes(a, b))
 end
 
 local function containment(similarity, a, b)
@@ -87,15 +95,6 @@ end
 
 local LEAD_LANES = 128
 local CONTAINMENT, RESEMBLANCE, LARGER, OVERLAP, HAMMING, COSINE = 0, 1, 2, 3, 4, 5
-
-local function equal_bytes(a, b)
-    if a == '' or #a ~= #b then return 0 end
-    local equal = 0
-    for lane = 1, #a do
-        if byte(a, lane) == byte(b, lane) then equal = equal + 1 end
-    end
-    return equal / #a
-end
 
 local function cosine(a, b)
     if #a ~= #b then return 0 end
@@ -113,8 +112,9 @@ end
 local function overlap(a, b)
     local cut_a, cut_b = math.max(0, #a - LEAD_LANES), math.max(0, #b - LEAD_LANES)
     local sketch_a, sketch_b = sub(a, 1, cut_a), sub(b, 1, cut_b)
-    local similarity = resemblance(sketch_a, sketch_b)
-    if math.floor(equal_bytes(sketch_a, sketch_b) * cut_a + 0.5) <= collisions then return similarity, 0 end
+    local share = equal_bytes(sketch_a, sketch_b)
+    local similarity = beyond_chance(share)
+    if math.floor(share * cut_a + 0.5) <= collisions then return similarity, 0 end
     return similarity, resemblance(sub(a, cut_a + 1), sub(b, cut_b + 1))
 end
 
