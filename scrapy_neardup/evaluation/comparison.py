@@ -11,7 +11,7 @@ from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.measures import SAME, Likeness, likeness, same_template
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Body, Sketcher
-from scrapy_neardup.sketch.tokens import has_unspaced, normalise, tokenise
+from scrapy_neardup.sketch.reading import Reading, has_unspaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, P
     tokens: list[str] = []
     owners: list[int] = []
     for number, (piece, _) in enumerate(pieces):
-        found = tokenise(normalise(piece), unspaced=body.unspaced)
+        found = Reading.of(piece).tokens()
         tokens += found
         owners += [number] * len(found)
     theirs = set(_windows(other.tokens, width))

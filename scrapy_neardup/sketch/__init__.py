@@ -4,6 +4,6 @@ from scrapy_neardup.sketch.body import Body
 from scrapy_neardup.sketch.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.presets import PRESETS, Preset
-from scrapy_neardup.sketch.tokens import has_words
+from scrapy_neardup.sketch.reading import has_words
 
 __all__ = ["PRESETS", "Body", "BoilerplateGuard", "Preset", "Sketcher", "has_words"]

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import chain, islice
-from typing import TYPE_CHECKING, NamedTuple, cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
-import xxhash
 
-from scrapy_neardup.sketch.tokens import count_words, has_unspaced, token_hashes, tokens_of_each, without_punctuation
+from scrapy_neardup.sketch.characters import (
+    ALNUM,
+    CLOSING,
+    DIGIT,
+    FULL_STOP,
+    LINE_END,
+    LOWER,
+    SPACE,
+    STOP,
+    UNSPACED,
+    UPPER,
+)
+from scrapy_neardup.sketch.reading import Powers, Reading
+from scrapy_neardup.sketch.tokens import window_hashes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,125 +28,232 @@ if TYPE_CHECKING:
 
 _MOST_CHARACTERS = 400_000  # some 60,000 words; what is longer is no article, and memory is bounded
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
-_STOP = re.compile(r"[.!?…。！？।॥؟۔።။។։]+[\"'”’»)\]]*\s*")
+_CHARACTERS_PER_WORD = 2
+_KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
+_ZERO = np.zeros(1, np.intp)
+
+
+T = TypeVar("T", bound=np.generic)
 
 
 class Line(NamedTuple):
     """One sentence of a block, or a few short ones. Lines of the same tokens have the same ``key``."""
 
     text: str
-    tokens: list[str]
     words: int
     key: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Lines of a reading as arrays, one entry a line."""
+
+    first: NDArray[np.intp]  # token
+    end: NDArray[np.intp]  # the token behind
+    start: NDArray[np.intp]  # character
+    stop: NDArray[np.intp]  # the character behind
+    words: NDArray[np.intp]
+    keys: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Lines:
+        if chosen.all():
+            return self
+        arrays = (self.first, self.end, self.start, self.stop, self.words)
+        first, end, start, stop, words = (array[chosen] for array in arrays)
+        return Lines(first, end, start, stop, words, self.keys[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Body:
     """The lines of a text that count, and which of those are boilerplate."""
 
-    unspaced: bool  # whether any of the text is in a script written without spaces
-    lines: list[Line]
-    hashes: NDArray[np.uint64]  # of the tokens of all lines, one after the other
-    short: list[Line]  # of blocks too short to count
+    reading: Reading
+    long: Lines
+    all_lines: Lines
+    is_long: NDArray[np.bool_]  # which of all lines are of blocks long enough to count
     boilerplate: frozenset[int] = frozenset()  # keys
+    _windows: dict[tuple[int, frozenset[int]], NDArray[np.uint32]] = field(default_factory=dict)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
-        return replace(self, boilerplate=boilerplate)
+        return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
 
     @property
-    def kept(self) -> list[Line]:
-        return [line for line in self.lines if line.key not in self.boilerplate] if self.boilerplate else self.lines
+    def unspaced(self) -> bool:
+        """Whether any of the text is in a script written without spaces."""
+        return self.reading.has_unspaced
+
+    @property
+    def lines(self) -> list[Line]:
+        return self._read(self.long)
+
+    @property
+    def short(self) -> list[Line]:
+        return self._read(self.all_lines.where(~self.is_long))
+
+    @property
+    def kept(self) -> Lines:
+        if not self.boilerplate:
+            return self.long
+        return self.long.where(np.array([key not in self.boilerplate for key in self.long.keys.tolist()]))
 
     @property
     def tokens(self) -> list[str]:
         """Of the lines that are kept, one after the other."""
-        return list(chain.from_iterable(line.tokens for line in self.kept))
+        kept = self.kept
+        places = zip(kept.first.tolist(), kept.end.tolist(), strict=True)
+        return [token for first, end in places for token in self.reading.tokens(first, end)]
 
     @property
     def kept_hashes(self) -> NDArray[np.uint64]:
-        if not self.boilerplate:
-            return self.hashes
-        kept = [line.key not in self.boilerplate for line in self.lines]
-        kept_tokens = np.repeat(kept, [len(line.tokens) for line in self.lines])
-        return cast("NDArray[np.uint64]", self.hashes[kept_tokens])
+        """Of the tokens."""
+        return self._of_tokens(self.reading.hashes, self.kept)
+
+    @property
+    def kept_unspaced(self) -> NDArray[np.bool_]:
+        """Which tokens are single characters of a script without spaces."""
+        return self._of_tokens(_are_unspaced(self.reading), self.kept)
+
+    def windows(self, width: int) -> NDArray[np.uint32]:
+        """Hashes of all runs of so many tokens."""
+        key = width, self.boilerplate
+        if (windows := self._windows.get(key)) is None:
+            windows = self._windows[key] = window_hashes(self.kept_hashes, width)
+        return windows
 
     @property
     def words(self) -> int:
-        return sum(line.words for line in self.kept)
+        return int(self.kept.words.sum())
 
     @property
     def text(self) -> str:
-        return "\n".join(line.text for line in self.kept)
+        return "\n".join(self._texts(self.kept))
 
     def lead_keys(self, most: int) -> tuple[int, ...]:
         """Of the first whole sentences: abridged and extended copies mostly begin as their original does."""
-        whole = (line.key & 0xFFFF_FFFF for line in self.kept if line.words >= _LEAST_WORDS)
-        return tuple(dict.fromkeys(islice(whole, most)))
+        kept = self.kept
+        whole = kept.keys[kept.words >= _LEAST_WORDS] & np.uint64(0xFFFF_FFFF)
+        return tuple(list(dict.fromkeys(whole.tolist()))[:most])
 
     @property
     def text_hash(self) -> bytes:
         """8 bytes of all lines, boilerplate too: what is learned between two visits leaves a text the same text."""
-        tokens = chain.from_iterable(line.tokens for line in self.lines)
-        return xxhash.xxh64_digest(" ".join(tokens).encode("utf-8", "surrogatepass"))
+        hashes = self._of_tokens(self.reading.hashes, self.long)
+        powers, _ = _KEY_POWERS.up_to(len(hashes))
+        return int((hashes * powers[: len(hashes)]).sum()).to_bytes(8, "big")
+
+    def _of_tokens(self, values: NDArray[T], lines: Lines) -> NDArray[T]:
+        if lines is self.all_lines:
+            return values
+        spans = zip(lines.first.tolist(), lines.end.tolist(), strict=True)
+        return np.concatenate([values[:0], *(values[first:end] for first, end in spans)])
+
+    def _texts(self, lines: Lines) -> list[str]:
+        places = zip(lines.start.tolist(), lines.stop.tolist(), strict=True)
+        return [self.reading.text[start:stop].strip() for start, stop in places]
+
+    def _read(self, lines: Lines) -> list[Line]:
+        return list(map(Line, self._texts(lines), lines.words.tolist(), lines.keys.tolist()))
 
 
 def read_body(text: str, *, min_words: int, min_block_words: int) -> Body:
     """Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
     results) is taken whole.
     """
-    text = text[:_MOST_CHARACTERS]
-    unspaced = has_unspaced(without_punctuation(text))
-    whole = list(_blocks(text, unspaced))
-    long: list[Line] = []
-    short: list[Line] = []
-    for lines in whole:
-        (long if sum(line.words for line in lines) >= min_block_words else short).extend(lines)
-    if sum(line.words for line in long) < min_words:
-        long, short = list(chain.from_iterable(whole)), []
-    return Body(unspaced, long, token_hashes(list(chain.from_iterable(line.tokens for line in long))), short)
+    reading = Reading.of(text[:_MOST_CHARACTERS])
+    lines, blocks = _lines(reading)
+    is_long = _sums_of_runs(lines.words, blocks) >= min_block_words
+    if int(lines.words[is_long].sum()) < min_words:
+        is_long[:] = True
+    return Body(reading, lines.where(is_long), lines, is_long)
 
 
-def _blocks(text: str, unspaced: bool) -> Iterator[list[Line]]:
-    """The lines of each block that has words."""
-    blocks = [_sentences(block) for block in text.splitlines()]
-    tokens = iter(tokens_of_each(list(chain.from_iterable(blocks)), unspaced=unspaced))
-    for sentences in blocks:
-        lines = list(_lines(zip(sentences, islice(tokens, len(sentences)), strict=True), unspaced))
-        if lines:
-            yield lines
+def _sums_of_runs(values: NDArray[np.intp], runs: NDArray[np.intp]) -> NDArray[np.intp]:
+    """For each value the sum of all that are of its run; each run has a number of its own."""
+    if not len(values):
+        return values
+    is_new = runs[1:] != runs[:-1]
+    sums = np.add.reduceat(values, np.concatenate((_ZERO, np.flatnonzero(is_new) + 1)))
+    return cast("NDArray[np.intp]", sums.take(np.concatenate((_ZERO, np.cumsum(is_new)))))
 
 
-def _lines(sentences: Iterable[tuple[str, list[str]]], unspaced: bool) -> Iterator[Line]:
-    """Sentences of at least eight words, but for the first; boilerplate is often glued to the last paragraph."""
-    joined: list[tuple[list[str], list[str], list[int]]] = []
-    for text, tokens in sentences:
-        words = count_words(tokens, unspaced=unspaced)
-        if joined and words < _LEAST_WORDS:
-            texts, tokens_before, counts = joined[-1]
-            texts.append(text)
-            tokens_before.extend(tokens)
-            counts.append(words)
-        elif tokens:
-            joined.append(([text], tokens, [words]))
-    for texts, tokens, counts in joined:
-        key = xxhash.xxh64_intdigest(" ".join(tokens).encode("utf-8", "surrogatepass"))
-        yield Line("".join(texts).strip(), tokens, sum(counts), key)
+def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
+    """Lines of all blocks, each with the number of its block.
+
+    Sentences of at least eight words, but for the first; boilerplate is often glued to the last paragraph.
+    """
+    ends_of_blocks = np.flatnonzero(reading.flags & LINE_END)
+    start = np.sort(np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading.flags))))
+    first = reading.starts.searchsorted(start)
+    counts = _ends(first, len(reading.starts)) - first
+    with_tokens = np.flatnonzero(counts)
+    start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
+    block = ends_of_blocks.searchsorted(start)
+    words = _words(reading, first, counts) if reading.has_unspaced else counts
+    begins = words >= _LEAST_WORDS
+    begins[:1] = True
+    begins[1:] |= block[1:] != block[:-1]
+    place = np.flatnonzero(begins)
+    words = np.add.reduceat(words, place) if len(place) else words
+    start, first, block = start.take(place), first.take(place), block.take(place)
+    end, stop = _ends(first, len(reading.starts)), ends_of_blocks.take(block)
+    np.minimum(stop[:-1], start[1:], out=stop[:-1])
+    return Lines(first, end, start, stop, words, _keys(reading.hashes, first, end)), block
 
 
-def _sentences(block: str) -> list[str]:
-    ends = list(_sentence_ends(block))
-    return [block[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+def _ends(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
+    """Where runs of these starts end, one behind the other."""
+    ends = np.empty_like(starts)
+    ends[:-1] = starts[1:]
+    ends[-1:] = end
+    return ends
 
 
-def _sentence_ends(block: str) -> Iterator[int]:
-    """What a sentence glued to the one before begins with is told from a decimal or a host name by its capital."""
-    for stop in _STOP.finditer(block):
-        start, end = stop.span()
-        if end == len(block):
-            break
-        before, following = block[max(0, start - 2) : start], block[end]
-        # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
-        begins = following.isupper() or (stop[0][-1].isspace() and not following.isdigit() and not following.islower())
-        if block[start] in "。！？।॥؟۔።။។։" or (begins and before.isalnum()):
-            yield end
-    yield len(block)
+def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Two characters of an unspaced script count as one word."""
+    before = np.concatenate((_ZERO, np.cumsum(_are_unspaced(reading))))
+    characters = before.take(first + counts) - before.take(first)
+    return cast("NDArray[np.intp]", counts - characters + characters // _CHARACTERS_PER_WORD)
+
+
+def _are_unspaced(reading: Reading) -> NDArray[np.bool_]:
+    return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts) & UNSPACED).astype(bool))
+
+
+def _keys(hashes: NDArray[np.uint64], first: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.uint64]:
+    powers, back = _KEY_POWERS.up_to(len(hashes) + 1)
+    sums = np.zeros(len(hashes) + 1, np.uint64)
+    np.cumsum(hashes * powers[: len(hashes)], out=sums[1:])
+    return cast("NDArray[np.uint64]", (sums.take(end) - sums.take(first)) * back.take(first))
+
+
+def _sentence_ends(flags: NDArray[np.uint32]) -> NDArray[np.intp]:
+    """Where sentences begin that do not begin a block.
+
+    What a sentence glued to the one before begins with is told from a decimal or a host name by its capital.
+    """
+    is_stop = (flags & STOP).astype(bool)
+    edges = np.flatnonzero(is_stop[1:] != is_stop[:-1]) + 1
+    stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
+    ends = _behind(flags, SPACE, closed)
+    # The first character of a text is an end of line, and so is the last, which stands before the first as well.
+    stop, before, second, following = (flags.take(places) for places in (stops, stops - 1, stops - 2, ends))
+    # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
+    begins = (following & UPPER != 0) | ((ends > closed) & (following & (DIGIT | LOWER) == 0))
+    begins &= (before & ALNUM != 0) & (second & (ALNUM | LINE_END) != 0)
+    begins |= stop & FULL_STOP != 0
+    return cast("NDArray[np.intp]", ends[begins & (following & LINE_END == 0)])
+
+
+def _behind(flags: NDArray[np.uint32], flag: int, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The first places from these on of characters without the flag."""
+    has = flags.take(places) & flag != 0
+    if not has.any():
+        return places
+    places = places + has
+    if (flags.take(places) & flag).any():
+        others = np.flatnonzero(flags & flag == 0)
+        places = others.take(others.searchsorted(places))
+    return places

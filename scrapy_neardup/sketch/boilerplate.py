@@ -19,7 +19,6 @@ from itertools import islice
 import numpy as np
 
 from scrapy_neardup.sketch.body import Body
-from scrapy_neardup.sketch.tokens import window_hashes
 
 STORIES = 3
 """Different stories that make a line boilerplate."""
@@ -28,7 +27,7 @@ MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB
 _MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
-_SAMPLE_MODULUS = np.uint32(4)
+_SAMPLE_MASK = np.uint32(3)  # of every fourth shingle, by its hash
 _LEAST_REST = 30  # words: less says nothing of what a document is about
 _SHARED_REST = 0.15  # two documents whose rests share no more than this tell different stories
 _DOMINANT = 0.5  # one story that brought more of a line's documents than this owns the line
@@ -48,19 +47,18 @@ class Trace:
         """``width`` is the length of a shingle in tokens."""
         lines: dict[int, int] = {}
         words = array("I")
-        if not body.lines:
-            return cls(lines, words, array("I"), array("I"))
-        for line in body.lines:
-            if line.key not in lines:
-                lines[line.key] = len(lines)
-                words.append(line.words)
-        hashes = window_hashes(body.hashes, width)
+        keys = body.long.keys.tolist()
+        for key, count in zip(keys, body.long.words.tolist(), strict=True):
+            if key not in lines:
+                lines[key] = len(lines)
+                words.append(count)
+        hashes = body.windows(width)
         # Which shingles are chosen does not depend on the document; one that runs into the next line is its first's.
-        starts = np.flatnonzero(hashes % _SAMPLE_MODULUS == 0)
+        starts = np.flatnonzero(hashes & _SAMPLE_MASK == 0)
         starts = starts[np.argsort(hashes[starts])[:_SAMPLES]]
-        ends = np.cumsum([len(line.tokens) for line in body.lines])
-        owners = [lines[body.lines[place].key] for place in np.searchsorted(ends, starts, side="right").tolist()]
-        return cls(lines, words, array("I", hashes[starts].tolist()), array("I", owners))
+        ends = np.cumsum(body.long.end - body.long.first)
+        owners = [lines[keys[place]] for place in ends.searchsorted(starts, side="right").tolist()]
+        return cls(lines, words, array("I", hashes[starts].tobytes()), array("I", owners))
 
     def rest(self, shared: Iterable[int]) -> tuple[int, set[int]]:
         """Words and samples of all lines but the shared ones."""

@@ -1,16 +1,24 @@
-"""MinHash signatures of one byte a lane: those of datasketch, in half the time of its ``update_batch``."""
+"""MinHash signatures of one byte a lane, from one permutation of the hashes instead of one a lane.
+
+One permutation hashing: the permuted hashes are cut into as many equal ranges as there are lanes, and the lowest of
+each range is a lane (Li, Owen and Zhang 2012). A range that is empty takes the lane of another one, drawn
+without a look at the set, so that two sets agree there as often as they resemble each other (Shrivastava 2017,
+"Optimal densification for fast and accurate minwise hashing").
+"""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_AT_ONCE = 1024  # shingles: 1 MB of products at 256 lanes stay in the processor's cache
+_DRAWS = 128  # ranges that an empty one may take its lane from, one after the other
+_AT_ONCE = 16
+_HALF = np.uint64(32)
 
 
 def signature(minima: NDArray[np.uint32]) -> bytes:
@@ -23,18 +31,52 @@ def signature(minima: NDArray[np.uint32]) -> bytes:
 
 
 def minima(hashes: NDArray[np.uint32], num_perm: int, seed: int) -> NDArray[np.uint32]:
-    """Minima of a set of 32-bit shingle hashes under ``num_perm`` permutations."""
-    a, b = _permutations(num_perm, seed)
+    """Minima of a set of 32-bit shingle hashes in ``num_perm`` lanes; all ones of an empty set."""
     lowest = np.full(num_perm, 0xFFFF_FFFF, dtype=np.uint32)
-    for start in range(0, len(hashes), _AT_ONCE):
-        values = _mixed(hashes[start : start + _AT_ONCE])[:, None] * a
-        values += b
-        np.minimum(lowest, values.min(axis=0), out=lowest)
+    if not len(hashes):
+        return lowest
+    permuted = np.sort(_mixed(hashes ^ np.uint32(seed * 0x9E37_79B9 & 0xFFFF_FFFF)))
+    ranges = _range_of(permuted, num_perm)
+    first = np.flatnonzero(ranges[1:] != ranges[:-1]) + 1
+    lowest[ranges[0]] = permuted[0]
+    lowest[ranges[first]] = permuted[first]
+    filled = np.zeros(num_perm, dtype=bool)
+    filled[ranges] = True
+    empty = np.flatnonzero(~filled)
+    if len(empty):
+        lowest[empty] = lowest[_lenders(empty, filled)]
     return lowest
 
 
+def _lenders(empty: NDArray[np.intp], filled: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """For each empty range the first of those drawn for it that is not; where none of them is, the next one."""
+    following = np.flatnonzero(filled)
+    lenders = following[following.searchsorted(empty) % len(following)]
+    draws, wanting = _draws(len(filled)), np.arange(len(empty))
+    for start in range(0, _DRAWS, _AT_ONCE):
+        drawn = draws[empty[wanting], start : start + _AT_ONCE]
+        found = filled.take(drawn)
+        attempts = found.argmax(axis=1) + np.arange(0, found.size, _AT_ONCE)
+        is_found = found.take(attempts)
+        lenders[wanting[is_found]] = drawn.take(attempts[is_found])
+        wanting = wanting[~is_found]
+        if not len(wanting):
+            break
+    return lenders
+
+
+@cache
+def _draws(lanes: int) -> NDArray[np.intp]:
+    numbers = np.arange(1, _DRAWS * lanes + 1, dtype=np.uint32)
+    return _range_of(_mixed(numbers), lanes).reshape(lanes, _DRAWS)
+
+
+def _range_of(hashes: NDArray[np.uint32], lanes: int) -> NDArray[np.intp]:
+    return cast("NDArray[np.intp]", (hashes * np.uint64(lanes) >> _HALF).astype(np.intp))
+
+
 def _mixed(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The finalizer of MurmurHash3, as datasketch applies it before it permutes."""
+    """The finalizer of MurmurHash3, a permutation of the 32-bit numbers."""
     mixed: NDArray[np.uint32] = hashes ^ (hashes >> np.uint32(16))
     mixed *= np.uint32(0x85EB_CA6B)
     mixed ^= mixed >> np.uint32(13)
@@ -49,11 +91,3 @@ def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
 
     lsh = MinHashLSH(threshold=threshold, num_perm=num_perm)
     return int(lsh.b), int(lsh.r)
-
-
-@cache
-def _permutations(num_perm: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    from datasketch import MinHash  # pulls scipy: a crawl without items never pays for it
-
-    a, b = MinHash(num_perm=num_perm, seed=seed, scheme="affine32").permutations
-    return a, b

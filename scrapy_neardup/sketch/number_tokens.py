@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from scrapy_neardup.sketch.tokens import without_punctuation
-
 LINE_END = "|"
 """The token at the end of a line."""
 _MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at, also before the first
@@ -33,6 +31,7 @@ _SIGN = re.compile("[0-9$€£¥₹₽₩₺%]")
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
 _ASCII_LETTERS = {code: chr(code) if "a" <= chr(code) <= "z" or chr(code) in "0\n" else " " for code in range(128)}
+_PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022\u00a0\u00ab\u00bb"
 _ADDRESS_SIGNS = ("://", "www.", ".com/", ".org/", ".net/")
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 
@@ -61,10 +60,18 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
 
 
 def _words(text: str) -> list[str]:
-    text = without_punctuation(text)
+    text = _without_punctuation(text)
     if text.isascii():
         return text.translate(_ASCII_LETTERS).replace("\n", f" {LINE_END} ").split()
     return _WORD_OR_MARK.findall(text.replace(LINE_END, " ").replace("\n", LINE_END))
+
+
+def _without_punctuation(text: str) -> str:
+    """Spaces for the commonest characters outside ASCII that are in no word: most English texts are ASCII then."""
+    if not text.isascii():
+        for character in _PUNCTUATION:
+            text = text.replace(character, " ")
+    return text
 
 
 def _numbers(text: str) -> list[tuple[int, int]]:

@@ -19,8 +19,8 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.imports import load_callable
 from scrapy_neardup.sketch.frequencies import Frequencies
 from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.reading import normalise
 from scrapy_neardup.sketch.signed import UNSIGNED, Signed
-from scrapy_neardup.sketch.tokens import normalise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

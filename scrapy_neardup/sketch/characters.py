@@ -1,0 +1,110 @@
+"""What a character is to a sketch: flags and a hash, looked up once and remembered."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import unicodedata
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xxhash
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KNOWN, WORD, UNSPACED, MARK, COMPOSES, WIDE = (1 << bit for bit in range(6))
+LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (1 << bit for bit in range(6, 15))
+LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (1 << bit for bit in range(15, 23))
+SPELLED = 1 << 23  # stands for several characters that are not all of one word: "\u00bd" for "1\u20442"
+
+# Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\ua9e0-\ua9ff\uaa60-\uaa7f"
+    "\u3005-\u3007\u3031-\u3035\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_JAMO = re.compile("[\u1100-\u11ff]")  # letters of Hangul, which compose without being marks
+_FIRST_CLAUSE = "\u0e00"  # Thai and, with few exceptions, what comes behind it is written without spaces
+# That end a sentence whatever follows: of Han, Devanagari, Arabic, Ethiopic, Myanmar, Khmer and Armenian.
+_FULL_STOPS = "\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4\u1362\u104b\u17d4\u0589"
+_SETS = {
+    LINE_END: "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029",
+    STOP: ".!?\u2026" + _FULL_STOPS,
+    FULL_STOP: _FULL_STOPS,
+    CLOSING: "\"'\u201d\u2019\u00bb)]",
+}
+_NORMALISED_SETS = {
+    JOINER: "'\u2019&-",
+    NUMBER_JOINER: ".,:/-",
+    BREAK: "()\u2013\u2014",
+    DASH: "-",
+    SENTENCE_STOP: ".!?\u3002\u0964",
+}
+BASE = 0x9E37_79B9_7F4A_7C15
+"""The hash of a run of characters is the sum of theirs, each times the power of this of its place, modulo 2^64."""
+
+
+class Characters:
+    """Tables by code point, which fill as characters turn up. Zeros that nobody wrote to take no memory."""
+
+    def __init__(self) -> None:
+        self.flags = np.zeros(sys.maxunicode + 1, np.uint32)
+        self.hashes = np.zeros(sys.maxunicode + 1, np.uint64)
+        self.widths = np.zeros(sys.maxunicode + 1, np.uint8)  # characters that are hashed
+        self._lock = threading.Lock()
+
+    def learn(self, codes: NDArray[np.intp]) -> None:
+        with self._lock:
+            for code in np.unique(codes).tolist():
+                flags, folded = _read(chr(code))
+                self.widths[code] = len(folded) if flags & WIDE else 1
+                self.hashes[code] = _hash(folded)
+                self.flags[code] = flags  # last: what has flags is known
+
+
+def _read(character: str) -> tuple[int, str]:
+    """Flags, and what is hashed: the character as NFKC and case-folding have it."""
+    normalised = unicodedata.normalize("NFKC", character)
+    folded, first = normalised.casefold(), normalised[0]
+    flags = KNOWN
+    if any(_UNSPACED.match(each) for each in folded):
+        flags |= UNSPACED if len(folded) == 1 else SPELLED
+    elif any(map(_is_word, folded)):
+        in_one_word = all(_is_word(each) or _is_mark(each) for each in folded)
+        flags |= (WORD | WIDE * (len(folded) > 1)) if in_one_word else SPELLED
+    elif _is_mark(first):
+        flags |= MARK
+    if unicodedata.category(first).startswith("M") or _JAMO.match(first):
+        flags |= COMPOSES
+    if first >= _FIRST_CLAUSE:
+        flags |= CLAUSE
+    if _is_word(first) and first != "_":
+        flags |= DECIMAL if first.isdecimal() else LETTER
+    for flag, members in _SETS.items():
+        flags |= flag * (character in members)
+    for flag, members in _NORMALISED_SETS.items():
+        flags |= flag * (first in members)
+    flags |= SPACE * (character.isspace() and not flags & LINE_END)
+    flags |= DIGIT * character.isdigit() | UPPER * character.isupper() | LOWER * character.islower()
+    flags |= ALNUM * character.isalnum()
+    return flags, folded
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character) in ("Mn", "Mc")
+
+
+def _hash(folded: str) -> int:
+    hashed = 0
+    for each in reversed(folded):
+        hashed = (hashed * BASE + xxhash.xxh3_64_intdigest(each.encode("utf-8", "surrogatepass"))) % (1 << 64)
+    return hashed
+
+
+CHARACTERS = Characters()
