@@ -158,7 +158,7 @@ class Sketcher:
             signed=signed,
             text_hash=body.text_hash,
             figures=pack_figures(find_figures(text)) if self.figures else b"",
-            specifics=find_specifics(body.text) if signed.signature and self.preset.guarded else b"",
+            specifics=find_specifics(body) if signed.signature and self.preset.guarded else b"",
         )
 
 

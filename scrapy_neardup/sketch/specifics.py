@@ -12,134 +12,218 @@ too few of them: it is told by the names in its first sentence.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from itertools import pairwise
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
-from xxhash import xxh32_intdigest
+import numpy as np
+import xxhash
 
 from scrapy_neardup.measures import LEADS, SPECIFIC_BYTES
+from scrapy_neardup.sketch.characters import (
+    BREAK,
+    CLAUSE,
+    DASH,
+    DECIMAL,
+    JOINER,
+    LETTER,
+    LINE_END,
+    LOWER,
+    NUMBER_JOINER,
+    SENTENCE_STOP,
+    SPACE,
+    UPPER,
+)
 from scrapy_neardup.sketch.number_words import MONTHS, WEEKDAYS
+from scrapy_neardup.sketch.reading import Powers, Reading, normalise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_neardup.sketch.body import Body, Lines
 
 MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
 SHORT = 60  # words of a report that is told by the names its first sentence has
-_UNSPACED = "\u0e00"  # what sorts behind it is, with few exceptions, written without spaces
 _NEAR = 4  # characters of an unspaced clause
-_NEIGHBOURS = 2  # words on either side
 _LONGEST_ARTICLE = 3
 _DATES = MONTHS | WEEKDAYS
-
-_TOKEN = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W\d_]+(?:['’&-][^\W\d_]+)*|[.!?。！？।](?=\s|$)|\n|[()–—]|-(?=\s)")
-# The same of ASCII, where plain classes are quicker.
-_ASCII_TOKEN = re.compile(r"[A-Za-z]+(?:['&-][A-Za-z]+)*|[0-9]+(?:[.,:/-][0-9]+)*|[.!?](?=\s|$)|\n|[()]|-(?=\s)")
-_BREAKS = frozenset("()–—-")  # between two names, as of a place and of a company
 _NAME = 0x80
+_PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
+_POWERS = Powers(0xFF51_AFD7_ED55_8CCD)
+_MIX = np.uint64(0xC4CE_B9FE_1A85_EC53)
+_MULTIPLIERS = np.array([0x87C3_7B91_1142_53D5, 0x4CF5_AD43_2745_937F, 0x52DC_E729_3849_5AB5], np.uint64)
+_HALF, _BYTE, _TO_VALUE = np.uint64(32), np.uint64(8), np.uint64(57)  # a value has 7 bits
+_NOTHING = np.empty(0, np.uint64)
+_KEYS = np.uint64(0x10000 - LEADS)
 
 
-def find_specifics(text: str) -> bytes:
-    """At most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending; the same in every process."""
-    normalised = unicodedata.normalize("NFKC", text[:MOST_CHARACTERS])
-    tokens = (_ASCII_TOKEN if normalised.isascii() else _TOKEN).findall(normalised)
-    places = _Places(is_short=len(tokens) <= 2 * SHORT and sum(token[0].isalnum() for token in tokens) <= SHORT)
-    # Most tokens are words in lower case, of which only those next to a specific matter.
-    marked = [number for number, token in enumerate(tokens) if not token[0].islower()]
-    for start, number in pairwise([-1, *marked, len(tokens)]):
-        places.pass_words(tokens[start + 1 : number])
-        if number < len(tokens) and not _goes_on(tokens, number):
-            places.pass_marked(tokens[number])
-    places.end_name()
-    return places.pack()
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tokens:
+    """Words with their apostrophes and hyphens, figures, and the punctuation that ends a sentence or a name."""
+
+    starts: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    kind: NDArray[np.uint32]  # LETTER, DECIMAL, SENTENCE_STOP or BREAK
+    first: NDArray[np.uint32]  # flags of the first character
+    is_cut: NDArray[np.bool_]  # whether a line ends before it
+    sentence: NDArray[np.intp]
 
 
-def _goes_on(tokens: list[str], number: int) -> bool:
-    """Whether it is the end of a line in a narrow column; where no lower case follows, it begins a sentence."""
-    return tokens[number] == "\n" and number + 1 < len(tokens) and tokens[number + 1][0].islower()
+def find_specifics(body: Body) -> bytes:
+    """Of a text's lines at most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending; the same in every process."""
+    reading, lines = body.reading, body.kept
+    if not len(lines):
+        return b""
+    tokens = _tokens(reading, lines, is_whole=lines is body.all_lines)
+    is_content = tokens.kind & (LETTER | DECIMAL) != 0
+    content = np.flatnonzero(is_content)
+    begins = np.zeros(len(is_content), bool)  # a sentence
+    begins[content[:1]] = True
+    begins[content[1:]] = tokens.sentence[content[1:]] != tokens.sentence[content[:-1]]
+
+    capitals = np.flatnonzero((tokens.kind == LETTER) & (tokens.first & UPPER != 0))
+    runs, lengths = _runs(capitals, tokens.is_cut)
+    names = capitals.take(runs)
+    # A single capitalised word that begins a sentence is more often a word than a name.
+    is_name = (lengths > 1) | ~begins.take(names)
+    is_word = (tokens.kind == LETTER) & (tokens.first & UPPER == 0)
+    is_word[names[~is_name]] = True
+    name_hashes = _run_hashes(_hashes(reading, tokens, capitals), runs, lengths)[is_name] if len(names) else _NOTHING
+    names, lengths = names[is_name], lengths[is_name]
+
+    figures = np.flatnonzero(tokens.kind == DECIMAL)
+    places = np.concatenate((figures, names))
+    values = np.concatenate((_figure_hashes(reading, tokens, figures), name_hashes)) >> _TO_VALUE
+    values[len(figures) :] |= np.uint64(_NAME)
+    keyed = _keyed(reading, tokens, np.flatnonzero(is_word), places, values)
+    leads = _leads(reading, tokens, names, lengths) if len(content) <= SHORT else []
+    packed = np.concatenate((np.array(leads, np.uint64), keyed[:MOST])).astype(">u4").view(np.uint8)
+    return packed.reshape(-1, 4)[:, 4 - SPECIFIC_BYTES :].tobytes()
 
 
-class _Places:
-    """Specifics by the two words before them and by the two behind, in the same sentence."""
-
-    def __init__(self, *, is_short: bool) -> None:
-        self._leads: list[int] = []  # the first names of a short text
-        self._in_lead = is_short
-        self._begins = self._name_begins = True  # whether a sentence begins here, and with the name
-        self._name: list[str] = []  # capitalised words in a row
-        self._before = ("", "")
-        self._waiting: list[tuple[int, int, str]] = []  # kind, value, first of the words behind
-        self._found: dict[int, int] = {}
-        self._ambiguous: set[int] = set()
-
-    def pass_words(self, words: list[str]) -> None:
-        """Of words in lower case, all in a row."""
-        if words:
-            self.end_name()
-            self._begins = False
-            for word in words if len(words) <= 2 * _NEIGHBOURS else [*words[:_NEIGHBOURS], *words[-_NEIGHBOURS:]]:
-                self._pass_word(word.casefold())
-
-    def pass_marked(self, token: str) -> None:
-        """A name's word, a figure, the end of a sentence, or a word of a script without case."""
-        if token[0].isupper():
-            self._name_begins = self._name_begins if self._name else self._begins
-            self._name.append(token.casefold())
-            self._begins = False
-            return
-        self.end_name()
-        if token in _BREAKS:
-            return
-        self._begins = not token[0].isalnum()
-        if self._begins:
-            self._before = ("", "")
-            self._waiting.clear()
-            self._in_lead = False
-        elif token[0].isalpha():
-            self._pass_word(token.casefold())
-        else:
-            self._add(0, token.replace(",", ""))
-
-    def end_name(self) -> None:
-        """A single capitalised word that begins a sentence is more often a word than a name."""
-        if self._name and self._name_begins and len(self._name) == 1:
-            self._pass_word(self._name[0])
-        elif self._name:
-            self._add(_NAME, " ".join(self._name))
-            if self._in_lead and self._name[0] not in _DATES and len(self._leads) < LEADS:
-                self._leads.append(_digest(_telling(self._name)) >> 25 | _NAME)
-        self._name = []
-
-    def pack(self) -> bytes:
-        lowest = sorted(self._found.keys() - self._ambiguous)[:MOST]
-        kept = [*enumerate(self._leads), *((key, self._found[key]) for key in lowest)]
-        return b"".join((key << 8 | value).to_bytes(SPECIFIC_BYTES, "big") for key, value in kept)
-
-    def _add(self, kind: int, text: str) -> None:
-        value = _digest(text) >> 25 | kind
-        if self._before[0]:
-            self._keep(kind, "<", *self._before, value)
-        self._waiting.append((kind, value, ""))
-
-    def _pass_word(self, word: str) -> None:
-        unspaced = word > _UNSPACED
-        self._before = (self._before[1], word[-_NEAR:] if unspaced else word)
-        if self._waiting:
-            word = word[:_NEAR] if unspaced else word
-            waiting = self._waiting
-            self._waiting = [(kind, value, word) for kind, value, first in waiting if not first]
-            for kind, value, first in waiting:
-                if first:
-                    self._keep(kind, ">", first, word, value)
-
-    def _keep(self, kind: int, side: str, one: str, other: str, value: int) -> None:
-        key = LEADS + _digest(f"{kind}{side}{one} {other}") % (0x10000 - LEADS)
-        if self._found.setdefault(key, value) != value:
-            self._ambiguous.add(key)
+def _tokens(reading: Reading, lines: Lines, *, is_whole: bool) -> _Tokens:
+    flags = _first_characters(reading.flags, lines)
+    kind = flags & (LETTER | DECIMAL)
+    marks = np.flatnonzero(flags & _PUNCTUATION)
+    mark, before, behind = flags.take(marks), kind.take(marks - 1), kind.take(marks + 1)
+    ends_word = flags.take(marks + 1) & (SPACE | LINE_END) != 0
+    kind[marks[(mark & BREAK != 0) | ((mark & DASH != 0) & ends_word)]] = BREAK
+    kind[marks[(mark & SENTENCE_STOP != 0) & ends_word]] = SENTENCE_STOP
+    kind[marks[(mark & JOINER != 0) & (before & behind & LETTER != 0)]] = LETTER
+    kind[marks[(mark & NUMBER_JOINER != 0) & (before & behind & DECIMAL != 0)]] = DECIMAL
+    differs = kind[1:] != kind[:-1]
+    starts = np.flatnonzero(differs & (kind[1:] != 0)) + 1
+    ends = np.flatnonzero(differs & (kind[:-1] != 0)) + 1
+    if not is_whole:
+        line = lines.start.searchsorted(starts, side="right") - 1
+        is_in_line = (line >= 0) & (starts < lines.stop.take(line))
+        starts, ends = starts[is_in_line], ends[is_in_line]
+    first, kind = flags.take(starts), kind.take(starts)
+    is_cut = np.zeros(len(starts) + 1, bool)
+    is_cut[starts.searchsorted(lines.start[1:])] = True
+    # The end of a line in a narrow column; where no lower case follows, it begins a sentence.
+    is_cut = is_cut[:-1] & (first & LOWER == 0)
+    return _Tokens(starts, ends, kind, first, is_cut, np.cumsum(is_cut | (kind == SENTENCE_STOP)))
 
 
-def _telling(name: list[str]) -> str:
-    """A name by its first word that is no article; the rest of it comes and goes."""
-    return next((word for word in name if len(word) > _LONGEST_ARTICLE), name[0])
+def _first_characters(flags: NDArray[np.uint32], lines: Lines) -> NDArray[np.uint32]:
+    """Of a whole text up to where its lines have ``MOST_CHARACTERS``."""
+    if len(flags) <= MOST_CHARACTERS:
+        return flags
+    behind = np.cumsum(lines.stop - lines.start + 1)
+    last = int(behind.searchsorted(MOST_CHARACTERS))
+    if last == len(lines):
+        return flags
+    flags = flags[: int(lines.stop[last] - (behind[last] - MOST_CHARACTERS)) + 2].copy()
+    flags[-1] = LINE_END
+    return flags
+
+
+def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where capitalised words in a row begin, and how many they are."""
+    is_first = np.ones(len(capitals), bool)
+    is_first[1:] = (capitals[1:] != capitals[:-1] + 1) | is_cut.take(capitals[1:])
+    runs = np.flatnonzero(is_first)
+    ends = np.empty_like(runs)
+    ends[:-1], ends[-1:] = runs[1:], len(capitals)
+    return runs, ends - runs
+
+
+def _hashes(reading: Reading, tokens: _Tokens, chosen: NDArray[np.intp]) -> NDArray[np.uint64]:
+    return reading.span_hashes(tokens.starts.take(chosen), tokens.ends.take(chosen))
+
+
+def _run_hashes(hashes: NDArray[np.uint64], runs: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.uint64]:
+    powers, back = _POWERS.up_to(len(hashes))
+    sums = np.add.reduceat(hashes * powers[: len(hashes)], runs)
+    return cast("NDArray[np.uint64]", sums * back.take(runs) + lengths.astype(np.uint64))
+
+
+def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp]) -> NDArray[np.uint64]:
+    spans = zip(tokens.starts.take(figures).tolist(), tokens.ends.take(figures).tolist(), strict=True)
+    texts = (reading.text[start:end].replace(",", "") for start, end in spans)
+    return np.fromiter(map(_digest, texts), np.uint64, len(figures))
 
 
 def _digest(text: str) -> int:
-    return xxh32_intdigest(text.encode("utf-8", "surrogatepass"))
+    return xxhash.xxh3_64_intdigest(normalise(text).encode("utf-8", "surrogatepass"))
+
+
+def _keyed(
+    reading: Reading, tokens: _Tokens, words: NDArray[np.intp], places: NDArray[np.intp], values: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Values under their neighbours, the two words before or behind in the same sentence, by ascending key."""
+    if len(words) < 2 or not len(places):
+        return _NOTHING
+    sentence, of_word = tokens.sentence.take(places), tokens.sentence.take(words)
+    following = words.searchsorted(places)
+    found = []
+    for side, pair in enumerate((following - 2, following)):
+        hashes = _near_hashes(reading, tokens, words, side)
+        near, far = hashes.take(pair, mode="clip"), hashes.take(pair + 1, mode="clip")
+        keys = near * _MULTIPLIERS[side] + far * _MULTIPLIERS[2] + (values & np.uint64(_NAME))
+        keys ^= keys >> _HALF
+        keys *= _MIX
+        keys = LEADS + ((keys >> _HALF) * _KEYS >> _HALF)
+        is_whole = (pair >= 0) & (pair + 1 < len(words))
+        is_whole &= of_word.take(pair, mode="clip") == sentence
+        is_whole &= of_word.take(pair + 1, mode="clip") == sentence
+        found.append((keys << _BYTE | values)[is_whole])
+    return _unambiguous(np.sort(np.concatenate(found)))
+
+
+def _near_hashes(reading: Reading, tokens: _Tokens, words: NDArray[np.intp], side: int) -> NDArray[np.uint64]:
+    """Of words, and of the near ends of clauses in scripts without spaces: on side 0 they stand before a specific."""
+    starts, ends = tokens.starts.take(words), tokens.ends.take(words)
+    if reading.present & CLAUSE:
+        reach = np.where(tokens.first.take(words) & CLAUSE != 0, _NEAR, MOST_CHARACTERS)
+        if side:
+            ends = np.minimum(ends, starts + reach)
+        else:
+            starts = np.maximum(starts, ends - reach)
+    return reading.span_hashes(starts, ends)
+
+
+def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Each once, but none of a key with several values."""
+    differs = np.ones(len(keyed) + 1, bool)
+    differs[1:-1] = keyed[1:] != keyed[:-1]
+    keyed = keyed[differs[:-1]]
+    keys = keyed >> _BYTE
+    alone = np.ones(len(keyed) + 1, bool)
+    alone[1:-1] = keys[1:] != keys[:-1]
+    return keyed[alone[1:] & alone[:-1]]
+
+
+def _leads(reading: Reading, tokens: _Tokens, names: NDArray[np.intp], lengths: NDArray[np.intp]) -> list[int]:
+    """The first names of a short text, each by its first word that is no article; the rest of it comes and goes."""
+    found: list[int] = []
+    for first, length in zip(names.tolist(), lengths.tolist(), strict=True):
+        if tokens.sentence[first] > 0 or len(found) == LEADS:
+            break
+        spans = zip(tokens.starts[first : first + length], tokens.ends[first : first + length], strict=True)
+        name = [normalise(reading.text[start:end]) for start, end in spans]
+        if name[0] not in _DATES:
+            telling = next((word for word in name if len(word) > _LONGEST_ARTICLE), name[0])
+            found.append(len(found) << 8 | _digest(telling) >> 57 | _NAME)
+    return found
