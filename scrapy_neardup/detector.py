@@ -8,7 +8,7 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
@@ -160,12 +160,12 @@ class NearDupDetector:
         """Verdicts as if the documents were checked one after the other; they travel to the store together."""
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
         checks: list[asyncio.Task[tuple[Verdict, StoryEvent | None]]] = []
-        for number, document in enumerate(documents, 1):
-            fingerprint = await self._fingerprint(document)
-            judged = self._check(document, fingerprint) if has_words(document.text) else _ready(unchecked("no-text"))
-            checks.append(asyncio.create_task(judged))
-            if number % _SKETCHED_TOGETHER == 0:
-                await asyncio.sleep(0)  # the store answers these while the next are sketched
+        for group in _groups(documents):
+            for document, fingerprint in zip(group, await self._fingerprints(group), strict=True):
+                has_text = has_words(document.text)
+                judged = self._check(document, fingerprint) if has_text else _ready(unchecked("no-text"))
+                checks.append(asyncio.create_task(judged))
+            await asyncio.sleep(0)  # the store answers these while the next are sketched
         answers = await asyncio.gather(*checks)
         self._events += [event for _, event in answers if event]
         await self._advance(documents)
@@ -257,13 +257,17 @@ class NearDupDetector:
             return await self.index.check(fingerprint, document)
 
     async def _fingerprint(self, document: Document) -> Fingerprint:
-        # The first sketch imports scipy, which takes as long as a thousand sketches; until it is done, all go there.
-        if len(document.text) < _LONG_TEXT and self._sketched:
-            return self.sketcher.fingerprint(document)
-        loop = asyncio.get_running_loop()
-        fingerprint = await loop.run_in_executor(self._long_texts, self.sketcher.fingerprint, document)
-        self._sketched = True
+        (fingerprint,) = await self._fingerprints([document])
         return fingerprint
+
+    async def _fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
+        # The first sketch imports numpy, which takes as long as a hundred sketches; until it is done, all go there.
+        if self._sketched and all(len(document.text) < _LONG_TEXT for document in documents):
+            return self.sketcher.fingerprints(documents)
+        loop = asyncio.get_running_loop()
+        fingerprints = await loop.run_in_executor(self._long_texts, self.sketcher.fingerprints, documents)
+        self._sketched = True
+        return fingerprints
 
     def _verdict(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Verdict:
         if match is None:
@@ -333,6 +337,20 @@ def _selection(source: str, url: str) -> Selection:
         url_hash = xxhash.xxh64_digest(identity.encode("utf-8", "surrogatepass"))
         return Selection(url_hash=url_hash, is_page=lambda other: url_identity(other) == identity)
     return Selection()
+
+
+def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Documents that are sketched together: together no longer than what holds up the event loop."""
+    group: list[Document] = []
+    characters = 0
+    for document in documents:
+        if group and (len(group) == _SKETCHED_TOGETHER or characters + len(document.text) >= _LONG_TEXT):
+            yield group
+            group, characters = [], 0
+        group.append(document)
+        characters += len(document.text)
+    if group:
+        yield group
 
 
 def _lead(text: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.measures import LEADS, SPECIFIC_BYTES, same_template
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch.body import read_body
+from scrapy_neardup.sketch.body import read_bodies
 from scrapy_neardup.sketch.specifics import MOST
 from scrapy_neardup.sketch.specifics import find_specifics as specifics_of
 
@@ -64,7 +64,8 @@ async def test_reports_of_one_template_are_two_originals(one: str, other: str) -
 
 
 def find_specifics(text: str) -> bytes:
-    return specifics_of(read_body(text, min_words=0, min_block_words=0))
+    (found,) = specifics_of(read_bodies([text], min_words=0, min_block_words=0))
+    return found
 
 
 def prime_rate(bank: str, begin: str = "") -> str:

@@ -15,9 +15,8 @@ from scrapy_neardup.evaluation.corpus import learn
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Body, BoilerplateGuard, Preset, Sketcher
-from scrapy_neardup.sketch.boilerplate import Trace
-from scrapy_neardup.sketch.fingerprint import TextSketch
+from scrapy_neardup.sketch import BoilerplateGuard, Preset, Sketcher
+from scrapy_neardup.sketch.fingerprint import TextRead, TextSketch
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
 COPIES = ("duplicate", "update")
@@ -142,7 +141,7 @@ class RememberingSketcher(Sketcher):
     def __init__(self, sketcher: Sketcher) -> None:
         vars(self).update(vars(sketcher))
         self._learned = sketcher.frequencies and sketcher.frequencies.copy()
-        self._readings: dict[str, tuple[Body, Trace]] = {}
+        self._readings: dict[str, TextRead] = {}
         self._remembered: dict[tuple[str, frozenset[int]], TextSketch] = {}
         self.seconds = self._seconds_reading = 0.0
         self.sketched = 0
@@ -169,24 +168,26 @@ class RememberingSketcher(Sketcher):
             self._signer.frequencies = self._learned.copy()
             self._sketches.clear()
 
-    def _read(self, text: str) -> tuple[Body, Trace]:
-        if (known := self._readings.get(text)) is None:
-            start = time.perf_counter()
-            known = self._readings[text] = super()._read(text)
-            taken = time.perf_counter() - start
-            self.seconds += taken
-            self._seconds_reading += taken
-        return known
+    def _read(self, texts: Sequence[str]) -> list[TextRead]:
+        new = [text for text in texts if text not in self._readings]
+        start = time.perf_counter()
+        self._readings.update(zip(new, super()._read(new) if new else (), strict=True))
+        taken = time.perf_counter() - start
+        self.seconds += taken
+        self._seconds_reading += taken
+        return [self._readings[text] for text in texts]
 
-    def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
-        key = text, body.boilerplate
+    def _sketch(self, texts: Sequence[TextRead]) -> list[TextSketch]:
+        keys = [(text, body.boilerplate) for text, body, _ in texts]
         # What is learned of features changes with every document.
-        if (known := self._remembered.get(key)) is None or self._learned is not None:
-            start = time.perf_counter()
-            known = self._remembered[key] = super()._sketch(text, body, trace)
-            self.seconds += time.perf_counter() - start
-            self.sketched += 1
-        return known
+        learns = self._learned is not None
+        new = [each for each, key in zip(texts, keys, strict=True) if learns or key not in self._remembered]
+        start = time.perf_counter()
+        for (text, body, _), sketch in zip(new, super()._sketch(new) if new else (), strict=True):
+            self._remembered[text, body.boilerplate] = sketch
+        self.seconds += time.perf_counter() - start
+        self.sketched += len(new)
+        return [self._remembered[key] for key in keys]
 
 
 class _WitnessedDetector(NearDupDetector):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -58,6 +60,17 @@ class Lines:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """The first, and the one behind the last, of all these lines and what is between them."""
+        return (int(self.first[0]), int(self.end[-1])) if len(self) else (0, 0)
+
+    def between(self, first: int, end: int) -> Lines:
+        chosen = slice(first, end)
+        arrays = (self.first, self.end, self.start, self.stop, self.words)
+        firsts, ends, starts, stops, words = (array[chosen] for array in arrays)
+        return Lines(firsts, ends, starts, stops, words, self.keys[chosen])
+
     def where(self, chosen: NDArray[np.bool_]) -> Lines:
         if chosen.all():
             return self
@@ -70,7 +83,8 @@ class Lines:
 class Body:
     """The lines of a text that count, and which of those are boilerplate."""
 
-    reading: Reading
+    reading: Reading  # of this text, and maybe of others
+    unspaced: bool  # whether any of the text is in a script written without spaces
     long: Lines
     all_lines: Lines
     is_long: NDArray[np.bool_]  # which of all lines are of blocks long enough to count
@@ -79,11 +93,6 @@ class Body:
 
     def without(self, boilerplate: frozenset[int]) -> Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
-
-    @property
-    def unspaced(self) -> bool:
-        """Whether any of the text is in a script written without spaces."""
-        return self.reading.has_unspaced
 
     @property
     def lines(self) -> list[Line]:
@@ -113,7 +122,6 @@ class Body:
 
     @property
     def kept_unspaced(self) -> NDArray[np.bool_]:
-        """Which tokens are single characters of a script without spaces."""
         return self._of_tokens(_are_unspaced(self.reading), self.kept)
 
     def windows(self, width: int) -> NDArray[np.uint32]:
@@ -146,7 +154,7 @@ class Body:
 
     def _of_tokens(self, values: NDArray[T], lines: Lines) -> NDArray[T]:
         if lines is self.all_lines:
-            return values
+            return values[slice(*lines.tokens)]
         spans = zip(lines.first.tolist(), lines.end.tolist(), strict=True)
         return np.concatenate([values[:0], *(values[first:end] for first, end in spans)])
 
@@ -159,15 +167,28 @@ class Body:
 
 
 def read_body(text: str, *, min_words: int, min_block_words: int) -> Body:
+    (body,) = read_bodies([text], min_words=min_words, min_block_words=min_block_words)
+    return body
+
+
+def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -> list[Body]:
     """Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
     results) is taken whole.
     """
-    reading = Reading.of(text[:_MOST_CHARACTERS])
+    reading = Reading.of(*(text[:_MOST_CHARACTERS] for text in texts))
     lines, blocks = _lines(reading)
     is_long = _sums_of_runs(lines.words, blocks) >= min_block_words
+    return [
+        _body(reading, lines.between(first, end), is_long[first:end], min_words)
+        for first, end in pairwise(lines.start.searchsorted(reading.bounds).tolist())
+    ]
+
+
+def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_], min_words: int) -> Body:
     if int(lines.words[is_long].sum()) < min_words:
         is_long[:] = True
-    return Body(reading, lines.where(is_long), lines, is_long)
+    unspaced = bool(reading.present & UNSPACED) and bool(_are_unspaced(reading, *lines.tokens).any())
+    return Body(reading, unspaced, lines.where(is_long), lines, is_long)
 
 
 def _sums_of_runs(values: NDArray[np.intp], runs: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -191,7 +212,7 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     with_tokens = np.flatnonzero(counts)
     start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
     block = ends_of_blocks.searchsorted(start)
-    words = _words(reading, first, counts) if reading.has_unspaced else counts
+    words = _words(reading, first, counts) if reading.present & UNSPACED else counts
     begins = words >= _LEAST_WORDS
     begins[:1] = True
     begins[1:] |= block[1:] != block[:-1]
@@ -213,13 +234,15 @@ def _ends(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
 
 def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Two characters of an unspaced script count as one word."""
-    before = np.concatenate((_ZERO, np.cumsum(_are_unspaced(reading))))
+    before = np.zeros(len(reading.starts) + 1, np.intp)
+    np.cumsum(_are_unspaced(reading), out=before[1:])
     characters = before.take(first + counts) - before.take(first)
-    return cast("NDArray[np.intp]", counts - characters + characters // _CHARACTERS_PER_WORD)
+    return counts - characters + characters // _CHARACTERS_PER_WORD
 
 
-def _are_unspaced(reading: Reading) -> NDArray[np.bool_]:
-    return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts) & UNSPACED).astype(bool))
+def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> NDArray[np.bool_]:
+    """Which tokens, from one to before another, are single characters of a script without spaces."""
+    return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts[first:end]) & UNSPACED).astype(bool))
 
 
 def _keys(hashes: NDArray[np.uint64], first: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.uint64]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.sketch.body import Body, read_body
+from scrapy_neardup.sketch.body import Body, read_bodies, read_body
 from scrapy_neardup.sketch.boilerplate import NO_TRACE, BoilerplateGuard, Trace
 from scrapy_neardup.sketch.features import distinct_features
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
@@ -42,6 +45,14 @@ class TextSketch:
     specifics: bytes
 
 
+class TextRead(NamedTuple):
+    """What is known of a text before it is known which of its lines are boilerplate."""
+
+    text: str
+    body: Body
+    trace: Trace
+
+
 class Sketcher:
     """Makes the fingerprints of one configuration, and learns from the documents which lines are boilerplate.
 
@@ -67,7 +78,7 @@ class Sketcher:
 
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint, by what is known of boilerplate."""
-        body, trace = self._read(text)
+        ((_, body, trace),) = self._read([text])
         if not self.preset.guarded:
             return body
         with self._lock:
@@ -99,8 +110,17 @@ class Sketcher:
         return f"{document.title}\n{document.text}" if self.preset.with_title and document.title else document.text
 
     def fingerprint(self, document: Document) -> Fingerprint:
-        """A text of under ``min_words`` words has an empty signature: it is compared by its hash alone."""
-        sketch = self.sketch(self._text(document))
+        (fingerprint,) = self.fingerprints([document])
+        return fingerprint
+
+    def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
+        """Those of the documents one after the other, in half the time.
+
+        A text of under ``min_words`` words has an empty signature: it is compared by its hash alone.
+        """
+        return list(map(self._fingerprint, documents, self.sketches([self._text(document) for document in documents])))
+
+    def _fingerprint(self, document: Document, sketch: TextSketch) -> Fingerprint:
         url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
         source_hash = (
             xxhash.xxh32_digest(document.source.encode("utf-8", "surrogatepass")) if document.source else bytes(4)
@@ -123,43 +143,69 @@ class Sketcher:
         )
 
     def sketch(self, text: str) -> TextSketch:
-        """Learns from the text, each time it comes."""
-        key = _text_key(text)
-        with self._lock:
-            if (known := self._sketches.get(key)) is not None:
-                self._sketches.move_to_end(key)
-                boilerplate = self._leave_out(known.trace)
-                if boilerplate == known.boilerplate:
-                    return known
-        with self.timings.measure():
-            body, trace = self._read(text)
-            if known is None:
-                with self._lock:
-                    boilerplate = self._leave_out(trace)
-            sketch = self._sketch(text, body.without(boilerplate), trace)
-        with self._lock:
-            self._sketches[key] = sketch
-            if len(self._sketches) > _MOST_SKETCHES:
-                self._sketches.popitem(last=False)
+        (sketch,) = self.sketches([text])
         return sketch
+
+    def sketches(self, texts: Sequence[str]) -> list[TextSketch]:
+        """Learns from each text, each time it comes."""
+        start = time.perf_counter()
+        keys = list(map(_text_key, texts))
+        with self._lock:
+            known = {key: self._sketches[key] for key in keys if key in self._sketches}
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        read = dict(zip(new, self._read(list(new.values())), strict=True)) if new else {}
+        with self._lock:
+            left_out = [self._leave_out(known[key].trace if key in known else read[key].trace) for key in keys]
+        made = {(key, sketch.boilerplate): sketch for key, sketch in known.items()}
+        wanted: dict[tuple[bytes, frozenset[int]], TextRead] = {}
+        for key, text, boilerplate in zip(keys, texts, left_out, strict=True):
+            if (key, boilerplate) not in made and (key, boilerplate) not in wanted:
+                each = read[key] if key in read else self._read([text])[0]
+                wanted[key, boilerplate] = each._replace(body=each.body.without(boilerplate))
+        if wanted:
+            made.update(zip(wanted, self._sketch(list(wanted.values())), strict=True))
+            self._remember({key: made[key, boilerplate] for key, boilerplate in wanted})
+            self.timings.add((time.perf_counter() - start) * 1000, len(wanted))
+        return [made[each] for each in zip(keys, left_out, strict=True)]
+
+    def _remember(self, sketches: dict[bytes, TextSketch]) -> None:
+        with self._lock:
+            for key, sketch in sketches.items():
+                self._sketches[key] = sketch
+                self._sketches.move_to_end(key)
+            while len(self._sketches) > _MOST_SKETCHES:
+                self._sketches.popitem(last=False)
 
     def _leave_out(self, trace: Trace) -> frozenset[int]:
         return self._boilerplate.learn(trace, self.min_words) if self.preset.guarded else frozenset()
 
-    def _read(self, text: str) -> tuple[Body, Trace]:
-        body = read_body(text, min_words=self.min_words, min_block_words=self.preset.min_block_words)
-        return body, Trace.of(body, self.shingle_width(body)) if self.preset.guarded else NO_TRACE
+    def _read(self, texts: Sequence[str]) -> list[TextRead]:
+        bodies = read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
+        traces = (Trace.of(body, self.shingle_width(body)) if self.preset.guarded else NO_TRACE for body in bodies)
+        return list(map(TextRead, texts, bodies, traces))
 
-    def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
-        signed = self._signer.sign(body) if body.words >= self.min_words else UNSIGNED
-        return TextSketch(
-            trace=trace,
-            boilerplate=body.boilerplate,
-            signed=signed,
-            text_hash=body.text_hash,
-            figures=pack_figures(find_figures(text)) if self.figures else b"",
-            specifics=find_specifics(body) if signed.signature and self.preset.guarded else b"",
+    def _sketch(self, texts: Sequence[TextRead]) -> list[TextSketch]:
+        signed = [self._signer.sign(body) if body.words >= self.min_words else UNSIGNED for _, body, _ in texts]
+        specifics = iter(
+            self._specifics([each.body for each, sign in zip(texts, signed, strict=True) if sign.signature])
         )
+        return [
+            TextSketch(
+                trace=trace,
+                boilerplate=body.boilerplate,
+                signed=sign,
+                text_hash=body.text_hash,
+                figures=pack_figures(find_figures(text)) if self.figures else b"",
+                specifics=next(specifics) if sign.signature else b"",
+            )
+            for (text, body, trace), sign in zip(texts, signed, strict=True)
+        ]
+
+    def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:
+        if not self.preset.guarded:
+            return [b""] * len(bodies)
+        together = groupby(bodies, key=lambda body: id(body.reading))
+        return [specifics for _, group in together for specifics in find_specifics(list(group))]
 
 
 def _text_key(text: str) -> bytes:

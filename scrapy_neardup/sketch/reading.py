@@ -1,10 +1,14 @@
-"""Text -> its characters and tokens as arrays, read once; the same on every machine."""
+"""Texts -> their characters and tokens as arrays, read once; the same on every machine.
+
+Several texts are read together in little more time than one: most of it is what each call of numpy costs.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -49,7 +53,8 @@ _POWERS = Powers(BASE)
 class Reading:
     """Arrays: ``flags`` of each character of ``text``; ``starts``, ``ends`` and ``hashes`` of each token."""
 
-    text: str  # composed, with an end of line before and behind it
+    text: str  # of all texts, composed, an end of line before, behind and between them
+    bounds: NDArray[np.intp]  # the character each text begins with, and the one behind the last end of line
     flags: NDArray[np.uint32]
     present: int  # all flags that any character has
     starts: NDArray[np.intp]
@@ -59,11 +64,13 @@ class Reading:
     _back: NDArray[np.uint64]  # what a sum that begins with a character is multiplied by
 
     @classmethod
-    def of(cls, text: str) -> Reading:
-        text = f"\n{text}\n"
+    def of(cls, *texts: str) -> Reading:
+        text = "\n".join(("", *texts, ""))
         codes, flags, present = _characters(text)
-        if present & (COMPOSES | SPELLED) and (plainer := _plainer(text, codes[flags & SPELLED != 0])) != text:
-            text = plainer
+        if present & (COMPOSES | SPELLED):
+            spelled = [chr(code) for code in np.unique(codes[flags & SPELLED != 0]).tolist()]
+            texts = tuple(each if each.isascii() else _plainer(each, spelled) for each in texts)
+            text = "\n".join(("", *texts, ""))
             codes, flags, present = _characters(text)
         powers, back = _POWERS.up_to(len(codes))
         if present & WIDE:
@@ -73,11 +80,8 @@ class Reading:
         sums = np.zeros(len(codes) + 1, np.uint64)
         np.cumsum(CHARACTERS.hashes.take(codes) * powers[: len(codes)], out=sums[1:])
         starts, ends = _tokens(flags, present)
-        return cls(text, flags, present, starts, ends, _span_hashes(sums, back, starts, ends), sums, back)
-
-    @property
-    def has_unspaced(self) -> bool:
-        return bool(self.present & UNSPACED)
+        bounds = np.fromiter(accumulate((len(each) + 1 for each in texts), initial=1), np.intp, len(texts) + 1)
+        return cls(text, bounds, flags, present, starts, ends, _span_hashes(sums, back, starts, ends), sums, back)
 
     def span_hashes(self, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Of runs of characters, whatever their case and width."""
@@ -107,9 +111,9 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
-def _plainer(text: str, spelled: NDArray[np.intp]) -> str:
+def _plainer(text: str, spelled: list[str]) -> str:
     """With each letter and its marks as one character, and what stands for several characters written out."""
-    for character in map(chr, np.unique(spelled).tolist()):
+    for character in spelled:
         text = text.replace(character, unicodedata.normalize("NFKC", character))
     # Marks that have a width of their own are of letters of half width.
     form: Literal["NFKC", "NFC"] = "NFKC" if _NARROW_MARK.search(text) else "NFC"

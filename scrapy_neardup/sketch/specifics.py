@@ -12,13 +12,16 @@ too few of them: it is told by the names in its first sentence.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
 
-from scrapy_neardup.measures import LEADS, SPECIFIC_BYTES
+from scrapy_neardup.measures import LEADS
 from scrapy_neardup.sketch.characters import (
     BREAK,
     CLAUSE,
@@ -39,7 +42,7 @@ from scrapy_neardup.sketch.reading import Powers, Reading, normalise
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scrapy_neardup.sketch.body import Body, Lines
+    from scrapy_neardup.sketch.body import Body
 
 MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
@@ -47,12 +50,13 @@ SHORT = 60  # words of a report that is told by the names its first sentence has
 _NEAR = 4  # characters of an unspaced clause
 _LONGEST_ARTICLE = 3
 _DATES = MONTHS | WEEKDAYS
-_NAME = 0x80
+_NAME = np.uint64(0x80)
 _PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
 _POWERS = Powers(0xFF51_AFD7_ED55_8CCD)
 _MIX = np.uint64(0xC4CE_B9FE_1A85_EC53)
 _MULTIPLIERS = np.array([0x87C3_7B91_1142_53D5, 0x4CF5_AD43_2745_937F, 0x52DC_E729_3849_5AB5], np.uint64)
-_HALF, _BYTE, _TO_VALUE = np.uint64(32), np.uint64(8), np.uint64(57)  # a value has 7 bits
+_HALF, _TO_VALUE = np.uint64(32), np.uint64(57)  # a value has 7 bits, and one says that it is a name's
+_BYTE, _DOCUMENT = np.uint64(8), np.uint64(24)  # where the key and the document's number are put
 _NOTHING = np.empty(0, np.uint64)
 _KEYS = np.uint64(0x10000 - LEADS)
 
@@ -65,45 +69,77 @@ class _Tokens:
     ends: NDArray[np.intp]
     kind: NDArray[np.uint32]  # LETTER, DECIMAL, SENTENCE_STOP or BREAK
     first: NDArray[np.uint32]  # flags of the first character
+    document: NDArray[np.intp]
     is_cut: NDArray[np.bool_]  # whether a line ends before it
     sentence: NDArray[np.intp]
 
+    def spans(self, chosen: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return self.starts.take(chosen), self.ends.take(chosen)
 
-def find_specifics(body: Body) -> bytes:
-    """Of a text's lines at most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending; the same in every process."""
-    reading, lines = body.reading, body.kept
-    if not len(lines):
-        return b""
-    tokens = _tokens(reading, lines, is_whole=lines is body.all_lines)
-    is_content = tokens.kind & (LETTER | DECIMAL) != 0
-    content = np.flatnonzero(is_content)
-    begins = np.zeros(len(is_content), bool)  # a sentence
+
+def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
+    """Of each text's lines at most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending.
+
+    All bodies are of one reading. The same in every process, and for a text whatever stands beside it.
+    """
+    reading, lines = bodies[0].reading, _Lines.of(bodies)
+    if not len(lines.start):
+        return [b""] * len(bodies)
+    tokens = _tokens(reading, lines)
+    content = np.flatnonzero(tokens.kind & (LETTER | DECIMAL) != 0)
+    begins = np.zeros(len(tokens.kind), bool)  # a sentence
     begins[content[:1]] = True
     begins[content[1:]] = tokens.sentence[content[1:]] != tokens.sentence[content[:-1]]
 
-    capitals = np.flatnonzero((tokens.kind == LETTER) & (tokens.first & UPPER != 0))
+    is_letter, is_upper = tokens.kind == LETTER, tokens.first & UPPER != 0
+    capitals = np.flatnonzero(is_letter & is_upper)
     runs, lengths = _runs(capitals, tokens.is_cut)
     names = capitals.take(runs)
     # A single capitalised word that begins a sentence is more often a word than a name.
     is_name = (lengths > 1) | ~begins.take(names)
-    is_word = (tokens.kind == LETTER) & (tokens.first & UPPER == 0)
-    is_word[names[~is_name]] = True
-    name_hashes = _run_hashes(_hashes(reading, tokens, capitals), runs, lengths)[is_name] if len(names) else _NOTHING
+    words = is_letter & ~is_upper
+    words[names[~is_name]] = True
+    name_hashes = _run_hashes(reading.span_hashes(*tokens.spans(capitals)), runs, lengths)[is_name]
     names, lengths = names[is_name], lengths[is_name]
 
     figures = np.flatnonzero(tokens.kind == DECIMAL)
-    places = np.concatenate((figures, names))
     values = np.concatenate((_figure_hashes(reading, tokens, figures), name_hashes)) >> _TO_VALUE
-    values[len(figures) :] |= np.uint64(_NAME)
-    keyed = _keyed(reading, tokens, np.flatnonzero(is_word), places, values)
-    leads = _leads(reading, tokens, names, lengths) if len(content) <= SHORT else []
-    packed = np.concatenate((np.array(leads, np.uint64), keyed[:MOST])).astype(">u4").view(np.uint8)
-    return packed.reshape(-1, 4)[:, 4 - SPECIFIC_BYTES :].tobytes()
+    values[len(figures) :] |= _NAME
+    keyed = _keyed(reading, tokens, np.flatnonzero(words), np.concatenate((figures, names)), values)
+    leads = _leads(reading, tokens, names, lengths, np.bincount(tokens.document.take(content), minlength=len(bodies)))
+    bounds = keyed.searchsorted(np.arange(len(bodies) + 1, dtype=np.uint64) << _DOCUMENT).tolist()
+    packed = keyed.astype(">u4").tobytes()
+    return [
+        b"".join(leads.get(number, ()))
+        + b"".join(packed[4 * place + 1 : 4 * place + 4] for place in range(first, min(end, first + MOST)))
+        for number, (first, end) in enumerate(pairwise(bounds))
+    ]
 
 
-def _tokens(reading: Reading, lines: Lines, *, is_whole: bool) -> _Tokens:
-    flags = _first_characters(reading.flags, lines)
-    kind = flags & (LETTER | DECIMAL)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lines:
+    """The lines that are read, at most ``MOST_CHARACTERS`` of a document."""
+
+    start: NDArray[np.intp]
+    stop: NDArray[np.intp]
+    document: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, bodies: Sequence[Body]) -> _Lines:
+        kept = [body.kept for body in bodies]
+        start, stop = (np.concatenate([getattr(each, name) for each in kept]) for name in ("start", "stop"))
+        document = np.repeat(np.arange(len(bodies)), [len(each) for each in kept])
+        behind = np.cumsum(stop - start + 1)
+        if len(behind) and behind[-1] > MOST_CHARACTERS:
+            before = np.concatenate((behind[:1] * 0, behind))
+            over = behind - before.take(document.searchsorted(document)) - MOST_CHARACTERS
+            stop = np.maximum(np.minimum(stop, stop - over), start)
+        return cls(start, stop, document)
+
+
+def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
+    flags = reading.flags
+    kind = flags & np.uint32(LETTER | DECIMAL)
     marks = np.flatnonzero(flags & _PUNCTUATION)
     mark, before, behind = flags.take(marks), kind.take(marks - 1), kind.take(marks + 1)
     ends_word = flags.take(marks + 1) & (SPACE | LINE_END) != 0
@@ -114,29 +150,19 @@ def _tokens(reading: Reading, lines: Lines, *, is_whole: bool) -> _Tokens:
     differs = kind[1:] != kind[:-1]
     starts = np.flatnonzero(differs & (kind[1:] != 0)) + 1
     ends = np.flatnonzero(differs & (kind[:-1] != 0)) + 1
-    if not is_whole:
-        line = lines.start.searchsorted(starts, side="right") - 1
-        is_in_line = (line >= 0) & (starts < lines.stop.take(line))
-        starts, ends = starts[is_in_line], ends[is_in_line]
-    first, kind = flags.take(starts), kind.take(starts)
-    is_cut = np.zeros(len(starts) + 1, bool)
-    is_cut[starts.searchsorted(lines.start[1:])] = True
+
+    line = lines.start.searchsorted(starts, side="right") - 1
+    is_read = starts < lines.stop.take(line, mode="clip")
+    is_read &= line >= 0
+    starts, ends, line = starts[is_read], ends[is_read], line[is_read]
+    kinds, first, document = kind.take(starts), flags.take(starts), lines.document.take(line)
+    is_cut, is_new = np.zeros(len(starts), bool), np.ones(len(starts), bool)
+    is_cut[1:] = line[1:] != line[:-1]
+    is_new[1:] = document[1:] != document[:-1]
     # The end of a line in a narrow column; where no lower case follows, it begins a sentence.
-    is_cut = is_cut[:-1] & (first & LOWER == 0)
-    return _Tokens(starts, ends, kind, first, is_cut, np.cumsum(is_cut | (kind == SENTENCE_STOP)))
-
-
-def _first_characters(flags: NDArray[np.uint32], lines: Lines) -> NDArray[np.uint32]:
-    """Of a whole text up to where its lines have ``MOST_CHARACTERS``."""
-    if len(flags) <= MOST_CHARACTERS:
-        return flags
-    behind = np.cumsum(lines.stop - lines.start + 1)
-    last = int(behind.searchsorted(MOST_CHARACTERS))
-    if last == len(lines):
-        return flags
-    flags = flags[: int(lines.stop[last] - (behind[last] - MOST_CHARACTERS)) + 2].copy()
-    flags[-1] = LINE_END
-    return flags
+    is_cut &= first & LOWER == 0
+    is_cut |= is_new
+    return _Tokens(starts, ends, kinds, first, document, is_cut, np.cumsum(is_cut | (kinds == SENTENCE_STOP)))
 
 
 def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -149,18 +175,16 @@ def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArra
     return runs, ends - runs
 
 
-def _hashes(reading: Reading, tokens: _Tokens, chosen: NDArray[np.intp]) -> NDArray[np.uint64]:
-    return reading.span_hashes(tokens.starts.take(chosen), tokens.ends.take(chosen))
-
-
 def _run_hashes(hashes: NDArray[np.uint64], runs: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.uint64]:
+    if not len(runs):
+        return _NOTHING
     powers, back = _POWERS.up_to(len(hashes))
     sums = np.add.reduceat(hashes * powers[: len(hashes)], runs)
-    return cast("NDArray[np.uint64]", sums * back.take(runs) + lengths.astype(np.uint64))
+    return sums * back.take(runs) + lengths.astype(np.uint64)
 
 
 def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp]) -> NDArray[np.uint64]:
-    spans = zip(tokens.starts.take(figures).tolist(), tokens.ends.take(figures).tolist(), strict=True)
+    spans = zip(*(each.tolist() for each in tokens.spans(figures)), strict=True)
     texts = (reading.text[start:end].replace(",", "") for start, end in spans)
     return np.fromiter(map(_digest, texts), np.uint64, len(figures))
 
@@ -172,29 +196,30 @@ def _digest(text: str) -> int:
 def _keyed(
     reading: Reading, tokens: _Tokens, words: NDArray[np.intp], places: NDArray[np.intp], values: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
-    """Values under their neighbours, the two words before or behind in the same sentence, by ascending key."""
+    """Values under their neighbours, the two words before or behind in the same sentence, by document and key."""
     if len(words) < 2 or not len(places):
         return _NOTHING
+    document = tokens.document.take(places).astype(np.uint64) << _DOCUMENT
     sentence, of_word = tokens.sentence.take(places), tokens.sentence.take(words)
     following = words.searchsorted(places)
     found = []
     for side, pair in enumerate((following - 2, following)):
         hashes = _near_hashes(reading, tokens, words, side)
         near, far = hashes.take(pair, mode="clip"), hashes.take(pair + 1, mode="clip")
-        keys = near * _MULTIPLIERS[side] + far * _MULTIPLIERS[2] + (values & np.uint64(_NAME))
+        keys = near * _MULTIPLIERS[side] + far * _MULTIPLIERS[2] + (values & _NAME)
         keys ^= keys >> _HALF
         keys *= _MIX
         keys = LEADS + ((keys >> _HALF) * _KEYS >> _HALF)
         is_whole = (pair >= 0) & (pair + 1 < len(words))
         is_whole &= of_word.take(pair, mode="clip") == sentence
         is_whole &= of_word.take(pair + 1, mode="clip") == sentence
-        found.append((keys << _BYTE | values)[is_whole])
+        found.append((document | keys << _BYTE | values)[is_whole])
     return _unambiguous(np.sort(np.concatenate(found)))
 
 
 def _near_hashes(reading: Reading, tokens: _Tokens, words: NDArray[np.intp], side: int) -> NDArray[np.uint64]:
     """Of words, and of the near ends of clauses in scripts without spaces: on side 0 they stand before a specific."""
-    starts, ends = tokens.starts.take(words), tokens.ends.take(words)
+    starts, ends = tokens.spans(words)
     if reading.present & CLAUSE:
         reach = np.where(tokens.first.take(words) & CLAUSE != 0, _NEAR, MOST_CHARACTERS)
         if side:
@@ -215,15 +240,22 @@ def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return keyed[alone[1:] & alone[:-1]]
 
 
-def _leads(reading: Reading, tokens: _Tokens, names: NDArray[np.intp], lengths: NDArray[np.intp]) -> list[int]:
-    """The first names of a short text, each by its first word that is no article; the rest of it comes and goes."""
-    found: list[int] = []
-    for first, length in zip(names.tolist(), lengths.tolist(), strict=True):
-        if tokens.sentence[first] > 0 or len(found) == LEADS:
-            break
+def _leads(
+    reading: Reading, tokens: _Tokens, names: NDArray[np.intp], lengths: NDArray[np.intp], words: NDArray[np.intp]
+) -> dict[int, list[bytes]]:
+    """The first names of short texts, each by its first word that is no article; the rest of it comes and goes.
+
+    ``words`` are how many each document has.
+    """
+    sentences, documents = tokens.sentence, tokens.document
+    first_sentences = sentences.take(documents.searchsorted(documents.take(names)))
+    is_lead = (words.take(documents.take(names)) <= SHORT) & (sentences.take(names) == first_sentences)
+    leads: dict[int, list[bytes]] = defaultdict(list)
+    for first, length in zip(names[is_lead].tolist(), lengths[is_lead].tolist(), strict=True):
         spans = zip(tokens.starts[first : first + length], tokens.ends[first : first + length], strict=True)
         name = [normalise(reading.text[start:end]) for start, end in spans]
-        if name[0] not in _DATES:
+        found = leads[int(documents[first])]
+        if name[0] not in _DATES and len(found) < LEADS:
             telling = next((word for word in name if len(word) > _LONGEST_ARTICLE), name[0])
-            found.append(len(found) << 8 | _digest(telling) >> 57 | _NAME)
-    return found
+            found.append(bytes((0, len(found), _digest(telling) >> 57 | int(_NAME))))
+    return leads
