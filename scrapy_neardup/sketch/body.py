@@ -237,7 +237,8 @@ def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) 
     before = np.zeros(len(reading.starts) + 1, np.intp)
     np.cumsum(_are_unspaced(reading), out=before[1:])
     characters = before.take(first + counts) - before.take(first)
-    return counts - characters + characters // _CHARACTERS_PER_WORD
+    words: NDArray[np.intp] = counts - characters + characters // _CHARACTERS_PER_WORD
+    return words
 
 
 def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> NDArray[np.bool_]:
