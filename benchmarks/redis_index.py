@@ -97,7 +97,7 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 url_hash=generator.randbytes(8),
                 source_hash=generator.randbytes(4),
                 identity_keys=(generator.getrandbits(32), generator.getrandbits(32)),
-                band_keys=band_keys(lanes, BANDS, ROWS),
+                band_keys=band_keys(lanes[None], BANDS, ROWS)[0],
                 sample_keys=samples,
                 figures=generator.randbytes(generator.randrange(60, 140)),
                 specifics=generator.randbytes(3 * generator.randrange(12, 25)),

@@ -148,15 +148,21 @@ class Body:
     @property
     def text_hash(self) -> bytes:
         """8 bytes of all lines, boilerplate too: what is learned between two visits leaves a text the same text."""
-        hashes = self._of_tokens(self.reading.hashes, self.long)
-        powers, _ = _KEY_POWERS.up_to(len(hashes))
-        return int((hashes * powers[: len(hashes)]).sum()).to_bytes(8, "big")
+        lengths = self.long.end - self.long.first
+        behind = np.cumsum(lengths)
+        powers, _ = _KEY_POWERS.up_to(int(behind[-1]) + 1 if len(behind) else 1)
+        # A key is a sum over the line's tokens: moved to where the line stands, they add up to one over all tokens.
+        return int((self.long.keys * powers.take(behind - lengths)).sum()).to_bytes(8, "big")
 
     def _of_tokens(self, values: NDArray[T], lines: Lines) -> NDArray[T]:
         if lines is self.all_lines:
             return values[slice(*lines.tokens)]
-        spans = zip(lines.first.tolist(), lines.end.tolist(), strict=True)
-        return np.concatenate([values[:0], *(values[first:end] for first, end in spans)])
+        first, end = self.all_lines.tokens
+        is_chosen = np.zeros(end - first + 1, np.int8)
+        is_chosen[lines.first - first] = 1
+        is_chosen[lines.end - first] -= 1
+        chosen: NDArray[T] = values[first:end][np.cumsum(is_chosen[:-1], dtype=np.int8).view(bool)]
+        return chosen
 
     def _texts(self, lines: Lines) -> list[str]:
         places = zip(lines.start.tolist(), lines.stop.tolist(), strict=True)

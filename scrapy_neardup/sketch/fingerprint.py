@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import xxhash
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.sketch.body import Body, read_bodies, read_body
+from scrapy_neardup.sketch.body import Body, read_bodies
 from scrapy_neardup.sketch.boilerplate import NO_TRACE, BoilerplateGuard, Trace
 from scrapy_neardup.sketch.features import distinct_features
 from scrapy_neardup.sketch.figures import find_figures, pack_figures
@@ -74,7 +74,7 @@ class Sketcher:
 
     def prepare(self) -> None:
         """Import what the first signature needs."""
-        self._signer.sign(read_body("any text", min_words=1, min_block_words=0))
+        self._signer.sign(read_bodies(["any text"], min_words=1, min_block_words=0))
 
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint, by what is known of boilerplate."""
@@ -185,21 +185,23 @@ class Sketcher:
         return list(map(TextRead, texts, bodies, traces))
 
     def _sketch(self, texts: Sequence[TextRead]) -> list[TextSketch]:
-        signed = [self._signer.sign(body) if body.words >= self.min_words else UNSIGNED for _, body, _ in texts]
-        specifics = iter(
-            self._specifics([each.body for each, sign in zip(texts, signed, strict=True) if sign.signature])
-        )
+        bodies = [body for _, body, _ in texts if body.words >= self.min_words]
+        made = zip(self._signer.sign(bodies), self._specifics(bodies), strict=True) if bodies else ()
+        signed = iter(made)
         return [
-            TextSketch(
-                trace=trace,
-                boilerplate=body.boilerplate,
-                signed=sign,
-                text_hash=body.text_hash,
-                figures=pack_figures(find_figures(text)) if self.figures else b"",
-                specifics=next(specifics) if sign.signature else b"",
-            )
-            for (text, body, trace), sign in zip(texts, signed, strict=True)
+            self._text_sketch(each, *(next(signed) if each.body.words >= self.min_words else (UNSIGNED, b"")))
+            for each in texts
         ]
+
+    def _text_sketch(self, read: TextRead, signed: Signed, specifics: bytes) -> TextSketch:
+        return TextSketch(
+            trace=read.trace,
+            boilerplate=read.body.boilerplate,
+            signed=signed,
+            text_hash=read.body.text_hash,
+            figures=pack_figures(find_figures(read.text)) if self.figures else b"",
+            specifics=specifics if signed.signature else b"",
+        )
 
     def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:
         if not self.preset.guarded:

@@ -8,6 +8,7 @@ without a look at the set, so that two sets agree there as often as they resembl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
@@ -30,38 +31,41 @@ def signature(minima: NDArray[np.uint32]) -> bytes:
     return minima.astype(np.uint8).tobytes()
 
 
-def minima(hashes: NDArray[np.uint32], num_perm: int, seed: int) -> NDArray[np.uint32]:
-    """Minima of a set of 32-bit shingle hashes in ``num_perm`` lanes; all ones of an empty set."""
-    lowest = np.full(num_perm, 0xFFFF_FFFF, dtype=np.uint32)
-    if not len(hashes):
-        return lowest
-    permuted = np.sort(_mixed(hashes ^ np.uint32(seed * 0x9E37_79B9 & 0xFFFF_FFFF)))
-    ranges = _range_of(permuted, num_perm)
-    first = np.flatnonzero(ranges[1:] != ranges[:-1]) + 1
-    lowest[ranges[0]] = permuted[0]
-    lowest[ranges[first]] = permuted[first]
-    filled = np.zeros(num_perm, dtype=bool)
-    filled[ranges] = True
-    empty = np.flatnonzero(~filled)
-    if len(empty):
-        lowest[empty] = lowest[_lenders(empty, filled)]
-    return lowest
+def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDArray[np.uint32]:
+    """One row a set of 32-bit shingle hashes: its minima in ``num_perm`` lanes; all ones of an empty set."""
+    sizes = np.array([len(each) for each in sets], np.intp)
+    hashes = _mixed(np.concatenate(sets) ^ np.uint32(seed * 0x9E37_79B9 & 0xFFFF_FFFF))
+    placed = np.sort(np.repeat(np.arange(len(sets), dtype=np.uint64) << _HALF, sizes) | hashes)
+    rows, permuted = (placed >> _HALF).astype(np.intp), placed.astype(np.uint32)
+    lanes = rows * num_perm + _range_of(permuted, num_perm)
+    is_lowest = np.ones(len(lanes), dtype=bool)
+    np.not_equal(lanes[1:], lanes[:-1], out=is_lowest[1:])
+    lowest = np.full(len(sets) * num_perm, 0xFFFF_FFFF, dtype=np.uint32)
+    filled = np.zeros(len(lowest), dtype=bool)
+    found = lanes[is_lowest]
+    lowest[found], filled[found] = permuted[is_lowest], True
+    empty = np.flatnonzero(~(filled | np.repeat(sizes == 0, num_perm)))
+    lowest[empty] = lowest.take(_lenders(empty, filled, num_perm))
+    return lowest.reshape(-1, num_perm)
 
 
-def _lenders(empty: NDArray[np.intp], filled: NDArray[np.bool_]) -> NDArray[np.intp]:
+def _lenders(empty: NDArray[np.intp], filled: NDArray[np.bool_], num_perm: int) -> NDArray[np.intp]:
     """For each empty range the first of those drawn for it that is not; where none of them is, the next one."""
-    following = np.flatnonzero(filled)
-    lenders = following[following.searchsorted(empty) % len(following)]
-    draws, wanting = _draws(len(filled)), np.arange(len(empty))
+    lenders: NDArray[np.intp] = empty.copy()
+    wanting, lanes = np.arange(len(empty)), empty % num_perm
     for start in range(0, _DRAWS, _AT_ONCE):
-        drawn = draws[empty[wanting], start : start + _AT_ONCE]
+        if not len(wanting):
+            return lenders
+        drawn = _draws(num_perm)[lanes, start : start + _AT_ONCE] + (empty[wanting] - lanes)[:, None]
         found = filled.take(drawn)
         attempts = found.argmax(axis=1) + np.arange(0, found.size, _AT_ONCE)
         is_found = found.take(attempts)
         lenders[wanting[is_found]] = drawn.take(attempts[is_found])
-        wanting = wanting[~is_found]
-        if not len(wanting):
-            break
+        wanting, lanes = wanting[~is_found], lanes[~is_found]
+    for place in wanting.tolist():
+        row, lane = divmod(int(empty[place]), num_perm)
+        of_row = np.flatnonzero(filled[row * num_perm : (row + 1) * num_perm])
+        lenders[place] = row * num_perm + of_row[of_row.searchsorted(lane) % len(of_row)]
     return lenders
 
 

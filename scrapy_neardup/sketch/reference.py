@@ -7,6 +7,7 @@ and genetic algorithm". The list is found by ``sketch.training``; a file of it i
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -125,7 +126,10 @@ class ReferenceSigner:
         self._reference = load_reference(preset.reference)
         self._planes = _planes(preset.bands * preset.rows, preset.seed)
 
-    def sign(self, body: Body) -> Signed:
+    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
+        return list(map(self._sign, bodies))
+
+    def _sign(self, body: Body) -> Signed:
         signature = self._reference.sign(" ".join(body.tokens))
         if not signature:
             return UNSIGNED

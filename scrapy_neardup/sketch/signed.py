@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,4 +37,4 @@ class Signer(Protocol):
 
     frequencies: Frequencies | None
 
-    def sign(self, body: Body) -> Signed: ...
+    def sign(self, bodies: Sequence[Body]) -> list[Signed]: ...

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import xxhash
 
 from scrapy_neardup.measures import LEAD_LANES
 from scrapy_neardup.sketch.features import distinct_features
 from scrapy_neardup.sketch.frequencies import Frequencies
 from scrapy_neardup.sketch.minhash import minima, signature
 from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.reading import Powers
 from scrapy_neardup.sketch.signed import Signed, Signer
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from scrapy_neardup.sketch.body import Body
 
 _SAMPLE_MODULUS = np.uint32(32)
+_HALF = np.uint64(32)
+_MIX = np.uint64(0xFF51_AFD7_ED55_8CCD)
+_POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
 
 
@@ -43,21 +47,27 @@ class MinHashSigner:
         self._preset = preset
         self.frequencies = Frequencies() if preset.learns else None
 
-    def sign(self, body: Body) -> Signed:
-        preset = self._preset
-        features = distinct_features(body, preset)
-        hashes = features
-        if self.frequencies is not None:
-            rare = features[~self.frequencies.among_commonest(features, preset.common_share)]
-            hashes = rare if len(rare) else features
+    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
+        preset, learned = self._preset, self.frequencies
+        features = [distinct_features(body, preset) for body in bodies]
+        hashes = features if learned is None else [self._rare(each, learned) for each in features]
         lowest = minima(hashes, preset.num_perm, preset.seed)
-        return Signed(
-            signature(lowest),
-            len(hashes),
-            band_keys(lowest, preset.bands, preset.rows),
-            sample_keys(hashes, preset.samples) + body.lead_keys(preset.leads),
-            None if self.frequencies is None else features,
-        )
+        return [
+            Signed(
+                signature(row),
+                len(each),
+                keys,
+                sample_keys(each, preset.samples) + body.lead_keys(preset.leads),
+                None if learned is None else of_body,
+            )
+            for row, keys, each, body, of_body in zip(
+                lowest, band_keys(lowest, preset.bands, preset.rows), hashes, bodies, features, strict=True
+            )
+        ]
+
+    def _rare(self, features: NDArray[np.uint32], learned: Frequencies) -> NDArray[np.uint32]:
+        rare = features[~learned.among_commonest(features, self._preset.common_share)]
+        return rare if len(rare) else features
 
 
 class SketchSigner:
@@ -68,19 +78,28 @@ class SketchSigner:
     def __init__(self, preset: Preset) -> None:
         self._preset = preset
 
-    def sign(self, body: Body) -> Signed:
+    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
         preset = self._preset
-        features = distinct_features(body, preset)
-        lowest = minima(features[: preset.sample or None], preset.num_perm, preset.seed)
-        lead = minima(distinct_features(body, preset, preset.lead_share), LEAD_LANES, preset.seed)
-        return Signed(signature(lowest) + signature(lead), len(features), band_keys(lowest, preset.num_perm, 1))
+        features = [distinct_features(body, preset) for body in bodies]
+        lowest = minima([each[: preset.sample or None] for each in features], preset.num_perm, preset.seed)
+        firsts = [distinct_features(body, preset, preset.lead_share) for body in bodies]
+        leads = minima(firsts, LEAD_LANES, preset.seed)
+        keys = band_keys(lowest, preset.num_perm, 1)
+        return [
+            Signed(signature(lowest[number]) + signature(leads[number]), len(features[number]), keys[number])
+            for number in range(len(bodies))
+        ]
 
 
-def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> tuple[int, ...]:
-    """One 32-bit key a band of ``rows`` consecutive minima, the band's number a part of it."""
-    width = rows * 4
-    lanes = minima[: bands * rows].astype(">u4").tobytes()
-    return tuple(xxhash.xxh32_intdigest(lanes[band * width : (band + 1) * width], band) for band in range(bands))
+def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:
+    """For each row of minima one 32-bit key a band of ``rows`` consecutive ones, the band's number a part of it."""
+    keys = np.zeros((len(minima), bands), np.uint64)
+    keys += np.arange(bands, dtype=np.uint64)
+    for row, power in enumerate(_POWERS.up_to(rows + 1)[0][1 : rows + 1]):
+        keys += minima[:, row : bands * rows : rows] * power
+    keys ^= keys >> _HALF
+    keys *= _MIX
+    return list(map(tuple, (keys >> _HALF).tolist()))
 
 
 def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, cast
 
@@ -50,7 +50,10 @@ class SimHashSigner:
         if not preset.learns:
             self._vector = cast("Vector", load_callable("NEARDUP_FEATURES", preset.features, ALLOWED_VECTORS))
 
-    def sign(self, body: Body) -> Signed:
+    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
+        return list(map(self._sign, bodies))
+
+    def _sign(self, body: Body) -> Signed:
         terms = self._terms(body) if self._vector is None else self._own_vector(body.text)
         if not terms:
             return UNSIGNED
