@@ -52,6 +52,7 @@ _LONGEST_ARTICLE = 3
 _DATES = MONTHS | WEEKDAYS
 _NAME = np.uint64(0x80)
 _PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
+_FROM_JOINER = np.uint32(2)  # bits from what joins letters, or digits, to letters and to digits
 _POWERS = Powers(0xFF51_AFD7_ED55_8CCD)
 _MIX = np.uint64(0xC4CE_B9FE_1A85_EC53)
 _MULTIPLIERS = np.array([0x87C3_7B91_1142_53D5, 0x4CF5_AD43_2745_937F, 0x52DC_E729_3849_5AB5], np.uint64)
@@ -67,7 +68,7 @@ class _Tokens:
 
     starts: NDArray[np.intp]
     ends: NDArray[np.intp]
-    kind: NDArray[np.uint32]  # LETTER, DECIMAL, SENTENCE_STOP or BREAK
+    kind: NDArray[np.uint32]  # LETTER, DECIMAL, SENTENCE_STOP, BREAK or DASH
     first: NDArray[np.uint32]  # flags of the first character
     document: NDArray[np.intp]
     is_cut: NDArray[np.bool_]  # whether a line ends before it
@@ -141,15 +142,13 @@ def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
     flags = reading.flags
     kind = flags & np.uint32(LETTER | DECIMAL)
     marks = np.flatnonzero(flags & _PUNCTUATION)
-    mark, before, behind = flags.take(marks), kind.take(marks - 1), kind.take(marks + 1)
-    ends_word = flags.take(marks + 1) & (SPACE | LINE_END) != 0
-    kind[marks[(mark & BREAK != 0) | ((mark & DASH != 0) & ends_word)]] = BREAK
-    kind[marks[(mark & SENTENCE_STOP != 0) & ends_word]] = SENTENCE_STOP
-    kind[marks[(mark & JOINER != 0) & (before & behind & LETTER != 0)]] = LETTER
-    kind[marks[(mark & NUMBER_JOINER != 0) & (before & behind & DECIMAL != 0)]] = DECIMAL
-    differs = kind[1:] != kind[:-1]
-    starts = np.flatnonzero(differs & (kind[1:] != 0)) + 1
-    ends = np.flatnonzero(differs & (kind[:-1] != 0)) + 1
+    mark, following = flags.take(marks), marks + 1
+    joined = kind.take(marks - 1) & kind.take(following) & (mark >> _FROM_JOINER)
+    ends_word = flags.take(following) & (SPACE | LINE_END) != 0
+    kind[marks] = joined | mark & np.where(ends_word, np.uint32(BREAK | DASH | SENTENCE_STOP), np.uint32(BREAK))
+    edges = np.flatnonzero(kind[1:] != kind[:-1]) + 1
+    tokens = np.flatnonzero(kind.take(edges))  # between two edges
+    starts, ends = edges.take(tokens), edges.take(tokens + 1)
 
     line = lines.start.searchsorted(starts, side="right") - 1
     is_read = starts < lines.stop.take(line, mode="clip")
@@ -162,7 +161,7 @@ def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
     # The end of a line in a narrow column; where no lower case follows, it begins a sentence.
     is_cut &= first & LOWER == 0
     is_cut |= is_new
-    return _Tokens(starts, ends, kinds, first, document, is_cut, np.cumsum(is_cut | (kinds == SENTENCE_STOP)))
+    return _Tokens(starts, ends, kinds, first, document, is_cut, np.cumsum(is_cut | (kinds & SENTENCE_STOP != 0)))
 
 
 def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
