@@ -61,6 +61,15 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another story that a document is like, though not as much as the one it joins."""
+
+    story: str  # document id of its first document
+    url: str  # of the original there
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """The best candidate of a document that passed verification.
 
@@ -81,6 +90,7 @@ class Match:
     same_url: bool
     related: bool  # similar enough for the story, too different for a copy
     figures: bytes  # packed, of the best match
+    neighbour: Neighbour | None = None  # the best of another story; a document that is checked again has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +147,7 @@ class Join:
     member: Member
     counted: bool = True
     copied: str = ""
+    neighbour: Neighbour | None = None
 
     @property
     def story(self) -> str:
@@ -173,6 +184,7 @@ class Story:
     changes: int = 0  # see Extent
     languages: tuple[tuple[str, int], ...] = ()  # of the items that joined and say theirs, the commonest first
     told: Extent = Extent()  # as the last signal found it
+    neighbours: tuple[Neighbour, ...] = ()  # stories its documents are like as well, in the order they were met
 
     @property
     def extent(self) -> Extent:
