@@ -14,7 +14,7 @@ from redis import Redis
 
 from scrapy_neardup.document import Claim, Extent, Join, Kind, Member, Neighbour, Status, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import Index, Policy, Selection
 from scrapy_neardup.index.membership import (
     MOST_ITEMS,
     MOST_LANGUAGES,
@@ -278,6 +278,20 @@ async def test_other_stories_are_noted_once_each_and_never_the_story_itself(inde
 
     assert story.neighbours == (fire, *others[:-1])
     assert (await index.join(join("last", 60, "copy.example"))).neighbours == story.neighbours
+
+
+@pytest.mark.every_store
+async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
+    urls = ("https://www.fire.example/a", "https://notfire.example/a", "https://flood.example/b", "http://[cut")
+    for url in urls:
+        each = Neighbour(member(url).id, url, "")
+        await index.join(replace(join(f"of {url}", 60, "copy.example"), neighbour=each))
+
+    await index.purge(Selection("fire.example", digest("fire.example", 4)))
+    await index.purge(Selection(url_hash=digest("flood.example"), is_page=urls[2].__eq__))
+
+    story = await index.join(join("last", 60, "copy.example"))
+    assert [each.url for each in story.neighbours] == [urls[1], urls[3]]
 
 
 def test_damaged_neighbours_are_an_error() -> None:

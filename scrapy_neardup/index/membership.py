@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Container
 from dataclasses import dataclass
 
 import xxhash
@@ -20,6 +21,7 @@ from scrapy_neardup.document import (
     parts_of_change,
 )
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.base import Selection
 from scrapy_neardup.index.record import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut, seconds_of
 
 MOST_ITEMS = 512
@@ -290,6 +292,18 @@ def unpack_neighbours(packed: bytes) -> tuple[Neighbour, ...]:
             raise StoreError(f"neighbours of {len(packed)} bytes say they have {at}")
         found.append(Neighbour(key.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace")))
     return tuple(found)
+
+
+def kept_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
+    """Without those of the selection, and of stories whose first document is gone; of damaged ones nothing."""
+    try:
+        neighbours = unpack_neighbours(packed)
+    except StoreError:
+        return b""
+    kept = (
+        each for each in neighbours if bytes.fromhex(each.story) not in gone and not selection.takes_neighbour(each)
+    )
+    return b"".join(map(pack_neighbour, kept))
 
 
 def _languages(packed: str) -> list[tuple[str, int]]:
