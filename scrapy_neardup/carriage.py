@@ -34,6 +34,7 @@ class Content:
     text: str = ""
     url: str = ""
     canonical: str = ""  # the url that the page gives as its own
+    language: str = ""  # ISO 639 code, as the page says
     reason: Reason | None = None  # why there is no text
     opted_out: bool = False
     serial: int = 0  # of the item among those of its response

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import xxhash
 
-from scrapy_neardup.content import source_of, url_identity
+from scrapy_neardup.content import language_code, source_of, url_identity
 from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Match, Member, Reason, Status, Verdict
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker, Index, Selection, StoreSummary, index_from_url
@@ -134,18 +134,19 @@ class NearDupDetector:
         seen_at: float | None = None,
         canonical: str = "",
         url_is_own: bool = True,
+        language: str = "",
     ) -> Document:
         """A document of this run.
 
         ``canonical`` is the url that the page gives as its own, where it gives one; ``url_is_own`` is False where the
-        url is a page that holds several documents.
+        url is a page that holds several documents. ``language`` is a tag as "en" or "pt-BR".
         """
         given = self._clock() if seen_at is None or math.isnan(seen_at) else seen_at
         seconds = min(max(given, 0.0), float(_LAST_SECOND))
         salt = f"{self._run}\n{next(self._serial)}\n{url}"
         key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
         identity = url_identity(canonical or url) if url_is_own else ""
-        return Document(key.hex(), url, source_of(url), title, text, seconds, identity)
+        return Document(key.hex(), url, source_of(url), title, text, seconds, identity, language_code(language))
 
     async def check(self, document: Document) -> Verdict:
         """The verdict for one document; it is registered in the window. Never raises for the store's sake."""
@@ -207,17 +208,28 @@ class NearDupDetector:
         # Of a related document's story the match knows no more than its key, unless it is the first document itself.
         is_first = match.original == match.story
         url, title = (match.url, match.title) if is_first else ("", "")
-        first = self._member(match.story, url, title, source_of(url), Verdict("original"))
+        first = Document(match.story, url, source_of(url), title, "", 0.0)
         return Join(
-            first,
-            self._member(document.id, document.url, document.title or _lead(document.text), document.source, verdict),
+            self._member(first, Verdict("original")),
+            self._member(document, verdict),
             # Likeness thins out from one related text to the next: past the first step it is no coverage.
             counted=not match.same_url and (is_first or not match.related),
+            copied="" if match.related else match.candidate,
+            neighbour=match.neighbour,
         )
 
-    def _member(self, key: str, url: str, title: str, source: str, verdict: Verdict) -> Member:
-        owner = self.settings.source_owners.get(source, source)
-        return Member(key, url, title, source, owner, verdict.status, verdict.kind, verdict.changes)
+    def _member(self, document: Document, verdict: Verdict) -> Member:
+        return Member(
+            id=document.id,
+            url=document.url,
+            title=document.title or _lead(document.text),
+            source=document.source,
+            owner=self.settings.source_owners.get(document.source, document.source),
+            status=verdict.status,
+            kind=verdict.kind,
+            changes=verdict.changes,
+            language=document.language,
+        )
 
     async def _advance(self, documents: Sequence[Document]) -> None:
         if self.sketcher.frequencies is not None and self.sketcher.frequencies.pending >= _LEARNED_TOGETHER:

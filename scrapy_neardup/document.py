@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
 Kind = Literal["exact", "near", "contained", "revisit"]
 Reason = Literal["no-text", "too-short", "store-unavailable", "extraction-failed"]
-Level = Literal["watch", "breaking", "ended"]
+Level = Literal["watch", "breaking", "update", "ended"]
 
 STATUSES: tuple[Status, ...] = ("original", "related", "update", "duplicate", "unchecked")
 KINDS: tuple[Kind, ...] = ("exact", "near", "contained", "revisit")
+LEVELS: tuple[Level, ...] = ("watch", "breaking", "update", "ended")
 REASONS: tuple[Reason, ...] = ("no-text", "too-short", "store-unavailable", "extraction-failed")
-LEVELS: tuple[Level, ...] = ("watch", "breaking", "ended")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Document:
     text: str  # main content
     seen_at: float  # Unix seconds, UTC
     url_identity: str = ""  # what makes two urls the same page; "" where the url does not name this text
+    language: str = ""  # ISO 639 code, as its page says; "" where nothing says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,15 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another story that a document is like, though not as much as the one it joins."""
+
+    story: str  # document id of its first document
+    url: str  # of the original there
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """The best candidate of a document that passed verification.
 
@@ -79,6 +90,7 @@ class Match:
     same_url: bool
     related: bool  # similar enough for the story, too different for a copy
     figures: bytes  # packed, of the best match
+    neighbour: Neighbour | None = None  # the best of another story; a document that is checked again has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +125,7 @@ class Member:
     status: Status
     kind: Kind | None = None
     changes: tuple[str, ...] = ()
+    language: str = ""
     number: int = 0
 
     @property
@@ -126,16 +139,35 @@ class Join:
     """A document that matched, and the first document of the story it joins.
 
     A page whose text changed is no further item: ``counted`` is False, and only its changes are kept. Nor is a text
-    that is related to a related one.
+    that is related to a related one. ``copied`` is the document id of what it is a copy of: of the best match, which
+    need not be the original.
     """
 
     first: Member
     member: Member
     counted: bool = True
+    copied: str = ""
+    neighbour: Neighbour | None = None
 
     @property
     def story(self) -> str:
         return self.first.id
+
+
+class Extent(NamedTuple):
+    """How far a story has come."""
+
+    items: int = 0
+    sources: int = 0
+    changes: int = 0  # of figures, to values that were new to the story and that a second source has printed too
+
+    def is_news_after(self, told: Extent) -> bool:
+        """Whether a running event has doubled since it was last signalled, or a figure has changed.
+
+        What doubles are independent sources; where there was no second one, items.
+        """
+        before, now = (told.sources, self.sources) if told.sources > 1 else (told.items, self.items)
+        return now >= 2 * before or self.changes > told.changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +181,19 @@ class Story:
     times: tuple[int, ...]  # Unix seconds of the newest items in ascending order
     sources: tuple[int, ...]  # first time of each independent source, ascending
     levels: tuple[Level, ...] = ()  # raised so far
+    changes: int = 0  # see Extent
+    languages: tuple[tuple[str, int], ...] = ()  # of the items that joined and say theirs, the commonest first
+    told: Extent = Extent()  # as the last signal found it
+    neighbours: tuple[Neighbour, ...] = ()  # stories its documents are like as well, in the order they were met
+
+    @property
+    def extent(self) -> Extent:
+        return Extent(self.items, len(self.sources), self.changes)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is an event that has not ended."""
+        return bool(self.levels) and "ended" not in self.levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +201,21 @@ class Claim:
     """A level that is due: whoever's claim is granted raises it, and nobody else.
 
     ``last_source`` is the time of the newest independent source this was decided by. ``ended`` is refused where a
-    newer one has joined since. ``peak`` goes into the record of the last days when an event has ended.
+    newer one has joined since, and ``update`` where others have signalled as much. ``peak`` goes into the record of the
+    last days when an event has ended.
     """
 
     story: str
     level: Level
     last_source: int = 0
     peak: int = 0
+    extent: Extent = Extent()  # of the story as the claimant knows it
+
+
+_CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
+
+
+def parts_of_change(change: str) -> tuple[str, str, str]:
+    """Figure, old and new value of a change such as "dead: 4 -> 12"; what reads otherwise is all new value."""
+    found = _CHANGE.fullmatch(change)
+    return (found[1], found[2], found[3]) if found else ("", "", change)

@@ -15,7 +15,7 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 from xxhash import xxh3_128_digest
 
 from scrapy_neardup.carriage import Content, carriage_of, settings_of
-from scrapy_neardup.content import CanonicalUrls, ExtractedPages, source_of, start_extraction
+from scrapy_neardup.content import CanonicalUrls, ExtractedPages, page_language, source_of, start_extraction
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
 
@@ -56,7 +56,7 @@ class NearDupSpiderMiddleware:
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         page: Content | None = None
         named = ""
-        canonical: str | None = None
+        said: tuple[str, str] | None = None  # canonical url and language
         serial = 0
         opted_out = response.meta.get("neardup") is False
         await self.carriage.turns.next()  # the callback of a spider runs when its output is first asked for
@@ -74,8 +74,8 @@ class NearDupSpiderMiddleware:
                     # Teasers of a listing page name other pages: its text is not theirs.
                     content = page if url == named else Content(url=response.url, reason="no-text", serial=serial)
                 if not content.opted_out:
-                    canonical = canonical or await self._canonical_url(response)
-                    content = replace(content, canonical=canonical)
+                    said = said or await self._said_by(response)
+                    content = replace(content, canonical=said[0], language=said[1])
                 self.carriage.put(output, content)
                 serial += 1
             yield output
@@ -99,14 +99,15 @@ class NearDupSpiderMiddleware:
             return Content(url=response.url, reason="extraction-failed")
         return Content(text, response.url, reason=None if text.strip() else "no-text")
 
-    async def _canonical_url(self, response: Response) -> str:
+    async def _said_by(self, response: Response) -> tuple[str, str]:
+        """What a page says of itself: its canonical url, and its language."""
         if not isinstance(response, TextResponse) or not _looks_like_html(response):
-            return response.url
+            return response.url, ""
         if self._is_first:
             # The first one loads the list of public suffixes, which would hold up the event loop.
             self._is_first = False
             await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
-        return self._canonical.of(response.body, response.url)
+        return self._canonical.of(response.body, response.url), page_language(response.body)
 
     def _close(self) -> None:
         self._extraction.close()

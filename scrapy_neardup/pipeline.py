@@ -160,13 +160,15 @@ class NearDupPipeline:
     def _document(self, adapter: ItemAdapter, content: Content | None) -> Document:
         own_text = text_of(adapter, self.settings.text_field)
         own_url = text_of(adapter, self.settings.url_field)
+        page = _page_of(own_url, content)
         page_text, page_url, serial = (content.text, content.url, content.serial) if content else ("", "", 0)
         return self.detector.document(
             own_text or page_text,
             url=own_url or page_url,
             title=text_of(adapter, self.settings.title_field),
             seen_at=self._seen_at(adapter),
-            canonical=_canonical(own_url, content),
+            canonical=page.canonical,
+            language=text_of(adapter, self.settings.language_field) or page.language,
             # The second text of one page is not that page's text changed.
             url_is_own=bool(own_url) or not own_text or serial == 0,
         )
@@ -239,10 +241,10 @@ class NearDupPipeline:
             self._closing = asyncio.ensure_future(engine.close_spider_async(reason="neardup_store_unavailable"))
 
 
-def _canonical(own_url: str, content: Content | None) -> str:
-    """Of the page an item comes from; an item that names another page keeps that one's url."""
+def _page_of(own_url: str, content: Content | None) -> Content:
+    """What is known of the page an item comes from; nothing where the item names another page."""
     is_page = content is not None and (not own_url or url_identity(own_url) == url_identity(content.url))
-    return content.canonical if content is not None and is_page else ""
+    return content if content is not None and is_page else Content()
 
 
 def _without_alarms(settings: NearDupSettings) -> NearDupSettings:

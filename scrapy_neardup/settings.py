@@ -207,6 +207,7 @@ class NearDupSettings:
     text_field: str | None = _setting("text", _field_name)
     url_field: str | None = _setting("url", _field_name)
     title_field: str | None = _setting("title", _field_name)
+    language_field: str | None = _setting("language", _field_name)
     time_field: str | None = _setting(None, _field_name)
     item_classes: tuple[str | type, ...] = _setting((), _item_classes)
     fields: dict[str, str] = field(

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
-from projects import HAS_REACTORLESS, Project
+from projects import HAS_REACTORLESS, ITEM_A_PAGE, Project
 from redis import Redis
 
 from scrapy_neardup.exceptions import SettingsError
@@ -262,7 +262,8 @@ class News(scrapy.Spider):
 
     def parse(self, response):
         for n in range(8):
-            yield {"url": f"https://www.s{n}.example/fire", "text": response.text, "title": f"Fire, says {n}"}
+            yield {"url": f"https://www.s{n}.example/fire", "text": response.text, "title": f"Fire, says {n}",
+                   "language": "fr-FR" if n % 2 else None}
 """
 
 
@@ -293,11 +294,25 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
         client.unlink(namespace)
     assert written == json.loads(body) == json.loads(entry["report"])
     assert len(written["members"]) == 6
+    assert written["languages"] == [{"language": "fr", "items": 3}]
 
     listed = subprocess.run([sys.executable, "-m", "scrapy", "neardup", "events", "--json"],
                             cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
     (running,) = [json.loads(line) for line in listed.stdout.splitlines()]
     assert (running["level"], running["items"], running["story"]) == ("breaking", 8, written["story"])
+
+
+def test_pages_say_their_language(tmp_path: Path, site: NewsSite) -> None:
+    german = page(article("fire")).replace("<html>", '<html class="js" lang="de-AT">')
+    urls = [site.publish(f"/{number}", german) for number in range(16)]
+
+    crawl = Project(tmp_path).crawl(
+        ITEM_A_PAGE, urls=urls, NEARDUP_EVENT_RULE="count", NEARDUP_EVENTS_FEED="events.jsonl"
+    )
+
+    assert crawl.neardup["events/breaking"] == 1
+    (written,) = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text("utf-8").splitlines()]
+    assert written["languages"] == [{"language": "de", "items": 15}]
 
 
 def test_a_webhook_that_is_away_stops_no_crawl_and_gets_its_events_later(

@@ -112,6 +112,10 @@ def every_third(story: Story, at: float, breaking_over: int) -> str | None:
     return "breaking" if story.items >= 3 else None
 
 
+def says_update(story: Story, at: float, breaking_over: int) -> str | None:
+    return "update"
+
+
 def fails(story: Story, at: float, breaking_over: int) -> str | None:
     raise ZeroDivisionError
 
@@ -206,14 +210,15 @@ async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) 
     assert len(event.members) == 6
 
 
-async def test_copies_that_arrive_at_once_raise_one_event(newsroom: Newsroom) -> None:
+async def test_copies_that_arrive_at_once_say_what_they_say_one_by_one(newsroom: Newsroom) -> None:
     documents = [newsroom.article("fire", f"s{n}", n) for n in range(100)]
 
     verdicts = await newsroom.detector.check_in_order(documents)
 
-    assert [number for number, verdict in enumerate(verdicts) if verdict.event] == [5]
-    (event,) = newsroom.detector.take_events()
-    assert [member.number for member in event.members] == [1, 2, 3, 4, 5, 6]
+    said = {number: verdict.event for number, verdict in enumerate(verdicts) if verdict.event}
+    assert said == {5: "breaking", 11: "update", 23: "update", 47: "update", 95: "update"}
+    for event, items in zip(newsroom.detector.take_events(), (6, 12, 24, 48, 96), strict=True):
+        assert [member.number for member in event.members] == list(range(1, items + 1))
 
 
 async def test_an_event_ends_when_no_new_source_came_for_two_hours(newsroom: Newsroom) -> None:
@@ -240,6 +245,113 @@ async def test_what_is_still_running_ends_when_all_is_over(newsroom: Newsroom) -
     await newsroom.detector.finish(all_over=True)
     assert [event.level for event in newsroom.detector.take_events()] == ["ended"]
     assert await newsroom.detector.index.open_events() == []
+
+
+# Updates
+
+
+def toll(dead: int) -> str:
+    body = f"Rescue workers said that {dead} people were dead after the great fire in the old harbour."
+    return f"{text('fire', 200)}\n{body}"
+
+
+async def test_an_event_that_doubles_is_told_again(newsroom: Newsroom) -> None:
+    verdicts = [await newsroom.publish("fire", f"s{n}", n * MINUTE) for n in range(30)]
+
+    said = {number: verdict.event for number, verdict in enumerate(verdicts, 1) if verdict.event}
+    assert said == {6: "breaking", 12: "update", 24: "update"}
+    report = special_report(newsroom.events[1])
+    assert report["update"] == {"items_before": 6, "sources_before": 6, "figures": []}
+    assert (report["items"], report["item"]) == (12, newsroom.events[1].item)
+    assert special_report(newsroom.events[0])["update"] is None
+    assert len({event.id for event in newsroom.events}) == 3
+
+
+async def test_a_figure_that_changed_is_told_once_a_second_source_prints_it(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+
+    first = await newsroom.publish("fire", "news", 8 * MINUTE, text=toll(12))
+    again = await newsroom.publish("fire", "news", 9 * MINUTE, text=toll(12))
+    second = await newsroom.publish("fire", "other", 10 * MINUTE, text=toll(12))
+    third = await newsroom.publish("fire", "more", 11 * MINUTE, text=toll(12))
+
+    assert (first.status, first.changes) == ("update", ("people: 4 -> 12",))
+    assert [verdict.event for verdict in (first, again, second, third)] == [None, None, "update", None]
+    (change,) = special_report(newsroom.events[-1])["update"]["figures"]
+    assert (change["figure"], change["old"], change["new"]) == ("people", "4", "12")
+    assert change["source"] == "news.example"
+
+
+async def test_an_older_version_that_comes_late_is_no_news(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+    for n in range(7, 9):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(12))
+    for n in range(9, 11):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+
+    assert newsroom.levels == ["breaking", "update"]
+
+
+async def test_what_has_been_told_is_not_told_again_by_the_next_process(shared_url: str, namespace: str) -> None:
+    async with opened(store=shared_url, namespace=namespace) as room:
+        for n in range(8):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4 if n < 6 else 12))
+        assert room.levels == ["breaking", "update"]
+    async with opened(store=shared_url, namespace=namespace) as room:
+        for n in range(8, 14):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(12))
+        assert room.levels == []
+        await room.publish("fire", "s14", 14 * MINUTE, text=toll(12))
+        await room.publish("fire", "s15", 15 * MINUTE, text=toll(12))
+        assert room.levels == ["update"]
+
+
+async def test_what_has_ended_is_updated_no_more(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+    await newsroom.pass_time(10 * MINUTE, 3 * HOUR)
+    for n in range(7, 30):
+        await newsroom.publish("fire", f"s{n}", 3 * HOUR + n * MINUTE, text=toll(12))
+
+    assert newsroom.levels == ["breaking", "ended"]
+
+
+async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE)
+    for n in range(100):
+        await newsroom.publish("fire", "s1", 10 * MINUTE + n, url=f"https://www.s1.example/again/{n}")
+
+    assert newsroom.levels == ["breaking"]
+
+
+async def test_a_rule_of_ones_own_says_watch_breaking_or_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(store="memory://", event_rule=f"{__name__}.says_update") as room:
+        verdicts = [await room.publish("fire", f"s{n}", n) for n in range(5)]
+
+    assert [verdict.event for verdict in verdicts] == [None] * 5
+    assert "'update' is not 'watch', 'breaking' or None" in caplog.text
+
+
+async def test_the_language_of_a_story_is_in_its_report(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, language="de-AT" if n % 2 else "no language")
+
+    report = special_report(newsroom.events[0])
+    assert report["languages"] == [{"language": "de", "items": 3}]
+    assert [member["language"] for member in report["members"]] == ["", "de", "", "de", "", "de"]
+
+
+async def test_stories_that_share_a_document_are_related(newsroom: Newsroom) -> None:
+    flood = await newsroom.publish("flood", "wire", 0)
+    for n in range(6):
+        body = text("fire", 200) + "\n" + text("flood", 100) if n == 3 else text("fire", 200)
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=body)
+
+    (related,) = special_report(newsroom.events[0])["related"]
+    assert related == {"story": flood.story, "url": "https://www.wire.example/flood/0", "title": "News of flood"}
 
 
 async def test_a_flood_of_one_source_is_no_event(newsroom: Newsroom) -> None:
@@ -418,12 +530,13 @@ async def test_every_report_keeps_the_schema(schema: Draft202012Validator) -> No
     async with opened(store="memory://", source_owners={"s1.example": "Press"}) as room:
         for n in range(12):
             more = {"url": ""} if n % 4 == 3 else {}
-            body = text("fire", 200) + f"\nRescue workers said that {n % 3 + 2} people were dead after the great fire."
-            await room.publish("fire", f"s{n}", n * MINUTE, text=body, **more)
+            more["language"] = "en" if n % 2 else ""
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4 if n < 8 else 12), **more)
         await room.detector.finish(all_over=True)
         reports = [special_report(event) for event in room.events + room.detector.take_events()]
 
-    assert [each["level"] for each in reports] == ["breaking", "ended"]
+    assert [each["level"] for each in reports] == ["breaking", "update", "ended"]
+    assert reports[1]["update"]["figures"]
     for each in reports:
         schema.validate(each)
         assert set(each) == set(schema.schema["properties"])
@@ -463,13 +576,13 @@ def test_eight_processes_raise_each_level_of_each_event_once(tmp_path: Path, sha
     assert [process.wait(timeout=120) for process in processes] == [0] * 8
 
     raised = Counter(
-        (event["headline"], event["level"])
+        (event["headline"], event["level"], event["items"] if event["level"] == "update" else 0)
         for path in tmp_path.glob("*.events")
         for event in map(json.loads, path.read_text().splitlines())
     )
 
     assert set(raised.values()) == {1}
-    assert {headline for headline, level in raised if level == "breaking"} == {f"Story {n}" for n in range(12)}
+    assert {headline for headline, level, _ in raised if level == "breaking"} == {f"Story {n}" for n in range(12)}
 
 
 def test_a_replay_says_the_same_every_time_and_speaks_of_the_ids_of_its_input(tmp_path: Path) -> None:
@@ -482,7 +595,7 @@ def test_a_replay_says_the_same_every_time_and_speaks_of_the_ids_of_its_input(tm
     events = [json.loads(line) for line in (tmp_path / "one.events").read_text().splitlines()]
     verdicts = [json.loads(line) for line in (tmp_path / "one.out").read_text().splitlines()]
     ids = {row["id"] for row in rows}
-    assert {event["level"] for event in events} == {"breaking", "ended"}
+    assert {event["level"] for event in events} == {"breaking", "update", "ended"}
     assert all(member["id"] in ids for event in events for member in event["members"])
     assert all(event["story"] in ids for event in events)
     tipped = {verdict["id"]: verdict["event"] for verdict in verdicts if verdict["event"]}

@@ -6,7 +6,10 @@ import html
 import unicodedata
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scrapy_neardup.content import language_code, page_language
 from scrapy_neardup.content.extractors import extract_with_trafilatura
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
@@ -221,3 +224,33 @@ def test_entities_are_the_characters_they_stand_for(script: str) -> None:
     )
 
     assert extract_with_trafilatura(plain, "") == extract_with_trafilatura(entities, "") != ""
+
+
+@pytest.mark.parametrize(
+    ("html_", "language"),
+    [
+        ('<!doctype html><html lang="pt-BR"><head>', "pt"),
+        ("<HTML class=js data-lang='xx' LANG=EN-us>", "en"),
+        ('<html xmlns="http://www.w3.org/1999/xhtml" xml:lang="uk">', "uk"),
+        ('<html><head><meta property="og:locale" content="sr_RS"></head>', "sr"),
+        ('<html lang=""><meta content="fil, en" http-equiv="Content-Language">', "fil"),
+        ('<html lang="el"><meta property="og:locale" content="en_US">', "el"),
+        ('<html lang="und"><meta property="og:locale" content="en_US">', "en"),
+        ('<!-- <html lang="de"> --><html lang="fr">', "fr"),
+        ('<html data-x="lang=de"><body lang="it">', ""),
+        ('<html lang="{{ lang }}">', ""),
+        ('<meta name="description" content="en"><p>nothing</p>', ""),
+        ("", ""),
+    ],
+)
+def test_a_page_names_its_language(html_: str, language: str) -> None:
+    assert page_language(html_) == language
+    assert page_language(html_.encode()) == language
+
+
+@given(st.text(max_size=20))
+def test_a_language_code_is_two_or_three_letters_or_nothing(tag: str) -> None:
+    code = language_code(tag)
+
+    assert code == "" or (2 <= len(code) <= 3 and code.isascii() and code.isalpha() and code.islower())
+    assert language_code(code) == code

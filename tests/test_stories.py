@@ -5,16 +5,28 @@ from __future__ import annotations
 import asyncio
 import random
 import struct
+from dataclasses import replace
 
 import pytest
 from conftest import USUAL, OpenIndex
 from documents import DAY, HOUR, MINUTE, START, Article, check, digest
 from redis import Redis
 
-from scrapy_neardup.document import Claim, Join, Kind, Member, Status, Story
+from scrapy_neardup.document import Claim, Extent, Join, Kind, Member, Neighbour, Status, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.membership import MOST_ITEMS, MOST_LOGGED, MOST_SOURCES, pack_member, unpack_member
+from scrapy_neardup.index import Index, Policy, Selection
+from scrapy_neardup.index.membership import (
+    MOST_ITEMS,
+    MOST_LANGUAGES,
+    MOST_LOGGED,
+    MOST_NEIGHBOURS,
+    MOST_SOURCES,
+    MOST_VALUES,
+    pack_member,
+    pack_neighbour,
+    unpack_member,
+    unpack_neighbours,
+)
 
 
 def member(
@@ -29,6 +41,15 @@ FIRST = member("first", source="wire.example", status="original")
 
 def join(name: str, at: float = 0, source: str = "", **more: str) -> Join:
     return Join(FIRST, member(name, at, source, **more))  # type: ignore[arg-type]
+
+
+def changed(name: str, source: str, *changes: str, copied: str = FIRST.id) -> Join:
+    """An update whose figures differ from those of what it is a copy of."""
+    return Join(FIRST, replace(member(name, 60, source, status="update"), changes=changes), copied=copied)
+
+
+def speaking(name: str, language: str) -> Join:
+    return Join(FIRST, replace(member(name, 60, f"{name}.example"), language=language))
 
 
 async def test_the_original_is_the_first_member(index: Index) -> None:
@@ -148,6 +169,138 @@ async def test_levels_come_in_their_order(index: Index) -> None:
     assert await claims("ended")
     assert not await claims("ended")
     assert not await claims("breaking")
+
+
+@pytest.mark.every_store
+async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: OpenIndex, shared_url: str) -> None:
+    indexes = [await open_index(shared_url) for _ in range(3)]
+
+    async def granted(sources: int) -> int:
+        claim = Claim(FIRST.id, "update", extent=Extent(items=sources, sources=sources))
+        answers = await asyncio.gather(*(index.claim(claim) for index in indexes * 5))
+        return sum(answer is not None for answer in answers)
+
+    story = await indexes[0].join(join("copy", 60, "copy.example"))
+    assert await granted(9) == 0  # of what is no event
+    await indexes[0].claim(Claim(FIRST.id, "watch", extent=Extent(5, 5)))
+    assert [await granted(sources) for sources in (9, 10, 11, 19, 20)] == [0, 1, 0, 0, 1]
+    assert (await indexes[1].join(join("copy", 60, "copy.example"))).told == (20, 20, 0)
+
+    await indexes[2].claim(Claim(FIRST.id, "ended", last_source=story.sources[-1]))
+    assert await granted(400) == 0
+
+
+async def test_a_story_of_one_source_doubles_by_its_items(index: Index) -> None:
+    await index.join(join("copy", 60, "wire.example"))
+    await index.claim(Claim(FIRST.id, "breaking", extent=Extent(16, 1)))
+
+    assert await index.claim(Claim(FIRST.id, "update", extent=Extent(31, 1))) is None
+    assert await index.claim(Claim(FIRST.id, "update", extent=Extent(32, 1))) is not None
+
+
+async def test_what_was_signalled_never_shrinks(index: Index) -> None:
+    await index.join(join("copy", 60, "copy.example"))
+    await index.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
+    await index.claim(Claim(FIRST.id, "breaking", extent=Extent(18, 18, 3)))
+
+    assert (await index.join(join("copy", 60, "copy.example"))).told == (20, 20, 3)
+
+
+@pytest.mark.every_store
+async def test_a_figure_has_changed_when_a_second_source_prints_the_change(index: Index) -> None:
+    bearer = changed("news", "a.example", "dead: 4 -> 12")
+
+    assert (await index.join(bearer)).changes == 0
+    assert (await index.join(replace(join("own copy", 70, "a.example"), copied=bearer.member.id))).changes == 0
+    assert (await index.join(replace(join("no source", 70), copied=bearer.member.id))).changes == 0
+    assert (await index.join(replace(join("old copy", 70, "b.example"), copied=FIRST.id))).changes == 0
+    assert (await index.join(replace(join("copy", 70, "c.example"), copied=bearer.member.id))).changes == 1
+    assert (await index.join(replace(join("third", 70, "d.example"), copied=bearer.member.id))).changes == 1
+
+
+async def test_two_sources_that_changed_the_same_figure_confirm_each_other(index: Index) -> None:
+    assert (await index.join(changed("one", "a.example", "dead: 4 -> 12"))).changes == 0
+    assert (await index.join(changed("other", "b.example", "dead: 4 -> 11"))).changes == 0
+    assert (await index.join(changed("two", "c.example", "dead: 5 -> 12", "hurt: 1 -> 2"))).changes == 1
+    assert (await index.join(changed("three", "d.example", "hurt: 7 -> 2"))).changes == 2
+
+
+async def test_what_was_said_before_a_change_is_no_news(index: Index) -> None:
+    await index.join(changed("news", "a.example", "dead: 4 -> 12"))
+    late = changed("late", "b.example", "dead: 12 -> 4")
+
+    await index.join(late)
+
+    assert (await index.join(replace(join("copy", 70, "c.example"), copied=late.member.id))).changes == 0
+
+
+async def test_a_change_that_reads_otherwise_is_none_of_a_figure(index: Index) -> None:
+    assert (await index.join(changed("a", "a.example", "other figures: changed"))).changes == 0
+    assert (await index.join(changed("b", "b.example", "other figures: changed"))).changes == 0
+
+
+async def test_a_table_of_figures_takes_bounded_space(index: Index) -> None:
+    for number in range(12):
+        changes = [f"row {number} {row}: 1 -> 2" for row in range(24)]
+        await index.join(changed(f"a{number}", "a.example", *changes))
+
+    last = f"row {MOST_VALUES // 48} 23: 1 -> 2"
+    assert (await index.join(changed("within", "b.example", "row 0 0: 1 -> 2"))).changes == 1
+    assert (await index.join(changed("beyond", "b.example", last))).changes == 1
+
+
+@pytest.mark.every_store
+async def test_items_are_counted_by_language(index: Index) -> None:
+    for number, language in enumerate(["de", "en", "", "en", "eng", "en"]):
+        await index.join(speaking(f"copy {number}", language))
+    story = await index.join(replace(speaking("page again", "de"), counted=False))
+
+    assert story.languages == (("en", 3), ("de", 1), ("eng", 1))
+    assert [each.language for each in await index.members(FIRST.id)] == ["", "de", "en", "", "en", "eng", "en", "de"]
+
+
+async def test_languages_take_bounded_space(index: Index) -> None:
+    codes = [f"{a}{b}" for a in "abcd" for b in "wxyz1"]
+    for number, code in enumerate(codes * 2):
+        story = await index.join(speaking(f"copy {number}", code))
+
+    assert dict(story.languages) == dict.fromkeys(codes[:MOST_LANGUAGES], 2)
+
+
+@pytest.mark.every_store
+async def test_other_stories_are_noted_once_each_and_never_the_story_itself(index: Index) -> None:
+    fire = Neighbour(member("fire").id, "https://a.example/Straße", "Feuer")
+    others = [Neighbour(member(f"other {number}").id, "", "") for number in range(MOST_NEIGHBOURS)]
+    itself = Neighbour(FIRST.id, "https://wire.example/first", "first")
+
+    for number, each in enumerate([fire, itself, fire, *others, others[0]]):
+        story = await index.join(replace(join(f"copy {number}", 60, "copy.example"), neighbour=each))
+
+    assert story.neighbours == (fire, *others[:-1])
+    assert (await index.join(join("last", 60, "copy.example"))).neighbours == story.neighbours
+
+
+@pytest.mark.every_store
+async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
+    urls = ("https://www.fire.example/a", "https://notfire.example/a", "https://flood.example/b", "http://[cut")
+    for url in urls:
+        each = Neighbour(member(url).id, url, "")
+        await index.join(replace(join(f"of {url}", 60, "copy.example"), neighbour=each))
+
+    await index.purge(Selection("fire.example", digest("fire.example", 4)))
+    await index.purge(Selection(url_hash=digest("flood.example"), is_page=urls[2].__eq__))
+
+    story = await index.join(join("last", 60, "copy.example"))
+    assert [each.url for each in story.neighbours] == [urls[1], urls[3]]
+
+
+def test_damaged_neighbours_are_an_error() -> None:
+    packed = pack_neighbour(Neighbour(FIRST.id, "https://a.example/", "A title"))
+
+    assert len(unpack_neighbours(packed * 2)) == 2
+    for wrong in (packed[:-1], packed + b"x", packed[:5]):
+        with pytest.raises(StoreError):
+            unpack_neighbours(wrong)
 
 
 async def test_a_story_nobody_joined_grants_nothing(index: Index) -> None:
@@ -282,8 +435,12 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
         at = random_.randrange(6 * HOUR)
         first = member("first" if random_.random() < 0.7 else "second", status="original", source="wire.example")
         status: Status = random_.choice(("duplicate", "update", "related"))
-        joins.append(Join(first, member(f"{random_.randrange(250)}", at, source, status=status),
-                          random_.random() < 0.9))  # fmt: skip
+        changes = (f"dead: {random_.randrange(5)} -> {random_.randrange(5)}",) if status == "update" else ()
+        copied = random_.choice(joins).member.id if joins and random_.random() < 0.5 else ""
+        language = random_.choice(("", "en", "de"))
+        joining = member(f"{random_.randrange(250)}", at, source, status=status)
+        joining = replace(joining, changes=changes, language=language)
+        joins.append(Join(first, joining, random_.random() < 0.9, copied))
         if number % 20 == 0:
             joins.append(joins[-1])
 
@@ -294,19 +451,25 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
         for number, each in enumerate(joins):
             stories.append(await index.join(each))
             if number % 50 == 49:
-                stories.append(await index.claim(Claim(each.story, "watch")))  # type: ignore[arg-type]
+                extent = stories[-1].extent
+                for level in ("watch", "update"):
+                    claim = Claim(each.story, level, extent=extent)  # type: ignore[arg-type]
+                    stories.append(await index.claim(claim))  # type: ignore[arg-type]
+                stories.append(await index.join(each))
         opened = await index.open_events()
         quiet = await index.open_events(START + 3 * HOUR)
         answers[name] = [stories, opened, quiet, await index.members(FIRST.id)]
 
     assert answers["memory"] == answers["sqlite"] == answers["redis"]
+    assert stories[-1].changes > 1
+    assert stories[-1].told.changes > 1
 
 
 def test_a_member_reads_back_as_packed() -> None:
     packed = struct.pack(">I", 3) + pack_member(FIRST)
 
     assert unpack_member(bytes.fromhex(FIRST.id), packed).url == FIRST.url
-    for wrong in (packed[:-1], packed + b"x", b"", packed[:4] + b"\x02" + packed[5:]):
+    for wrong in (packed[:-1], packed + b"x", b"", packed[:4] + b"\x09" + packed[5:]):
         with pytest.raises(StoreError):
             unpack_member(bytes.fromhex(FIRST.id), wrong)
 

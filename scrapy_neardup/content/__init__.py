@@ -4,6 +4,7 @@ from scrapy_neardup.content.canonical import CanonicalUrls
 from scrapy_neardup.content.decoding import decode_html
 from scrapy_neardup.content.extraction import Extraction, start_extraction, worker_processes
 from scrapy_neardup.content.extractors import load_extractor
+from scrapy_neardup.content.language import language_code, page_language
 from scrapy_neardup.content.memory import ExtractedPages
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
@@ -16,7 +17,9 @@ __all__ = [
     "ExtractionProcesses",
     "ExtractionThreads",
     "decode_html",
+    "language_code",
     "load_extractor",
+    "page_language",
     "source_of",
     "start_extraction",
     "url_identity",

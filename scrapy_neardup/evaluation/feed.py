@@ -35,6 +35,12 @@ class Recorded:
     file: Path | None
     extra: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def language(self) -> str:
+        """As it is given; what is no text is none."""
+        given = self.extra.get("language")
+        return given if isinstance(given, str) else ""
+
 
 @dataclass(frozen=True, slots=True)
 class WrongLine:

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy_neardup.content import CanonicalUrls, ExtractionProcesses, decode_html, load_extractor
+from scrapy_neardup.content import CanonicalUrls, ExtractionProcesses, decode_html, load_extractor, page_language
 from scrapy_neardup.document import Reason
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
 from scrapy_neardup.exceptions import ExtractionError
@@ -26,6 +26,11 @@ class Page:
     reason: Reason | None = None
     error: str | None = None
     canonical: str = ""  # the url that the page gives as its own
+    page_language: str = ""  # ISO 639 code, as the page says
+
+    @property
+    def language(self) -> str:
+        return self.recorded.language or self.page_language
 
 
 class PageReader:
@@ -51,7 +56,7 @@ class PageReader:
 
     def read(self, feed: Iterable[Recorded | WrongLine]) -> Iterator[Page | WrongLine]:
         """In the order of the feed."""
-        ahead: deque[tuple[Recorded | WrongLine, Future[str] | None, str]] = deque()
+        ahead: deque[tuple[Recorded | WrongLine, Future[str] | None, str, str]] = deque()
         for entry in feed:
             ahead.append((entry, *self._submit(entry)))
             if len(ahead) >= self._ahead:
@@ -59,25 +64,27 @@ class PageReader:
         while ahead:
             yield self._page(*ahead.popleft())
 
-    def _submit(self, entry: Recorded | WrongLine) -> tuple[Future[str] | None, str]:
-        """The text to come, and the canonical url."""
+    def _submit(self, entry: Recorded | WrongLine) -> tuple[Future[str] | None, str, str]:
+        """The text to come, and canonical url and language as the page says."""
         if isinstance(entry, WrongLine) or entry.text is not None:
-            return None, ""
+            return None, "", ""
         try:
             page = _read(entry.html if entry.html is not None else entry.file, self._max_html_bytes)
-            return self._extraction.submit(page, entry.url), self._canonical.of(page, entry.url)
+            return self._extraction.submit(page, entry.url), self._canonical.of(page, entry.url), page_language(page)
         except (OSError, ValueError, ExtractionError) as error:
             failed: Future[str] = Future()
             failed.set_exception(error)
-            return failed, ""
+            return failed, "", ""
 
-    def _page(self, entry: Recorded | WrongLine, future: Future[str] | None, canonical: str) -> Page | WrongLine:
+    def _page(
+        self, entry: Recorded | WrongLine, future: Future[str] | None, canonical: str, language: str
+    ) -> Page | WrongLine:
         if isinstance(entry, WrongLine):
             return entry
         if future is None:
             return Page(entry, entry.text or "")
         try:
-            return Page(entry, future.result(), canonical=canonical)
+            return Page(entry, future.result(), canonical=canonical, page_language=language)
         except (OSError, ValueError, ExtractionError) as error:
             said = (error.strerror if isinstance(error, OSError) else None) or error
             return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")

@@ -71,7 +71,12 @@ async def replay(
             clock = clock if recorded.time is None else recorded.time
             documents.append(
                 detector.document(
-                    page.text, url=recorded.url, title=recorded.title, seen_at=clock, canonical=page.canonical
+                    page.text,
+                    url=recorded.url,
+                    title=recorded.title,
+                    seen_at=clock,
+                    canonical=page.canonical,
+                    language=page.language,
                 )
             )
         verdicts = iter(await detector.check_in_order([document for document in documents if document is not None]))

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Container
 from dataclasses import dataclass
 
 import xxhash
 
-from scrapy_neardup.document import KINDS, LEVELS, STATUSES, Claim, Join, Level, Member, Story
+from scrapy_neardup.document import (
+    KINDS,
+    STATUSES,
+    Claim,
+    Extent,
+    Join,
+    Level,
+    Member,
+    Neighbour,
+    Story,
+    parts_of_change,
+)
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.record import KEY_BYTES, MAX_URL_BYTES, cut, seconds_of
+from scrapy_neardup.index.base import Selection
+from scrapy_neardup.index.record import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut, seconds_of
 
 MOST_ITEMS = 512
 """Newest items whose times are kept: more of them in a window tell a rule nothing new."""
@@ -20,13 +33,25 @@ MOST_SOURCES = 512
 MOST_LOGGED = 200
 """Members kept for the report; after these only the first member of each further source is."""
 
+MOST_VALUES = 256
+"""Values of figures that are told apart; a story in which more were said is a table, and its changes no news."""
+
+MOST_LANGUAGES = 16
+
+MOST_NEIGHBOURS = 16
+"""Other stories that are remembered, the first ones met."""
+
 NO_OWNER = bytes(4)
 WATCH, BREAKING, ENDED = 1, 2, 4
 BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
 
 _ENTRY = 8  # bytes: an item is a document key; a source is its owner's hash and the second of its first item
-_VERSION = 1
-_MEMBER = struct.Struct(">BBBBBHHH")  # version, status, kind, lengths of source, owner, url, title, changes
+_VALUE = 4  # bytes: hash of a figure and a value of it
+_SAID = 16  # bytes: a value, the owner of who said it first, and the key of that document
+_SETTLED = b"\xff" * 4  # in the owner's place: said by several, or the value before the change
+_VERSION = 2
+_MEMBER = struct.Struct(">BBBBBBHHH")  # version, status, kind, lengths of language, source, owner, url, title, changes
+_NEIGHBOUR = struct.Struct(">8sHB")  # key of the story's first document, lengths of url and title
 _MAX_TITLE_BYTES = 300
 _MAX_CHANGES_BYTES = 1000
 
@@ -42,6 +67,11 @@ class Tally:
     last: int = 0  # the latest second of any member
     ids: bytes = b""
     sources: bytes = b""
+    said: bytes = b""  # values of figures that changed, those before the change too
+    changes: int = 0  # that brought a value nobody had said
+    told: str = ""  # items, sources and changes as the last signal found them
+    languages: str = ""  # each with its items: "en 5 de 1"
+    neighbours: bytes = b""  # packed one behind the other
 
     @property
     def is_open(self) -> bool:
@@ -78,24 +108,68 @@ class Tally:
         self.sources += owner + second
         return True
 
+    def speak(self, language: str) -> None:
+        """Count an item in its language."""
+        counts = dict(_languages(self.languages))
+        if language in counts or len(counts) < MOST_LANGUAGES:
+            counts[language] = counts.get(language, 0) + 1
+            self.languages = " ".join(f"{each} {count}" for each, count in counts.items())
+
+    def say(self, key: bytes, owner: bytes, before: bytes, after: bytes, copied: bytes) -> None:
+        """Note what a document says of figures, and whether it is the second source of a change."""
+        self._confirm(owner, after, copied)
+        for values, said_by in ((before, _SETTLED), (after, owner)):
+            for value in _entries(values, _VALUE):
+                is_new = all(entry[:4] != value for entry in _entries(self.said, _SAID))
+                if is_new and len(self.said) < MOST_VALUES * _SAID:
+                    self.said += value + said_by + key
+
+    def _confirm(self, owner: bytes, after: bytes, copied: bytes) -> None:
+        entries = _entries(self.said, _SAID)
+        confirmed = False
+        for number, entry in enumerate(entries):
+            says_so = entry[8:] == copied or entry[:4] in _entries(after, _VALUE)
+            if says_so and entry[4:8] not in (_SETTLED, owner) and owner != NO_OWNER:
+                entries[number] = entry[:4] + _SETTLED + entry[8:]
+                confirmed = True
+        self.said = b"".join(entries)
+        self.changes += confirmed
+
+    def meet(self, key: bytes, neighbour: bytes) -> None:
+        """Note another story, packed; not this one, and none twice."""
+        known = [bytes.fromhex(each.story) for each in unpack_neighbours(self.neighbours)]
+        if neighbour and neighbour[:KEY_BYTES] not in (key, *known) and len(known) < MOST_NEIGHBOURS:
+            self.neighbours += neighbour
+
     def grants(self, claim: Claim) -> bool:
         """Whether a level is still to be raised: ``watch`` first of all, ``breaking`` once, ``ended`` of what is open.
 
-        An event that ended as a mere watch may still break, and then ends again. Where granted the level is set.
+        An event that ended as a mere watch may still break, and then ends again. What is open gets an ``update`` where
+        there is more to say than was signalled before. Where granted the level is set, and what is signalled.
         """
+        levels = self.levels
         if claim.level == "watch":
-            granted, levels = self.levels == 0, WATCH
+            granted, levels = levels == 0, WATCH
         elif claim.level == "breaking":
-            granted, levels = not self.levels & BREAKING, WATCH | BREAKING
+            granted, levels = not levels & BREAKING, WATCH | BREAKING
+        elif claim.level == "update":
+            granted = self.is_open and claim.extent.is_news_after(self._told)
         else:
-            granted, levels = self.is_open and self.last_source <= claim.last_source, self.levels | ENDED
+            granted, levels = self.is_open and self.last_source <= claim.last_source, levels | ENDED
         if granted:
             self.levels = levels
+            if claim.level != "ended":
+                self.told = " ".join(map(str, map(max, self._told, claim.extent)))
         return granted
+
+    @property
+    def _told(self) -> Extent:
+        return Extent(*map(int, self.told.split()))
 
     def story(self, key: bytes) -> Story:
         """Raises StoreError on bytes that are not whole entries."""
-        if len(self.ids) % _ENTRY or len(self.sources) % _ENTRY or not 0 <= self.levels < 2 * ENDED:
+        whole = not (len(self.ids) % _ENTRY or len(self.sources) % _ENTRY or len(self.said) % _SAID)
+        if not whole or not 0 <= self.levels < 2 * ENDED:
             raise StoreError(f"story {key.hex()}: its counters are not those of this version")
         return Story(
             id=key.hex(),
@@ -104,7 +178,11 @@ class Tally:
             copies=self.copies,
             times=tuple(sorted(map(seconds_of, _entries(self.ids)))),
             sources=tuple(sorted(second for _, second in self._first_times())),
-            levels=tuple(level for level in LEVELS if self.levels & BITS[level]),
+            levels=tuple(level for level, bit in BITS.items() if self.levels & bit),
+            changes=self.changes,
+            languages=tuple(sorted(_languages(self.languages), key=lambda row: (-row[1], row[0]))),
+            told=self._told,
+            neighbours=unpack_neighbours(self.neighbours),
         )
 
     def _first_times(self) -> list[tuple[bytes, int]]:
@@ -123,6 +201,11 @@ def join_tally(tally: Tally, join: Join, known: bool) -> list[tuple[bytes, bytes
     for member, counted in both[1:] if tally.joined else both:
         key = bytes.fromhex(member.id)
         new_source = tally.add(key, owner_hash(member), counted=counted, copy=member.status == "duplicate")
+        if counted and member.language:
+            tally.speak(member.language)
+        if member is join.member:
+            tally.say(key, owner_hash(member), *value_hashes(member), bytes.fromhex(join.copied))
+            tally.meet(bytes.fromhex(join.story), pack_neighbour(join.neighbour))
         if tally.joined <= MOST_LOGGED or new_source:
             logged.append((key, struct.pack(">I", tally.joined) + pack_member(member)))
     return logged
@@ -133,9 +216,21 @@ def owner_hash(member: Member) -> bytes:
     return xxhash.xxh32_digest(member.owner.encode("utf-8", "surrogatepass")) if member.owner else NO_OWNER
 
 
+def value_hashes(member: Member) -> tuple[bytes, bytes]:
+    """4 bytes each of what figures were before their change, and of what they are now."""
+    changes = [parts for parts in map(parts_of_change, member.changes) if parts[0]]
+    before = b"".join(_value_hash(figure, old) for figure, old, _ in changes)
+    return before, b"".join(_value_hash(figure, new) for figure, _, new in changes)
+
+
+def _value_hash(figure: str, value: str) -> bytes:
+    return xxhash.xxh32_digest(f"{figure}\n{value}".encode("utf-8", "surrogatepass"))
+
+
 def pack_member(member: Member) -> bytes:
     """What is kept of a member beside its key and number; long texts are cut."""
     parts = (
+        cut(member.language, 255),
         cut(member.source, 255),
         cut(member.owner, 255),
         member.url.encode("utf-8", "replace")[:MAX_URL_BYTES],
@@ -159,7 +254,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     for length in lengths:
         texts.append(data[start : start + length].decode("utf-8", "replace"))
         start += length
-    source, owner, url, title, changes = texts
+    language, source, owner, url, title, changes = texts
     return Member(
         id=key.hex(),
         url=url,
@@ -169,9 +264,52 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         status=STATUSES[status],
         kind=KINDS[kind - 1] if kind else None,
         changes=tuple(changes.split("\n")) if changes else (),
+        language=language,
         number=int.from_bytes(data[:4], "big"),
     )
 
 
-def _entries(packed: bytes) -> list[bytes]:
-    return [packed[at : at + _ENTRY] for at in range(0, len(packed), _ENTRY)]
+def pack_neighbour(neighbour: Neighbour | None) -> bytes:
+    """Empty for None."""
+    if neighbour is None:
+        return b""
+    url = neighbour.url.encode("utf-8", "replace")[:MAX_URL_BYTES]
+    title = cut(neighbour.title, MAX_TITLE_BYTES)
+    return _NEIGHBOUR.pack(bytes.fromhex(neighbour.story), len(url), len(title)) + url + title
+
+
+def unpack_neighbours(packed: bytes) -> tuple[Neighbour, ...]:
+    """Raises StoreError on bytes that are not whole neighbours."""
+    found, at = [], 0
+    while at < len(packed):
+        if len(packed) < at + _NEIGHBOUR.size:
+            raise StoreError(f"neighbours of {len(packed)} bytes end in the middle of one")
+        key, url_bytes, title_bytes = _NEIGHBOUR.unpack_from(packed, at)
+        middle = at + _NEIGHBOUR.size + url_bytes
+        url, title = packed[at + _NEIGHBOUR.size : middle], packed[middle : middle + title_bytes]
+        at = middle + title_bytes
+        if at > len(packed):
+            raise StoreError(f"neighbours of {len(packed)} bytes say they have {at}")
+        found.append(Neighbour(key.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace")))
+    return tuple(found)
+
+
+def kept_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
+    """Without those of the selection, and of stories whose first document is gone; of damaged ones nothing."""
+    try:
+        neighbours = unpack_neighbours(packed)
+    except StoreError:
+        return b""
+    kept = (
+        each for each in neighbours if bytes.fromhex(each.story) not in gone and not selection.takes_neighbour(each)
+    )
+    return b"".join(map(pack_neighbour, kept))
+
+
+def _languages(packed: str) -> list[tuple[str, int]]:
+    words = packed.split()
+    return [(language, int(count)) for language, count in zip(words[::2], words[1::2], strict=True)]
+
+
+def _entries(packed: bytes, size: int = _ENTRY) -> list[bytes]:
+    return [packed[at : at + size] for at in range(0, len(packed), size)]

@@ -18,19 +18,27 @@ from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.membership import (
     BITS,
     MOST_ITEMS,
+    MOST_LANGUAGES,
     MOST_LOGGED,
+    MOST_NEIGHBOURS,
     MOST_SOURCES,
+    MOST_VALUES,
     Tally,
     owner_hash,
     pack_member,
+    pack_neighbour,
     unpack_member,
+    value_hashes,
 )
 from scrapy_neardup.index.record import KEY_BYTES
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-_COUNTERS = ("joined", "items", "copies", "levels", "last", "ids", "sources")
+_COUNTERS = (
+    *("joined", "items", "copies", "levels", "last", "ids", "sources"),
+    *("said", "changes", "told", "languages", "neighbours"),
+)
 _UNLINKED_AT_ONCE = 1000
 
 
@@ -96,23 +104,36 @@ class RedisStories:
             MOST_ITEMS,
             MOST_SOURCES,
             MOST_LOGGED,
+            MOST_VALUES,
+            MOST_LANGUAGES,
+            MOST_NEIGHBOURS,
         )
         arguments = [key, pack_member(join.first), owner_hash(join.first)]
         arguments += [bytes.fromhex(join.member.id), pack_member(join.member), owner_hash(join.member)]
-        return (self._name(key), self._all, self._open), [*arguments, " ".join(map(str, numbers)).encode()]
+        arguments += [" ".join(map(str, numbers)).encode(), join.member.language.encode("utf-8", "replace")]
+        return (self._name(key), self._all, self._open), [
+            *arguments,
+            *value_hashes(join.member),
+            bytes.fromhex(join.copied),
+            pack_neighbour(join.neighbour),
+        ]
 
     def _claim_call(self, claim: Claim) -> Call:
         key = bytes.fromhex(claim.story)
-        numbers = (BITS[claim.level], claim.last_source, claim.peak, PEAKS_SECONDS, self._window)
+        level = BITS.get(claim.level, 0)
+        numbers = (level, claim.last_source, claim.peak, PEAKS_SECONDS, self._window, *claim.extent)
         return (self._name(key), self._open, self._peaks), [key, " ".join(map(str, numbers)).encode()]
 
 
 def _story(story: str, answer: object) -> Story | BaseException:
     if isinstance(answer, BaseException):
         return answer
-    joined, items, copies, levels, last, ids, sources = cast("list[bytes]", answer)
+    joined, items, copies, levels, last, ids, sources, *more = cast("list[bytes]", answer)
     try:
-        tally = Tally(int(joined), int(items), int(copies), int(levels), int(last), ids, sources)
+        # What a story has not come to yet is not there.
+        said, changes, told, languages, neighbours = (value or b"" for value in more)
+        counters = int(joined), int(items), int(copies), int(levels), int(last), ids, sources
+        tally = Tally(*counters, said, int(changes or 0), told.decode(), languages.decode(), neighbours)
         return tally.story(bytes.fromhex(story))
     except (StoreError, TypeError, ValueError) as error:
         return StoreError(f"story {story}: its counters are not those of this version ({error})")

@@ -9,7 +9,7 @@ from scrapy_neardup.document import Level, Member, Story
 
 @dataclass(frozen=True, slots=True)
 class StoryEvent:
-    """A level a story has reached, as the counters stood at the document that tipped it."""
+    """A level a story has reached, or an update of it, as the counters stood at the document that tipped it."""
 
     level: Level
     time: int  # Unix seconds, UTC, on the documents' own clock
@@ -18,8 +18,11 @@ class StoryEvent:
     members: tuple[Member, ...]  # those kept, in the order they joined; the first is the story's own first document
     item: str | None = None  # document id of the one that tipped it; an end is nobody's
     breaking_over: int = 0  # the threshold of ``breaking`` at that time
+    copied: str = ""  # document id of what the one that tipped it is a copy of
 
     @property
     def id(self) -> str:
         """The same for the same level of the same event, in whatever process: receivers may discard a repetition."""
+        if self.level == "update":
+            return f"{self.story.id}-update-{self.story.items}-{self.story.changes}"
         return f"{self.story.id}-{self.level}-{self.time}"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from scrapy_neardup.document import Member
+from scrapy_neardup.document import Member, parts_of_change
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
 
 VERSION = 1
 TEN_MINUTES = 600
 
-_CHANGE = re.compile(r"(?P<figure>.+): (?P<old>.+) -> (?P<new>.+)")
 Name = Callable[[str], "str | int"]
 
 
@@ -36,6 +34,7 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
         "headline": _headline(event.members),
         "url": first.url if first else "",
         "first": _place(members[0]) if members else None,
+        "update": _update(event) if event.level == "update" else None,
         "items": story.items,
         "copies": story.copies,
         "share_of_copies": round(story.copies / story.items, 4) if story.items else 0.0,
@@ -45,15 +44,17 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
             "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
             "breaking_over": event.breaking_over,
         },
+        "languages": [{"language": language, "items": items} for language, items in story.languages],
         "sources": _sources(members),
         "growth": _growth(members),
         "members": [
             {"id": name(member.id), **_place(member), "title": member.title, "status": member.status}
-            | {"kind": member.kind}
+            | {"kind": member.kind, "language": member.language}
             for member in members
         ],
         "figures": changes,
         "disagreements": _disagreements(changes),
+        "related": [{"story": name(each.story), "url": each.url, "title": each.title} for each in story.neighbours],
     }
 
 
@@ -68,6 +69,14 @@ def _headline(members: Sequence[Member]) -> str:
 
 def _place(member: Member) -> dict[str, Any]:
     return {"time": iso(member.seen_at), "source": member.source, "url": member.url}
+
+
+def _update(event: StoryEvent) -> dict[str, Any]:
+    """What there was at the signal before, and the figures that have changed since and that two sources agree on."""
+    told, said_by = event.story.told, (event.copied, event.item)
+    is_change = event.story.changes > told.changes
+    confirmed = [member for member in event.members if is_change and member.id in said_by]
+    return {"items_before": told.items, "sources_before": told.sources, "figures": _changes(confirmed)}
 
 
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
@@ -96,13 +105,11 @@ def _growth(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 def _changes(members: Sequence[Member]) -> list[dict[str, Any]]:
     """What changed, when, and by whom; a change that reads otherwise is kept as a figure without a name."""
-    rows = []
-    for member in members:
-        for change in member.changes:
-            found = _CHANGE.fullmatch(change)
-            parts = found.groupdict() if found else {"figure": "", "old": "", "new": change}
-            rows.append({**_place(member), **parts})
-    return rows
+    return [
+        {**_place(member), **dict(zip(("figure", "old", "new"), parts_of_change(change), strict=True))}
+        for member in members
+        for change in member.changes
+    ]
 
 
 def _disagreements(changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

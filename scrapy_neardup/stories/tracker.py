@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections import deque
+from collections import OrderedDict, deque
+from dataclasses import replace
 from typing import Protocol
+from weakref import WeakValueDictionary
 
-from scrapy_neardup.document import Claim, Join, Level, Member, Story
+from scrapy_neardup.document import LEVELS, Claim, Extent, Join, Level, Member, Story
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import DAY, HISTORY, HOUR, QUIET, WATCH_OVER, Rule, calibrated, load_rule, peak
 
@@ -14,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 _SWEEP = 600  # seconds on the documents' clock between two looks for events that have ended
 _AGREED = 32  # documents that must all be past a time before it has come
+_MOST_RAISED = 1024  # stories that may have documents under way since they were signalled
 _LAST_SECOND = 0xFFFF_FFFF
 
 
@@ -41,18 +45,46 @@ class StoryTracker:
         self._recent: deque[int] = deque(maxlen=_AGREED)
         self._swept = self._calibrated = 0
         self._rule_failed = False
+        self._raised: OrderedDict[str, Story] = OrderedDict()  # stories as they stood when they were last signalled
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def join(self, join: Join) -> StoryEvent | None:
-        """The event where this document tips its story."""
+        """The event where this document tips its story to a level, or is news of a running event."""
         story = await self._store.join(join)
-        at = join.member.seen_at
-        level = self._due(story, at)
-        if level is None or level in story.levels or (level == "watch" and story.levels):
+        level = self._due(story, join.member.seen_at)
+        is_known = story.is_running or story.id in self._raised or story.id in self._turns
+        if level is None and not is_known:
             return None
-        members = await self._store.claim(Claim(story.id, level))
+        # Documents that travel together have all joined before the first of them claims: one after the other, each
+        # with what the one before it raised, they say what they would have said alone.
+        async with self._turns.setdefault(story.id, asyncio.Lock()):
+            story = self._with_raised(story)
+            if level is None or level in story.levels or (level == "watch" and story.levels):
+                level = "update" if story.is_running and story.extent.is_news_after(story.told) else None
+            return None if level is None else await self._claim(level, story, join)
+
+    async def _claim(self, level: Level, story: Story, join: Join) -> StoryEvent | None:
+        members = await self._store.claim(Claim(story.id, level, extent=story.extent))
         if members is None:
             return None
-        return self._event(level, at, story, members, join.member.id)
+        self._note_raised(story, level)
+        event = self._event(level, join.member.seen_at, story, members)
+        return replace(event, item=join.member.id, copied=join.copied)
+
+    def _with_raised(self, story: Story) -> Story:
+        """With what this process has raised since the document joined."""
+        raised = self._raised.get(story.id)
+        if raised is None:
+            return story
+        levels = tuple(level for level in LEVELS if level in story.levels or level in raised.levels)
+        return replace(story, levels=levels, told=Extent(*map(max, story.told, raised.told)))
+
+    def _note_raised(self, story: Story, level: Level) -> None:
+        levels = story.levels if level == "update" else (*story.levels, level)
+        self._raised[story.id] = replace(story, levels=levels, told=Extent(*map(max, story.told, story.extent)))
+        self._raised.move_to_end(story.id)
+        if len(self._raised) > _MOST_RAISED:
+            self._raised.popitem(last=False)
 
     def current(self, story: Story, members: tuple[Member, ...]) -> StoryEvent:
         """An event that has not ended, at its newest source."""
@@ -101,16 +133,17 @@ class StoryTracker:
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:
-            return self._rule(story, at, self.breaking_over)
+            level = self._rule(story, at, self.breaking_over)
+            if level not in (None, "watch", "breaking"):
+                raise ValueError(f"{level!r} is not 'watch', 'breaking' or None")
+            return level
         except Exception:  # a user's own rule is about this story, not about the crawl
             if not self._rule_failed:
                 logger.exception("NEARDUP_EVENT_RULE = %r failed; no event is raised where it does", self._rule_name)
             self._rule_failed = True
             return None
 
-    def _event(
-        self, level: Level, at: int, story: Story, members: tuple[Member, ...], item: str | None = None
-    ) -> StoryEvent:
+    def _event(self, level: Level, at: int, story: Story, members: tuple[Member, ...]) -> StoryEvent:
         # Others may have joined since: the report is of the story as it stood.
         known = tuple(member for member in members if member.number <= story.joined)
-        return StoryEvent(level, at, self._rule_name, story, known, item, self.breaking_over)
+        return StoryEvent(level, at, self._rule_name, story, known, breaking_over=self.breaking_over)

@@ -1,22 +1,23 @@
 --[[
-Grants a level of an event to the first who claims it.
+Grants a level of an event, or an update of it, to the first who claims it.
 
-KEYS[1]  story (see join.lua)
+KEYS[1]  story (see join.lua); its field told has items, sources and changes as the last signal found them
 KEYS[2]  events that have not ended, ZSET story -> second of the newest source
 KEYS[3]  peaks of events that have ended, ZSET story -> most new sources within an hour
 
 ARGV[1]  document key of the story's first document
-ARGV[2]  numbers in this order: bit of the level (1 watch, 2 breaking, 4 ended), second of the newest source as far as
-         the claimant knows, peak, seconds the peaks are kept, window (seconds)
+ARGV[2]  numbers in this order: bit of the level (1 watch, 2 breaking, 4 ended, 0 an update), second of the newest source
+         as far as the claimant knows, peak, seconds the peaks are kept, window (seconds); items, sources and changes as
+         far as the claimant knows
 
 Returns the story's fields and values where the claim is granted, else nil.
 The rules are those of index/membership.py.
 ]]
-local WATCH, BREAKING, ENDED = 1, 2, 4
+local UPDATE, WATCH, BREAKING, ENDED = 0, 1, 2, 4
 
 local numbers = {}
 for number in string.gmatch(ARGV[2], '%S+') do numbers[#numbers + 1] = tonumber(number) end
-local level, last_source, peak, peak_seconds, window = unpack(numbers)
+local level, last_source, peak, peak_seconds, window, items, sources, changes = unpack(numbers)
 
 -- The latest second among entries of 8 bytes that hold it from this byte on.
 local function newest_of(entries, from)
@@ -25,7 +26,7 @@ local function newest_of(entries, from)
     return newest
 end
 
-local kept = redis.call('HMGET', KEYS[1], 'levels', 'sources', 'ids')
+local kept = redis.call('HMGET', KEYS[1], 'levels', 'sources', 'ids', 'told')
 if not kept[1] then
     redis.call('ZREM', KEYS[2], ARGV[1])
     return nil
@@ -33,8 +34,25 @@ end
 local levels = tonumber(kept[1])
 local newest = kept[2] ~= '' and newest_of(kept[2], 5) or newest_of(kept[3], 1)
 local is_open = levels > 0 and levels < ENDED
+local told_items, told_sources, told_changes = string.match(kept[4] or '0 0 0', '^(%d+) (%d+) (%d+)$')
+
+-- The rule of Extent.is_news_after.
+local function is_news()
+    local before, now = tonumber(told_sources), sources
+    if before <= 1 then before, now = tonumber(told_items), items end
+    return now >= 2 * before or changes > tonumber(told_changes)
+end
+
+-- Never less than was told before.
+local function tell()
+    local told = string.format('%d %d %d', math.max(items, told_items), math.max(sources, told_sources),
+        math.max(changes, told_changes))
+    redis.call('HSET', KEYS[1], 'told', told)
+end
+
 if level == WATCH and levels ~= 0 then return nil end
 if level == BREAKING and levels % ENDED >= BREAKING then return nil end
+if level == UPDATE and not (is_open and is_news()) then return nil end
 if level == ENDED then
     if not is_open or newest > last_source then return nil end
     redis.call('HSET', KEYS[1], 'levels', levels + ENDED)
@@ -43,8 +61,11 @@ if level == ENDED then
         redis.call('ZADD', KEYS[3], peak, ARGV[1])
         redis.call('EXPIRE', KEYS[3], peak_seconds)
     end
+elseif level == UPDATE then
+    tell()
 else
     redis.call('HSET', KEYS[1], 'levels', level == WATCH and WATCH or WATCH + BREAKING)
+    tell()
     redis.call('ZADD', KEYS[2], newest, ARGV[1])
     redis.call('EXPIRE', KEYS[2], 2 * window)
 end

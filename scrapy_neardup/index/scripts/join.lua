@@ -3,7 +3,10 @@ Adds a document that matched to its story, in one step. Joining again changes no
 
 KEYS[1]  story, HASH. Fields: joined, items, copies, levels (bits: 1 watch, 2 breaking, 4 ended), last (second),
          ids (document keys of the newest items, 8 bytes each), sources (hash of the owner and second of the first
-         item, 4 bytes each); and of each member kept, by its document key: its number (4) and what is packed of it.
+         item, 4 bytes each), said (values of figures that changed: hash of the value 4, owner who said it first 4 or
+         SETTLED, key of that document 8), changes (how many a second source confirmed), languages ("en 5 de 1"), told (see claim.lua),
+         neighbours (other stories, one behind the other: key 8, length of url 2, of title 1, url, title);
+         and of each member kept, by its document key: its number (4) and what is packed of it.
 KEYS[2]  stories of the namespace, ZSET story -> the latest second of any member
 KEYS[3]  events that have not ended, ZSET story -> second of the newest source
 
@@ -11,16 +14,23 @@ ARGV[1]  document key of the story's first document
 ARGV[2]  the first document's packed member    ARGV[3]  its owner's hash, zeros where there is none
 ARGV[4]  document key of the one that joins    ARGV[5]  its packed member     ARGV[6]  its owner's hash
 ARGV[7]  numbers in this order: 1 where it counts as an item, 1 where it is a copy, window (seconds),
-         most items, most sources, most members kept
+         most items, most sources, most members kept, most values, most languages, most
+         neighbours
+ARGV[8]  language of the one that joins, may be empty
+ARGV[9]  values of its figures before they changed, 4 bytes each    ARGV[10]  and after
+ARGV[11] document key of what it is a copy of, may be empty    ARGV[12] a neighbour as above, may be empty
 
-Returns joined, items, copies, levels, last, ids, sources. The rules are those of index/membership.py.
+Returns joined, items, copies, levels, last, ids, sources, said, changes, told, languages,
+neighbours. The rules are those of index/membership.py.
 ]]
-local ENTRY = 8
+local ENTRY, VALUE, SAID = 8, 4, 16
+local SETTLED = string.rep('\255', 4)
 local NO_OWNER = string.rep('\0', 4)
 
 local numbers = {}
 for number in string.gmatch(ARGV[7], '%S+') do numbers[#numbers + 1] = tonumber(number) end
-local counts, is_copy, window, most_items, most_sources, most_logged = unpack(numbers)
+local counts, is_copy, window, most_items, most_sources, most_logged, most_values, most_languages,
+    most_neighbours = unpack(numbers)
 
 local function second_of(document)
     return struct.unpack('>I4', document)
@@ -33,20 +43,22 @@ local function newest_of(entries, from)
     return newest
 end
 
--- Where an entry begins with these bytes, or nil.
-local function place(entries, bytes)
+-- Where an entry of a size begins with these bytes, or nil.
+local function place(entries, bytes, size)
     local from = 1
     while true do
         local at = string.find(entries, bytes, from, true)
-        if not at or (at - 1) % ENTRY == 0 then return at end
+        if not at or (at - 1) % (size or ENTRY) == 0 then return at end
         from = at + 1
     end
 end
 
-local kept = redis.call('HMGET', KEYS[1], 'joined', 'items', 'copies', 'levels', 'last', 'ids', 'sources')
+local kept = redis.call('HMGET', KEYS[1], 'joined', 'items', 'copies', 'levels', 'last', 'ids', 'sources', 'said',
+    'changes', 'told', 'languages', 'neighbours')
 local joined, items, copies, levels, last =
     tonumber(kept[1] or 0), tonumber(kept[2] or 0), tonumber(kept[3] or 0), tonumber(kept[4] or 0), tonumber(kept[5] or 0)
-local ids, sources = kept[6] or '', kept[7] or ''
+local ids, sources, said = kept[6] or '', kept[7] or '', kept[8] or ''
+local changes, told, languages, neighbours = tonumber(kept[9] or 0), kept[10] or '', kept[11] or '', kept[12] or ''
 local changed = {}
 
 -- True where the owner is new to the story.
@@ -80,12 +92,68 @@ local function add(key, packed, owner, counted, copy)
     end
 end
 
+-- One item more in a language.
+local function speak(language)
+    local counted, others, known = {}, 0, false
+    for name, count in string.gmatch(languages, '(%S+) (%d+)') do
+        if name == language then
+            known = true
+            count = count + 1
+        end
+        others = others + 1
+        counted[#counted + 1] = name .. ' ' .. count
+    end
+    if not known and others < most_languages then counted[#counted + 1] = language .. ' 1' end
+    languages = table.concat(counted, ' ')
+end
+
+-- Where the document is the second source of a change: it copies the one that brought it, or says the same.
+local function confirm(owner, after, copied)
+    if owner == NO_OWNER then return end
+    local confirmed = 0
+    for at = 1, #said, SAID do
+        local value, first, key = string.sub(said, at, at + 3), string.sub(said, at + 4, at + 7), string.sub(said, at + 8, at + 15)
+        if (key == copied or place(after, value, VALUE)) and first ~= SETTLED and first ~= owner then
+            said = string.sub(said, 1, at + 3) .. SETTLED .. string.sub(said, at + 8)
+            confirmed = 1
+        end
+    end
+    changes = changes + confirmed
+end
+
+-- Note the values that nobody of the story had said.
+local function note(values, owner)
+    for at = 1, #values, VALUE do
+        local value = string.sub(values, at, at + VALUE - 1)
+        if #said < most_values * SAID and not place(said, value, SAID) then said = said .. value .. owner .. ARGV[4] end
+    end
+end
+
+-- Note another story; not this one, and none twice.
+local function meet(neighbour)
+    if neighbour == '' or string.sub(neighbour, 1, 8) == ARGV[1] then return end
+    local at, count = 1, 0
+    while at <= #neighbours do
+        if string.sub(neighbours, at, at + 7) == string.sub(neighbour, 1, 8) then return end
+        local url, title = struct.unpack('>I2B', neighbours, at + 8)
+        at = at + 11 + url + title
+        count = count + 1
+    end
+    if count < most_neighbours then neighbours = neighbours .. neighbour end
+end
+
 local known = ARGV[4] == ARGV[1] or place(ids, ARGV[4]) or redis.call('HEXISTS', KEYS[1], ARGV[4]) == 1
 if not known then
     if joined == 0 then add(ARGV[1], ARGV[2], ARGV[3], true, 0) end
     add(ARGV[4], ARGV[5], ARGV[6], counts == 1, is_copy)
+    if counts == 1 and ARGV[8] ~= '' then speak(ARGV[8]) end
+    confirm(ARGV[6], ARGV[10], ARGV[11])
+    note(ARGV[9], SETTLED)
+    note(ARGV[10], ARGV[6])
+    meet(ARGV[12])
     redis.call('HSET', KEYS[1], 'joined', joined, 'items', items, 'copies', copies, 'levels', levels, 'last', last,
-        'ids', ids, 'sources', sources, unpack(changed))
+        'ids', ids, 'sources', sources, 'said', said, 'changes', changes, 'languages', languages,
+        'neighbours', neighbours, unpack(changed))
     local second = second_of(ARGV[4])
     -- A member dated far ahead does not keep the story for ever.
     redis.call('EXPIRE', KEYS[1], window + math.min(window, last - second))
@@ -97,4 +165,4 @@ if not known then
         redis.call('EXPIRE', KEYS[3], 2 * window)
     end
 end
-return { joined, items, copies, levels, last, ids, sources }
+return { joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours }
