@@ -103,7 +103,12 @@ class Body:
         return self._read(self.all_lines.where(~self.is_long))
 
     @property
-    def kept(self) -> Lines:
+    def kept(self) -> list[Line]:
+        return self._read(self.counted)
+
+    @property
+    def counted(self) -> Lines:
+        """Those that are kept, as arrays."""
         if not self.boilerplate:
             return self.long
         return self.long.where(np.array([key not in self.boilerplate for key in self.long.keys.tolist()]))
@@ -111,18 +116,18 @@ class Body:
     @property
     def tokens(self) -> list[str]:
         """Of the lines that are kept, one after the other."""
-        kept = self.kept
+        kept = self.counted
         places = zip(kept.first.tolist(), kept.end.tolist(), strict=True)
         return [token for first, end in places for token in self.reading.tokens(first, end)]
 
     @property
     def kept_hashes(self) -> NDArray[np.uint64]:
         """Of the tokens."""
-        return self._of_tokens(self.reading.hashes, self.kept)
+        return self._of_tokens(self.reading.hashes, self.counted)
 
     @property
     def kept_unspaced(self) -> NDArray[np.bool_]:
-        return self._of_tokens(_are_unspaced(self.reading), self.kept)
+        return self._of_tokens(_are_unspaced(self.reading), self.counted)
 
     def windows(self, width: int) -> NDArray[np.uint32]:
         """Hashes of all runs of so many tokens."""
@@ -133,15 +138,15 @@ class Body:
 
     @property
     def words(self) -> int:
-        return int(self.kept.words.sum())
+        return int(self.counted.words.sum())
 
     @property
     def text(self) -> str:
-        return "\n".join(self._texts(self.kept))
+        return "\n".join(self._texts(self.counted))
 
     def lead_keys(self, most: int) -> tuple[int, ...]:
         """Of the first whole sentences: abridged and extended copies mostly begin as their original does."""
-        kept = self.kept
+        kept = self.counted
         whole = kept.keys[kept.words >= _LEAST_WORDS] & np.uint64(0xFFFF_FFFF)
         return tuple(list(dict.fromkeys(whole.tolist()))[:most])
 

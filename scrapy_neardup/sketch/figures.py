@@ -15,9 +15,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from xxhash import xxh32_digest, xxh32_intdigest
 
@@ -46,8 +46,7 @@ SHORT, LONG = 8, 16  # hexadecimal digits of a packed value; SHORT is what alway
 DIGEST = "~"
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A number of a text and where it stands.
 
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
@@ -64,6 +63,7 @@ class Figure:
 _PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
 _LOST_WORDS = (10**5, 10**6, 10**7, 10**9, 10**12)  # lakh, million, crore, billion, trillion
 _VALUE = re.compile("[0-9./~-]+")
+_VALUES = re.compile("[0-9./~-]+(?: [0-9./~-]+)*")
 _ZERO_RUN = re.compile("0{3,14}")
 _PACKED = re.compile("e([3-9a-e])|([a-d])")
 _HEX_MARKS = str.maketrans(".-/~", "abcd")
@@ -106,14 +106,15 @@ def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[s
     words: list[str] = []
     passed = 0
     for token in tokens:
-        if token == "#":
+        if len(token) > 2 or token > _UNSPACED:
+            if token not in _PASSED_OVER:
+                words.append(token if token < _UNSPACED else token[near])
+                if len(words) == count:
+                    break
+        elif token == "#":
             passed += not words
         elif token == LINE_END:
             break
-        elif (len(token) > 2 or token > _UNSPACED) and token not in _PASSED_OVER:
-            words.append(token if token < _UNSPACED else token[near])
-            if len(words) == count:
-                break
     return [str(passed), *words] if words else words
 
 
@@ -184,14 +185,17 @@ def pack_figures(figures: Sequence[Figure]) -> bytes:
     room are shortened, to compare equal all the same. Raises ValueError for a context that has not 4 bytes and for a
     value that is no number.
     """
-    single = [figure for figure in figures if not figure.value.startswith(DIGEST)][:MAX_FIGURES]
-    digests = [figure for figure in figures if figure.value.startswith(DIGEST)][:MAX_DIGESTS]
-    if any(len(figure.context) != 4 for figure in figures):
-        raise ValueError("the context of a figure has 4 bytes")
-    if not all(_VALUE.fullmatch(figure.value) for figure in figures):
-        raise ValueError("the value of a figure has digits and . - / ~ only")
     if not figures:
         return b""
+    values = [figure.value for figure in figures]
+    if any(len(figure.context) != 4 for figure in figures):
+        raise ValueError("the context of a figure has 4 bytes")
+    if not _VALUES.fullmatch(" ".join(values)):
+        raise ValueError("the value of a figure has digits and . - / ~ only")
+    single, digests = figures[:MAX_FIGURES], figures[:0]
+    if any(value[0] == DIGEST for value in values):
+        single = [figure for figure in figures if figure.value[0] != DIGEST][:MAX_FIGURES]
+        digests = [figure for figure in figures if figure.value[0] == DIGEST][:MAX_DIGESTS]
     contexts = b"".join(figure.context for figure in single)
     tail = b"".join(figure.context + int(figure.value[1:]).to_bytes(2, "big") for figure in digests)
     for limit in (LONG, SHORT):

@@ -211,13 +211,17 @@ def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, s
             closed = masked = False
         else:
             closed = not token[-1].isdigit()
-            core, end = (token[:-1] if closed else token).translate(_PLAINER), first + 1
+            core, end = token[:-1] if closed else token, first + 1
+            if not core.isdigit():
+                core = core.translate(_PLAINER)
             masked = _is_masked(tokens, first, core, token[-1])
         if not masked:
             scale, end = (1, end) if closed else _scale(tokens, first, end)
             mark, end = _mark(tokens, first, end, closed)
             numbers.append((first, end, _value(core.replace(":", "-"), scale, mark), mark))
-        tokens[first:end] = ["" if masked else "#"] + [""] * (end - first - 1)
+        tokens[first] = "" if masked else "#"
+        for place in range(first + 1, end):
+            tokens[place] = ""
     return numbers
 
 

@@ -127,7 +127,7 @@ class _Lines:
 
     @classmethod
     def of(cls, bodies: Sequence[Body]) -> _Lines:
-        kept = [body.kept for body in bodies]
+        kept = [body.counted for body in bodies]
         start, stop = (np.concatenate([getattr(each, name) for each in kept]) for name in ("start", "stop"))
         document = np.repeat(np.arange(len(bodies)), [len(each) for each in kept])
         behind = np.cumsum(stop - start + 1)
