@@ -23,12 +23,14 @@ from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.body import read_body
 from scrapy_neardup.sketch.figures import changed_figures, find_figures, pack_figures, unpack_figures
 from scrapy_neardup.sketch.specifics import find_specifics
+from scrapy_neardup.sketch.tokens import window_hashes
 
 BASELINE = Path(__file__).with_name("small_parts.json")
 CALIBRATION = "calibration"
 TEXTS = 50
 WORDS = 500
 FIGURES = 15
+TOGETHER = 16
 SLOWER = 1.5
 
 
@@ -70,15 +72,22 @@ def parts() -> dict[str, Callable[[], object]]:
     def each(part: Callable[[int], object]) -> Callable[[], object]:
         return lambda: part(next(turn) % TEXTS)
 
+    def sign(number: int) -> object:
+        bodies[number]._windows.clear()
+        return sketcher._signer.sign([bodies[number]])
+
     return {
         CALIBRATION: calibration,
         # Past the memory of texts that were just there, and without learning from the same text again and again.
-        "text to fingerprint": each(lambda i: sketcher._sketch(texts[i], *sketcher._read(texts[i]))),
+        "text to fingerprint": each(lambda i: sketcher._sketch(sketcher._read([texts[i]]))),
+        "sixteen texts to fingerprints": each(
+            lambda i: sketcher._sketch(sketcher._read((texts * 2)[i : i + TOGETHER]))
+        ),
         "lines and tokens": each(lambda i: read_body(texts[i], min_words=20, min_block_words=8)),
-        "signature and bands": each(lambda i: sketcher._signer.sign(bodies[i])),
-        "shingle hashes": each(lambda i: sketcher.shingles(bodies[i])),
+        "signature and bands": each(sign),
+        "shingle hashes": each(lambda i: window_hashes(bodies[i].kept_hashes, 3)),
         "figures": each(lambda i: pack_figures(find_figures(texts[i]))),
-        "specifics": each(lambda i: find_specifics(texts[i])),
+        "specifics": each(lambda i: find_specifics([bodies[i]])),
         "changed figures": each(lambda i: changed_figures(figures[i], others[i])),
     }
 

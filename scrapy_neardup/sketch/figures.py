@@ -187,13 +187,13 @@ def pack_figures(figures: Sequence[Figure]) -> bytes:
     """
     if not figures:
         return b""
-    values = [figure.value for figure in figures]
+    given = [figure.value for figure in figures]
     if any(len(figure.context) != 4 for figure in figures):
         raise ValueError("the context of a figure has 4 bytes")
-    if not _VALUES.fullmatch(" ".join(values)):
+    if not _VALUES.fullmatch(" ".join(given)):
         raise ValueError("the value of a figure has digits and . - / ~ only")
     single, digests = figures[:MAX_FIGURES], figures[:0]
-    if any(value[0] == DIGEST for value in values):
+    if any(value[0] == DIGEST for value in given):
         single = [figure for figure in figures if figure.value[0] != DIGEST][:MAX_FIGURES]
         digests = [figure for figure in figures if figure.value[0] == DIGEST][:MAX_DIGESTS]
     contexts = b"".join(figure.context for figure in single)
