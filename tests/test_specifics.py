@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.measures import LEADS, SPECIFIC_BYTES, same_template
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.body import read_bodies
 from scrapy_neardup.sketch.specifics import MOST
 from scrapy_neardup.sketch.specifics import find_specifics as specifics_of
@@ -139,3 +142,25 @@ def test_any_text_has_specifics_that_are_bounded_and_agree_with_themselves(one: 
 def test_bytes_that_are_no_specifics_stop_nothing(one: bytes, other: bytes) -> None:
     assert not same_template(one, one)
     assert isinstance(same_template(one, other), bool)
+
+
+def test_a_text_has_its_specifics_whatever_is_sketched_with_it() -> None:
+    texts = [text for pair in TEMPLATES.values() for text in pair]
+    texts += ["", "東京で3日、水族館が開いた。館長は5人に会った。" * 3, prime_rate("Harbour Savings Bank")]
+    bodies = read_bodies(texts, min_words=0, min_block_words=0)
+
+    assert specifics_of(bodies) == [find_specifics(text) for text in texts]
+
+
+def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
+    """Also those of which lines become boilerplate meanwhile, and which come again then."""
+    notice = "This material may not be published or broadcast or redistributed without the consent of our agency."
+    words = [["".join(draw.choices("aeioulmnrst", k=6)) for _ in range(60)] for draw in map(random.Random, range(8))]
+    named = [" ".join(word.capitalize() if n % 7 == 3 else word for n, word in enumerate(story)) for story in words]
+    texts = [f"{story}.\n{notice}" for story in named]
+    together, alone = Sketcher(PRESETS["news"]), Sketcher(PRESETS["news"])
+
+    sketches = together.sketches([*texts, *texts[::-1]])
+
+    assert sketches == [alone.sketch(text) for text in [*texts, *texts[::-1]]]
+    assert sketches[0].boilerplate != sketches[-1].boilerplate

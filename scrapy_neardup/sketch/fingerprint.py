@@ -7,7 +7,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import xxhash
@@ -206,8 +205,13 @@ class Sketcher:
     def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:
         if not self.preset.guarded:
             return [b""] * len(bodies)
-        together = groupby(bodies, key=lambda body: id(body.reading))
-        return [specifics for _, group in together for specifics in find_specifics(list(group))]
+        together: list[list[Body]] = []
+        for body in bodies:
+            if together and together[-1][-1].is_read_before(body):
+                together[-1].append(body)
+            else:
+                together.append([body])
+        return [specifics for group in together for specifics in find_specifics(group)]
 
 
 def _text_key(text: str) -> bytes:

@@ -81,7 +81,7 @@ class _Tokens:
 def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     """Of each text's lines at most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending.
 
-    All bodies are of one reading. The same in every process, and for a text whatever stands beside it.
+    All bodies are of one reading, in its order. The same in every process, and for a text whatever stands beside it.
     """
     reading, lines = bodies[0].reading, _Lines.of(bodies)
     if not len(lines.start):
