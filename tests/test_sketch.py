@@ -68,11 +68,11 @@ def test_a_fingerprint_does_not_change_without_a_new_normaliser() -> None:
     """These bytes lie in stores: whoever changes them raises NORMALISER, so that old and new never meet."""
     made = fingerprint(ENGLISH, url="wire.example/a", source="wire.example")
 
-    assert made.signature[:8].hex() == "2e34a0ff347cffc3"
+    assert made.signature[:8].hex() == "f9101e1a5555dc0c"
     assert made.text_hash.hex() == "643f136683b432b0"
     assert made.url_hash.hex() == "e669f81a7fffca68"
     assert made.source_hash.hex() == "fea4619f"
-    assert (made.identity_keys, made.band_keys[:2]) == ((3501354991, 3167468962), (2277982466, 2786951966))
+    assert (made.identity_keys, made.band_keys[:2]) == ((3501354991, 3167468962), (215541233, 1753550273))
 
 
 def of_words(text: str) -> Fingerprint:
@@ -228,7 +228,7 @@ def _another(value: object) -> object:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"shingle_words": 4}, {"num_perm": 64, "bands": 21}, {"seed": 2}],
+    [{"shingle_words": 4}, {"num_perm": 64, "bands": 21}, {"seed": 3}],
     ids=lambda changes: next(iter(changes)),
 )
 def test_another_parameter_gives_another_signature(changes: dict[str, int]) -> None:

@@ -99,6 +99,7 @@ PRESETS: dict[str, Preset] = {
             rows=3,
             samples=8,
             leads=8,
+            seed=2,
             measure="containment",
             threshold=0.45,
             related_threshold=0.25,
