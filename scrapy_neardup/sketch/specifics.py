@@ -202,8 +202,8 @@ def _keyed(
     sentence, of_word = tokens.sentence.take(places), tokens.sentence.take(words)
     following = words.searchsorted(places)
     found = []
-    for side, pair in enumerate((following - 2, following)):
-        hashes = _near_hashes(reading, tokens, words, side)
+    before, behind = _near_hashes(reading, tokens, words)
+    for side, hashes, pair in ((0, before, following - 2), (1, behind, following)):
         near, far = hashes.take(pair, mode="clip"), hashes.take(pair + 1, mode="clip")
         keys = near * _MULTIPLIERS[side] + far * _MULTIPLIERS[2] + (values & _NAME)
         keys ^= keys >> _HALF
@@ -216,16 +216,19 @@ def _keyed(
     return _unambiguous(np.sort(np.concatenate(found)))
 
 
-def _near_hashes(reading: Reading, tokens: _Tokens, words: NDArray[np.intp], side: int) -> NDArray[np.uint64]:
-    """Of words, and of the near ends of clauses in scripts without spaces: on side 0 they stand before a specific."""
+def _near_hashes(
+    reading: Reading, tokens: _Tokens, words: NDArray[np.intp]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Of words, as they stand before a specific and as they stand behind it: of a clause in a script without spaces
+    the near end.
+    """
     starts, ends = tokens.spans(words)
-    if reading.present & CLAUSE:
-        reach = np.where(tokens.first.take(words) & CLAUSE != 0, _NEAR, MOST_CHARACTERS)
-        if side:
-            ends = np.minimum(ends, starts + reach)
-        else:
-            starts = np.maximum(starts, ends - reach)
-    return reading.span_hashes(starts, ends)
+    if not reading.present & CLAUSE:
+        hashes = reading.span_hashes(starts, ends)
+        return hashes, hashes
+    reach = np.where(tokens.first.take(words) & CLAUSE != 0, _NEAR, MOST_CHARACTERS)
+    before = reading.span_hashes(np.maximum(starts, ends - reach), ends)
+    return before, reading.span_hashes(starts, np.minimum(ends, starts + reach))
 
 
 def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
