@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -281,6 +281,7 @@ def test_characters_have_the_tokens_of_one_expression() -> None:
         assert Reading.of(text).tokens() == _TOKEN.findall(normalise(text))
 
 
+@example(["ab ba straße", "aab b STRASSE"])
 @given(st.lists(st.text(PUNCTUATED, min_size=1, max_size=12), min_size=2, max_size=2))
 def test_tokens_have_one_hash_exactly_where_they_are_the_same(texts: list[str]) -> None:
     one, other = map(Reading.of, texts)
