@@ -158,7 +158,7 @@ class Body:
     def text_hash(self) -> bytes:
         """8 bytes of all lines, boilerplate too: what is learned between two visits leaves a text the same text."""
         lengths = self.long.end - self.long.first
-        behind = np.cumsum(lengths)
+        behind = lengths.cumsum()
         powers, _ = _KEY_POWERS.up_to(int(behind[-1]) + 1 if len(behind) else 1)
         # A key is a sum over the line's tokens: moved to where the line stands, they add up to one over all tokens.
         return int((self.long.keys * powers.take(behind - lengths)).sum()).to_bytes(8, "big")
@@ -211,8 +211,8 @@ def _sums_of_runs(values: NDArray[np.intp], runs: NDArray[np.intp]) -> NDArray[n
     if not len(values):
         return values
     is_new = runs[1:] != runs[:-1]
-    sums = np.add.reduceat(values, np.concatenate((_ZERO, np.flatnonzero(is_new) + 1)))
-    return cast("NDArray[np.intp]", sums.take(np.concatenate((_ZERO, np.cumsum(is_new)))))
+    sums = np.add.reduceat(values, np.concatenate((_ZERO, is_new.nonzero()[0] + 1)))
+    return cast("NDArray[np.intp]", sums.take(np.concatenate((_ZERO, is_new.cumsum()))))
 
 
 def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
@@ -220,18 +220,18 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
 
     Sentences of at least eight words, but for the first; boilerplate is often glued to the last paragraph.
     """
-    ends_of_blocks = np.flatnonzero(reading.flags & LINE_END)
+    ends_of_blocks = (reading.flags & LINE_END).nonzero()[0]
     start = np.sort(np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading.flags))))
     first = reading.starts.searchsorted(start)
     counts = _ends(first, len(reading.starts)) - first
-    with_tokens = np.flatnonzero(counts)
+    with_tokens = counts.nonzero()[0]
     start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
     block = ends_of_blocks.searchsorted(start)
     words = _words(reading, first, counts) if reading.present & UNSPACED else counts
     begins = words >= _LEAST_WORDS
     begins[:1] = True
     begins[1:] |= block[1:] != block[:-1]
-    place = np.flatnonzero(begins)
+    place = begins.nonzero()[0]
     words = np.add.reduceat(words, place) if len(place) else words
     start, first, block = start.take(place), first.take(place), block.take(place)
     end, stop = _ends(first, len(reading.starts)), ends_of_blocks.take(block)
@@ -274,7 +274,7 @@ def _sentence_ends(flags: NDArray[np.uint32]) -> NDArray[np.intp]:
     What a sentence glued to the one before begins with is told from a decimal or a host name by its capital.
     """
     is_stop = (flags & STOP).astype(bool)
-    edges = np.flatnonzero(is_stop[1:] != is_stop[:-1]) + 1
+    edges = (is_stop[1:] != is_stop[:-1]).nonzero()[0] + 1
     stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
     ends = _behind(flags, SPACE, closed)
     # The first character of a text is an end of line, and so is the last, which stands before the first as well.
@@ -293,6 +293,6 @@ def _behind(flags: NDArray[np.uint32], flag: int, places: NDArray[np.intp]) -> N
         return places
     places = places + has
     if (flags.take(places) & flag).any():
-        others = np.flatnonzero(flags & flag == 0)
+        others = (flags & flag == 0).nonzero()[0]
         places = others.take(others.searchsorted(places))
     return places

@@ -44,7 +44,7 @@ def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDAr
     filled = np.zeros(len(lowest), dtype=bool)
     found = lanes[is_lowest]
     lowest[found], filled[found] = permuted[is_lowest], True
-    empty = np.flatnonzero(~(filled | np.repeat(sizes == 0, num_perm)))
+    empty = (~(filled | np.repeat(sizes == 0, num_perm))).nonzero()[0]
     lowest[empty] = lowest.take(_lenders(empty, filled, num_perm))
     return lowest.reshape(-1, num_perm)
 
@@ -64,7 +64,7 @@ def _lenders(empty: NDArray[np.intp], filled: NDArray[np.bool_], num_perm: int) 
         wanting, lanes = wanting[~is_found], lanes[~is_found]
     for place in wanting.tolist():
         row, lane = divmod(int(empty[place]), num_perm)
-        of_row = np.flatnonzero(filled[row * num_perm : (row + 1) * num_perm])
+        of_row = filled[row * num_perm : (row + 1) * num_perm].nonzero()[0]
         lenders[place] = row * num_perm + of_row[of_row.searchsorted(lane) % len(of_row)]
     return lenders
 

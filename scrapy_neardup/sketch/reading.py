@@ -139,14 +139,14 @@ def _tokens(flags: NDArray[np.uint32], present: int) -> tuple[NDArray[np.intp], 
     """Words, with their combining marks; and the single characters of scripts written without spaces."""
     if not present & (MARK | UNSPACED):
         in_word = (flags & WORD).astype(bool)
-        edges = np.flatnonzero(in_word[1:] != in_word[:-1]) + 1
+        edges = (in_word[1:] != in_word[:-1]).nonzero()[0] + 1
         return edges[::2], edges[1::2]
     kind = flags & (WORD | UNSPACED)
     if present & MARK:
         kind = np.where(_behind_a_word(flags), WORD, kind)
     in_token = kind != 0
     cut = (kind[1:] != kind[:-1]) | (kind[1:] == UNSPACED)
-    return np.flatnonzero(in_token[1:] & cut) + 1, np.flatnonzero(in_token[:-1] & cut) + 1
+    return (in_token[1:] & cut).nonzero()[0] + 1, (in_token[:-1] & cut).nonzero()[0] + 1
 
 
 def _behind_a_word(flags: NDArray[np.uint32]) -> NDArray[np.bool_]:

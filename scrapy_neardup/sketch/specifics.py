@@ -87,13 +87,13 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     if not len(lines.start):
         return [b""] * len(bodies)
     tokens = _tokens(reading, lines)
-    content = np.flatnonzero(tokens.kind & (LETTER | DECIMAL) != 0)
+    content = (tokens.kind & (LETTER | DECIMAL) != 0).nonzero()[0]
     begins = np.zeros(len(tokens.kind), bool)  # a sentence
     begins[content[:1]] = True
     begins[content[1:]] = tokens.sentence[content[1:]] != tokens.sentence[content[:-1]]
 
     is_letter, is_upper = tokens.kind == LETTER, tokens.first & UPPER != 0
-    capitals = np.flatnonzero(is_letter & is_upper)
+    capitals = (is_letter & is_upper).nonzero()[0]
     runs, lengths = _runs(capitals, tokens.is_cut)
     names = capitals.take(runs)
     # A single capitalised word that begins a sentence is more often a word than a name.
@@ -103,10 +103,10 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     name_hashes = _run_hashes(reading.span_hashes(*tokens.spans(capitals)), runs, lengths)[is_name]
     names, lengths = names[is_name], lengths[is_name]
 
-    figures = np.flatnonzero(tokens.kind == DECIMAL)
+    figures = (tokens.kind == DECIMAL).nonzero()[0]
     values = np.concatenate((_figure_hashes(reading, tokens, figures), name_hashes)) >> _TO_VALUE
     values[len(figures) :] |= _NAME
-    keyed = _keyed(reading, tokens, np.flatnonzero(words), np.concatenate((figures, names)), values)
+    keyed = _keyed(reading, tokens, words.nonzero()[0], np.concatenate((figures, names)), values)
     leads = _leads(reading, tokens, names, lengths, np.bincount(tokens.document.take(content), minlength=len(bodies)))
     bounds = keyed.searchsorted(np.arange(len(bodies) + 1, dtype=np.uint64) << _DOCUMENT).tolist()
     packed = keyed.astype(">u4").tobytes()
@@ -130,7 +130,7 @@ class _Lines:
         kept = [body.counted for body in bodies]
         start, stop = (np.concatenate([getattr(each, name) for each in kept]) for name in ("start", "stop"))
         document = np.repeat(np.arange(len(bodies)), [len(each) for each in kept])
-        behind = np.cumsum(stop - start + 1)
+        behind = (stop - start + 1).cumsum()
         if len(behind) and behind[-1] > MOST_CHARACTERS:
             before = np.concatenate((behind[:1] * 0, behind))
             over = behind - before.take(document.searchsorted(document)) - MOST_CHARACTERS
@@ -141,13 +141,13 @@ class _Lines:
 def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
     flags = reading.flags
     kind = flags & np.uint32(LETTER | DECIMAL)
-    marks = np.flatnonzero(flags & _PUNCTUATION)
+    marks = (flags & _PUNCTUATION).nonzero()[0]
     mark, following = flags.take(marks), marks + 1
     joined = kind.take(marks - 1) & kind.take(following) & (mark >> _FROM_JOINER)
     ends_word = flags.take(following) & (SPACE | LINE_END) != 0
     kind[marks] = joined | mark & np.where(ends_word, np.uint32(BREAK | DASH | SENTENCE_STOP), np.uint32(BREAK))
-    edges = np.flatnonzero(kind[1:] != kind[:-1]) + 1
-    tokens = np.flatnonzero(kind.take(edges))  # between two edges
+    edges = (kind[1:] != kind[:-1]).nonzero()[0] + 1
+    tokens = kind.take(edges).nonzero()[0]  # between two edges
     starts, ends = edges.take(tokens), edges.take(tokens + 1)
 
     line = lines.start.searchsorted(starts, side="right") - 1
@@ -161,14 +161,14 @@ def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
     # The end of a line in a narrow column; where no lower case follows, it begins a sentence.
     is_cut &= first & LOWER == 0
     is_cut |= is_new
-    return _Tokens(starts, ends, kinds, first, document, is_cut, np.cumsum(is_cut | (kinds & SENTENCE_STOP != 0)))
+    return _Tokens(starts, ends, kinds, first, document, is_cut, (is_cut | (kinds & SENTENCE_STOP != 0)).cumsum())
 
 
 def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Where capitalised words in a row begin, and how many they are."""
     is_first = np.ones(len(capitals), bool)
     is_first[1:] = (capitals[1:] != capitals[:-1] + 1) | is_cut.take(capitals[1:])
-    runs = np.flatnonzero(is_first)
+    runs = is_first.nonzero()[0]
     ends = np.empty_like(runs)
     ends[:-1], ends[-1:] = runs[1:], len(capitals)
     return runs, ends - runs

@@ -26,7 +26,7 @@ def shingle_hashes(
     """
     if not len(hashes):
         return np.empty(0, dtype=np.uint32)
-    edges = (np.flatnonzero(are_unspaced[1:] != are_unspaced[:-1]) + 1).tolist()
+    edges = ((are_unspaced[1:] != are_unspaced[:-1]).nonzero()[0] + 1).tolist()
     windows = [
         window_hashes(hashes[start:end], characters if are_unspaced[start] else words)
         for start, end in zip([0, *edges], [*edges, len(hashes)], strict=True)
