@@ -264,7 +264,7 @@ def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> N
 def _keys(hashes: NDArray[np.uint64], first: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.uint64]:
     powers, back = _KEY_POWERS.up_to(len(hashes) + 1)
     sums = np.zeros(len(hashes) + 1, np.uint64)
-    np.cumsum(hashes * powers[: len(hashes)], out=sums[1:])
+    np.add.accumulate(hashes * powers[: len(hashes)], out=sums[1:])
     return cast("NDArray[np.uint64]", (sums.take(end) - sums.take(first)) * back.take(first))
 
 

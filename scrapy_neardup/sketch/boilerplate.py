@@ -55,7 +55,7 @@ class Trace:
         hashes = body.windows(width)
         # Which shingles are chosen does not depend on the document; one that runs into the next line is its first's.
         starts = (hashes & _SAMPLE_MASK == 0).nonzero()[0]
-        starts = starts[np.argsort(hashes[starts])[:_SAMPLES]]
+        starts = starts[hashes[starts].argsort()[:_SAMPLES]]
         ends = (body.long.end - body.long.first).cumsum()
         owners = [lines[keys[place]] for place in ends.searchsorted(starts, side="right").tolist()]
         return cls(lines, words, array("I", hashes[starts].tobytes()), array("I", owners))

@@ -78,7 +78,7 @@ class Reading:
             places = np.cumsum(widths, dtype=np.intp) - widths
             powers, back = (table.take(places) for table in _POWERS.up_to(int(places[-1]) + 1))
         sums = np.zeros(len(codes) + 1, np.uint64)
-        np.cumsum(CHARACTERS.hashes.take(codes) * powers[: len(codes)], out=sums[1:])
+        np.add.accumulate(CHARACTERS.hashes.take(codes) * powers[: len(codes)], out=sums[1:])
         starts, ends = _tokens(flags, present)
         bounds = np.fromiter(accumulate((len(each) + 1 for each in texts), initial=1), np.intp, len(texts) + 1)
         return cls(text, bounds, flags, present, starts, ends, _span_hashes(sums, back, starts, ends), sums, back)

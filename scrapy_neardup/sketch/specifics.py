@@ -155,7 +155,8 @@ def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
     is_read &= line >= 0
     starts, ends, line = starts[is_read], ends[is_read], line[is_read]
     kinds, first, document = kind.take(starts), flags.take(starts), lines.document.take(line)
-    is_cut, is_new = np.zeros(len(starts), bool), np.ones(len(starts), bool)
+    is_cut, is_new = np.empty(len(starts), bool), np.empty(len(starts), bool)
+    is_cut[:1] = is_new[:1] = True
     is_cut[1:] = line[1:] != line[:-1]
     is_new[1:] = document[1:] != document[:-1]
     # The end of a line in a narrow column; where no lower case follows, it begins a sentence.
@@ -166,7 +167,8 @@ def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
 
 def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Where capitalised words in a row begin, and how many they are."""
-    is_first = np.ones(len(capitals), bool)
+    is_first = np.empty(len(capitals), bool)
+    is_first[:1] = True
     is_first[1:] = (capitals[1:] != capitals[:-1] + 1) | is_cut.take(capitals[1:])
     runs = is_first.nonzero()[0]
     ends = np.empty_like(runs)
