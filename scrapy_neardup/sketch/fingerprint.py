@@ -19,6 +19,7 @@ from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.signed import UNSIGNED, Signed
 from scrapy_neardup.sketch.signing import signer_for
 from scrapy_neardup.sketch.specifics import find_specifics
+from scrapy_neardup.sketch.topic import lead_names, lowest, pack_topic, title_names, topic_keys
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class TextSketch:
     text_hash: bytes
     figures: bytes
     specifics: bytes
+    names: tuple[int, ...]  # see sketch.topic
 
 
 class Sketcher:
@@ -109,6 +111,7 @@ class Sketcher:
         identity_keys = [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
             identity_keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
+        names = self._topic(document, sketch)
         return Fingerprint(
             signature=sketch.signed.signature,
             size=sketch.signed.size,
@@ -118,9 +121,17 @@ class Sketcher:
             identity_keys=tuple(identity_keys),
             band_keys=_salted(sketch.signed.band_keys, salt),
             sample_keys=_salted(sketch.signed.sample_keys, salt),
+            topic_keys=_salted(topic_keys(names), salt),
             figures=sketch.figures,
+            topic=pack_topic(names),
             specifics=sketch.specifics,
         )
+
+    def _topic(self, document: Document, sketch: TextSketch) -> tuple[int, ...]:
+        """Names of title and lead; a table has none, whatever its title, and neither has what is not compared."""
+        if not sketch.names:
+            return ()
+        return lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names)
 
     def sketch(self, text: str) -> TextSketch:
         """Learns from the text, each time it comes."""
@@ -152,6 +163,7 @@ class Sketcher:
 
     def _sketch(self, text: str, body: Body, trace: Trace) -> TextSketch:
         signed = self._signer.sign(body) if body.words >= self.min_words else UNSIGNED
+        names = lead_names(body.kept, self.preset.topic_names) if signed.signature and self.preset.topic_names else ()
         return TextSketch(
             trace=trace,
             boilerplate=body.boilerplate,
@@ -159,6 +171,7 @@ class Sketcher:
             text_hash=body.text_hash,
             figures=pack_figures(find_figures(text)) if self.figures else b"",
             specifics=find_specifics(body.text) if signed.signature and self.preset.guarded else b"",
+            names=names,
         )
 
 
