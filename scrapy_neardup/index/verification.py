@@ -64,8 +64,8 @@ def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None
     copy = same_url or same_text or found.score >= policy.threshold
     topic = 0.0
     if not copy and found.score < policy.related_threshold:
-        # Of what the story began with alone: rewrites of rewrites would soon join everything. And of another source: one
-        # publisher writes of the same names day by day.
+        # With what the story began alone: rewrites of rewrites would soon join everything. And with another source's:
+        # one publisher writes of the same names day by day.
         apart = old.original == old.story and not same_source
         topic = topic_share(new.topic, old.topic) if apart else 0.0
         if not topic or topic < policy.topic_threshold:

@@ -53,15 +53,8 @@ class Preset:
         """8 hexadecimal digits of every parameter that changes a fingerprint; a part of every key of a store."""
         decisive = asdict(self)
         # Thresholds change what is said of two fingerprints, never a fingerprint.
-        for name in (
-            "name",
-            "measure",
-            "threshold",
-            "related_threshold",
-            "topic_threshold",
-            "collisions",
-            "event_rule",
-        ):
+        thresholds = ("threshold", "related_threshold", "topic_threshold", "collisions")
+        for name in ("name", "measure", "event_rule", *thresholds):
             del decisive[name]
         if self.signature == "reference":
             from scrapy_neardup.sketch.reference import load_reference
