@@ -22,7 +22,7 @@ from scrapy_neardup.sketch.body import Line
 from scrapy_neardup.sketch.number_words import MONTHS, WEEKDAYS
 
 LEAD_WORDS = 150
-PAIRED = 4  # names of which each pair is a key
+PAIRED = 5  # names of which each pair is a key
 _MOST_CHARACTERS = 1500  # of a line
 _MOST_HASHES = 1 << 15
 _NOTHING = -1
