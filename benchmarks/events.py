@@ -199,6 +199,7 @@ class Alarms:
     false_a_day: float
     delay: float  # minutes, median
     watches_a_day: float
+    updates_a_day: float
     threshold: int
 
 
@@ -207,7 +208,7 @@ async def _alarms(news: News, rule: str, events_per_day: float) -> Alarms:
     firsts: dict[int, Member] = {}
     stories: dict[str, int] = {}
     breaking: dict[int, float] = {}
-    watches = 0
+    raised: Counter[str] = Counter()
     for number, item in enumerate(news.items):
         key = int(item.time).to_bytes(4, "big") + xxhash.xxh32_digest(str(number).encode())
         owner = news.owners.get(item.source, item.source)
@@ -216,14 +217,15 @@ async def _alarms(news: News, rule: str, events_per_day: float) -> Alarms:
             firsts[item.story] = replace(member, status="original")
             stories[member.id] = item.story
         elif event := await tracker.join(Join(firsts[item.story], member)):
-            watches += event.level == "watch"
+            raised[event.level] += 1
             if event.level == "breaking":
                 breaking[item.story] = (event.time - firsts[item.story].seen_at) / 60
         await tracker.advance(int(item.time))
     found = [minutes for story, minutes in breaking.items() if story in news.true]
     false = len(breaking) - len(found)
     delay = median(found) if found else float("nan")
-    return Alarms(len(found) / len(news.true), false / DAYS, delay, watches / DAYS, tracker.breaking_over)
+    watches, updates = raised["watch"] / DAYS, raised["update"] / DAYS
+    return Alarms(len(found) / len(news.true), false / DAYS, delay, watches, updates, tracker.breaking_over)
 
 
 async def _simulated(seeds: Sequence[int]) -> None:
@@ -241,6 +243,7 @@ async def _simulated(seeds: Sequence[int]) -> None:
                 f"{mean(each.false_a_day for each in alarms):.1f}",
                 f"{mean(each.delay for each in alarms):.0f} min",
                 f"{mean(each.watches_a_day for each in alarms):.1f}",
+                f"{mean(each.updates_a_day for each in alarms):.1f}",
                 ", ".join(str(each.threshold) for each in alarms),
             )
         )
@@ -253,6 +256,7 @@ async def _simulated(seeds: Sequence[int]) -> None:
         "false alarms a day",
         "median delay",
         "watches a day",
+        "updates a day",
         "threshold at the end",
     )
     _table(title, head, rows)

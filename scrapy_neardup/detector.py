@@ -215,6 +215,7 @@ class NearDupDetector:
             # Likeness thins out from one related text to the next: past the first step it is no coverage.
             counted=not match.same_url and (is_first or not match.related),
             copied="" if match.related else match.candidate,
+            neighbour=match.neighbour,
         )
 
     def _member(self, document: Document, verdict: Verdict) -> Member:

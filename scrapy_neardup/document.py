@@ -63,6 +63,15 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another story that a document is like, though not as much as the one it joins."""
+
+    story: str  # document id of its first document
+    url: str  # of the original there
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
     """The best candidate of a document that passed verification.
 
@@ -83,6 +92,7 @@ class Match:
     same_url: bool
     related: bool  # similar enough for the story, too different for a copy
     figures: bytes  # packed, of the best match
+    neighbour: Neighbour | None = None  # the best of another story; a document that is checked again has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +149,7 @@ class Join:
     member: Member
     counted: bool = True
     copied: str = ""
+    neighbour: Neighbour | None = None
 
     @property
     def story(self) -> str:
@@ -175,6 +186,7 @@ class Story:
     changes: int = 0  # see Extent
     languages: tuple[tuple[str, int], ...] = ()  # of the items that joined and say theirs, the commonest first
     told: Extent = Extent()  # as the last signal found it
+    neighbours: tuple[Neighbour, ...] = ()  # stories its documents are like as well, in the order they were met
 
     @property
     def extent(self) -> Extent:

@@ -344,6 +344,16 @@ async def test_the_language_of_a_story_is_in_its_report(newsroom: Newsroom) -> N
     assert [member["language"] for member in report["members"]] == ["", "de", "", "de", "", "de"]
 
 
+async def test_stories_that_share_a_document_are_related(newsroom: Newsroom) -> None:
+    flood = await newsroom.publish("flood", "wire", 0)
+    for n in range(6):
+        body = text("fire", 200) + "\n" + text("flood", 100) if n == 3 else text("fire", 200)
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=body)
+
+    (related,) = special_report(newsroom.events[0])["related"]
+    assert related == {"story": flood.story, "url": "https://www.wire.example/flood/0", "title": "News of flood"}
+
+
 async def test_a_flood_of_one_source_is_no_event(newsroom: Newsroom) -> None:
     for n in range(200):
         await newsroom.publish("fixture list", "club", n * 7, url=f"https://club.example/{n}")

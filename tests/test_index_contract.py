@@ -10,18 +10,19 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from conftest import CONFIG, OpenIndex
-from documents import DAY, HOUR, LANES, MINUTE, START, Article, check, estimate, specifics
+from documents import DAY, HOUR, LANES, MINUTE, START, Article, band_keys, check, estimate, lanes, specifics
 from fleet import Sharded, open_client, store_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
-from scrapy_neardup.document import Match
+from scrapy_neardup.document import Match, Neighbour
 from scrapy_neardup.index import Index, Policy, Scope
 from scrapy_neardup.measures import containment, share_of_larger
 
@@ -352,6 +353,27 @@ async def test_a_link_outlives_the_original(index: Index) -> None:
 
 
 @pytest.mark.every_store
+@pytest.mark.every_store
+async def test_the_best_of_another_story_is_named_beside_the_match(index: Index) -> None:
+    fire = Article("fire", url="https://a.example/fire", title="A fire")
+    copy = fire.copy(url="https://b.example/fire", title="Our fire", at=MINUTE)
+    wire = Article("wire", url="https://a.example/wire", title="A wire", at=2 * MINUTE)
+    for each in (fire, copy, wire):
+        await check(index, each)
+    both = Article("of both", at=3 * MINUTE)
+    signature = lanes("wire")[:70] + lanes("fire")[70:]
+    fingerprint = replace(both.fingerprint, signature=signature, band_keys=band_keys(signature))
+
+    match = await index.check(fingerprint, both.document)
+    alone = await check(index, wire.copy(at=4 * MINUTE))
+
+    assert match is not None
+    assert match.original == wire.id
+    assert match.neighbour == Neighbour(fire.id, "https://a.example/fire", "A fire")
+    assert alone is not None
+    assert alone.neighbour is None
+
+
 async def test_related_documents_share_the_story_and_are_originals_of_their_own_kind(index: Index) -> None:
     original = Article()
     related = Article("loosely", like="wire", equal=30, title="Another report")

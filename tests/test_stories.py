@@ -12,17 +12,20 @@ from conftest import USUAL, OpenIndex
 from documents import DAY, HOUR, MINUTE, START, Article, check, digest
 from redis import Redis
 
-from scrapy_neardup.document import Claim, Extent, Join, Kind, Member, Status, Story
+from scrapy_neardup.document import Claim, Extent, Join, Kind, Member, Neighbour, Status, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import Index, Policy, Selection
 from scrapy_neardup.index.membership import (
     MOST_ITEMS,
     MOST_LANGUAGES,
     MOST_LOGGED,
+    MOST_NEIGHBOURS,
     MOST_SOURCES,
     MOST_VALUES,
     pack_member,
+    pack_neighbour,
     unpack_member,
+    unpack_neighbours,
 )
 
 
@@ -262,6 +265,42 @@ async def test_languages_take_bounded_space(index: Index) -> None:
         story = await index.join(speaking(f"copy {number}", code))
 
     assert dict(story.languages) == dict.fromkeys(codes[:MOST_LANGUAGES], 2)
+
+
+@pytest.mark.every_store
+async def test_other_stories_are_noted_once_each_and_never_the_story_itself(index: Index) -> None:
+    fire = Neighbour(member("fire").id, "https://a.example/Straße", "Feuer")
+    others = [Neighbour(member(f"other {number}").id, "", "") for number in range(MOST_NEIGHBOURS)]
+    itself = Neighbour(FIRST.id, "https://wire.example/first", "first")
+
+    for number, each in enumerate([fire, itself, fire, *others, others[0]]):
+        story = await index.join(replace(join(f"copy {number}", 60, "copy.example"), neighbour=each))
+
+    assert story.neighbours == (fire, *others[:-1])
+    assert (await index.join(join("last", 60, "copy.example"))).neighbours == story.neighbours
+
+
+@pytest.mark.every_store
+async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
+    urls = ("https://www.fire.example/a", "https://notfire.example/a", "https://flood.example/b", "http://[cut")
+    for url in urls:
+        each = Neighbour(member(url).id, url, "")
+        await index.join(replace(join(f"of {url}", 60, "copy.example"), neighbour=each))
+
+    await index.purge(Selection("fire.example", digest("fire.example", 4)))
+    await index.purge(Selection(url_hash=digest("flood.example"), is_page=urls[2].__eq__))
+
+    story = await index.join(join("last", 60, "copy.example"))
+    assert [each.url for each in story.neighbours] == [urls[1], urls[3]]
+
+
+def test_damaged_neighbours_are_an_error() -> None:
+    packed = pack_neighbour(Neighbour(FIRST.id, "https://a.example/", "A title"))
+
+    assert len(unpack_neighbours(packed * 2)) == 2
+    for wrong in (packed[:-1], packed + b"x", packed[:5]):
+        with pytest.raises(StoreError):
+            unpack_neighbours(wrong)
 
 
 async def test_a_story_nobody_joined_grants_nothing(index: Index) -> None:

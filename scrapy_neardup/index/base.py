@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import urlsplit
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
+from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Neighbour, Story
 from scrapy_neardup.measures import Measure
 
 Scope = Literal["all", "same-source", "cross-source"]
@@ -81,6 +82,17 @@ class Selection:
     def takes_member(self, member: Member) -> bool:
         is_source = bool(self.source) and member.source == self.source
         return self.is_all or is_source or (self.is_page is not None and self.is_page(member.url))
+
+    def takes_neighbour(self, neighbour: Neighbour) -> bool:
+        is_source = bool(self.source) and f".{_host(neighbour.url)}".endswith(f".{self.source}")
+        return self.is_all or is_source or (self.is_page is not None and self.is_page(neighbour.url))
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:  # cut in the middle, or never one
+        return ""
 
 
 class Index(ABC):

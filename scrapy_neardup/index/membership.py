@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Container
 from dataclasses import dataclass
 
 import xxhash
@@ -15,11 +16,13 @@ from scrapy_neardup.document import (
     Join,
     Level,
     Member,
+    Neighbour,
     Story,
     parts_of_change,
 )
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.record import KEY_BYTES, MAX_URL_BYTES, cut, seconds_of
+from scrapy_neardup.index.base import Selection
+from scrapy_neardup.index.record import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut, seconds_of
 
 MOST_ITEMS = 512
 """Newest items whose times are kept: more of them in a window tell a rule nothing new."""
@@ -35,6 +38,9 @@ MOST_VALUES = 256
 
 MOST_LANGUAGES = 16
 
+MOST_NEIGHBOURS = 16
+"""Other stories that are remembered, the first ones met."""
+
 NO_OWNER = bytes(4)
 WATCH, BREAKING, ENDED = 1, 2, 4
 BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
@@ -45,6 +51,7 @@ _SAID = 16  # bytes: a value, the owner of who said it first, and the key of tha
 _SETTLED = b"\xff" * 4  # in the owner's place: said by several, or the value before the change
 _VERSION = 2
 _MEMBER = struct.Struct(">BBBBBBHHH")  # version, status, kind, lengths of language, source, owner, url, title, changes
+_NEIGHBOUR = struct.Struct(">8sHB")  # key of the story's first document, lengths of url and title
 _MAX_TITLE_BYTES = 300
 _MAX_CHANGES_BYTES = 1000
 
@@ -64,6 +71,7 @@ class Tally:
     changes: int = 0  # that brought a value nobody had said
     told: str = ""  # items, sources and changes as the last signal found them
     languages: str = ""  # each with its items: "en 5 de 1"
+    neighbours: bytes = b""  # packed one behind the other
 
     @property
     def is_open(self) -> bool:
@@ -127,6 +135,12 @@ class Tally:
         self.said = b"".join(entries)
         self.changes += confirmed
 
+    def meet(self, key: bytes, neighbour: bytes) -> None:
+        """Note another story, packed; not this one, and none twice."""
+        known = [bytes.fromhex(each.story) for each in unpack_neighbours(self.neighbours)]
+        if neighbour and neighbour[:KEY_BYTES] not in (key, *known) and len(known) < MOST_NEIGHBOURS:
+            self.neighbours += neighbour
+
     def grants(self, claim: Claim) -> bool:
         """Whether a level is still to be raised: ``watch`` first of all, ``breaking`` once, ``ended`` of what is open.
 
@@ -168,6 +182,7 @@ class Tally:
             changes=self.changes,
             languages=tuple(sorted(_languages(self.languages), key=lambda row: (-row[1], row[0]))),
             told=self._told,
+            neighbours=unpack_neighbours(self.neighbours),
         )
 
     def _first_times(self) -> list[tuple[bytes, int]]:
@@ -190,6 +205,7 @@ def join_tally(tally: Tally, join: Join, known: bool) -> list[tuple[bytes, bytes
             tally.speak(member.language)
         if member is join.member:
             tally.say(key, owner_hash(member), *value_hashes(member), bytes.fromhex(join.copied))
+            tally.meet(bytes.fromhex(join.story), pack_neighbour(join.neighbour))
         if tally.joined <= MOST_LOGGED or new_source:
             logged.append((key, struct.pack(">I", tally.joined) + pack_member(member)))
     return logged
@@ -251,6 +267,43 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         language=language,
         number=int.from_bytes(data[:4], "big"),
     )
+
+
+def pack_neighbour(neighbour: Neighbour | None) -> bytes:
+    """Empty for None."""
+    if neighbour is None:
+        return b""
+    url = neighbour.url.encode("utf-8", "replace")[:MAX_URL_BYTES]
+    title = cut(neighbour.title, MAX_TITLE_BYTES)
+    return _NEIGHBOUR.pack(bytes.fromhex(neighbour.story), len(url), len(title)) + url + title
+
+
+def unpack_neighbours(packed: bytes) -> tuple[Neighbour, ...]:
+    """Raises StoreError on bytes that are not whole neighbours."""
+    found, at = [], 0
+    while at < len(packed):
+        if len(packed) < at + _NEIGHBOUR.size:
+            raise StoreError(f"neighbours of {len(packed)} bytes end in the middle of one")
+        key, url_bytes, title_bytes = _NEIGHBOUR.unpack_from(packed, at)
+        middle = at + _NEIGHBOUR.size + url_bytes
+        url, title = packed[at + _NEIGHBOUR.size : middle], packed[middle : middle + title_bytes]
+        at = middle + title_bytes
+        if at > len(packed):
+            raise StoreError(f"neighbours of {len(packed)} bytes say they have {at}")
+        found.append(Neighbour(key.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace")))
+    return tuple(found)
+
+
+def kept_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
+    """Without those of the selection, and of stories whose first document is gone; of damaged ones nothing."""
+    try:
+        neighbours = unpack_neighbours(packed)
+    except StoreError:
+        return b""
+    kept = (
+        each for each in neighbours if bytes.fromhex(each.story) not in gone and not selection.takes_neighbour(each)
+    )
+    return b"".join(map(pack_neighbour, kept))
 
 
 def _languages(packed: str) -> list[tuple[str, int]]:

@@ -161,12 +161,12 @@ class RedisIndex(Index):
             return None
         if isinstance(answer, Exception):
             return self._named(answer)
-        key, packed = cast("list[bytes]", answer)
+        key, packed, *others = cast("list[bytes]", answer)
         if len(key) != KEY_BYTES:
             return StoreError(f"{without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
         old = intact(packed)
         graded = None if old is None else grade(key, new, old, self.policy)
-        return None if graded is None else to_match(graded)
+        return None if graded is None else to_match(graded, intact(others[0]) if others else None)
 
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""

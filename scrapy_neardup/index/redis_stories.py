@@ -20,11 +20,13 @@ from scrapy_neardup.index.membership import (
     MOST_ITEMS,
     MOST_LANGUAGES,
     MOST_LOGGED,
+    MOST_NEIGHBOURS,
     MOST_SOURCES,
     MOST_VALUES,
     Tally,
     owner_hash,
     pack_member,
+    pack_neighbour,
     unpack_member,
     value_hashes,
 )
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 _COUNTERS = (
     *("joined", "items", "copies", "levels", "last", "ids", "sources"),
-    *("said", "changes", "told", "languages"),
+    *("said", "changes", "told", "languages", "neighbours"),
 )
 _UNLINKED_AT_ONCE = 1000
 
@@ -104,6 +106,7 @@ class RedisStories:
             MOST_LOGGED,
             MOST_VALUES,
             MOST_LANGUAGES,
+            MOST_NEIGHBOURS,
         )
         arguments = [key, pack_member(join.first), owner_hash(join.first)]
         arguments += [bytes.fromhex(join.member.id), pack_member(join.member), owner_hash(join.member)]
@@ -112,6 +115,7 @@ class RedisStories:
             *arguments,
             *value_hashes(join.member),
             bytes.fromhex(join.copied),
+            pack_neighbour(join.neighbour),
         ]
 
     def _claim_call(self, claim: Claim) -> Call:
@@ -124,12 +128,12 @@ class RedisStories:
 def _story(story: str, answer: object) -> Story | BaseException:
     if isinstance(answer, BaseException):
         return answer
-    joined, items, copies, levels, last, ids, sources, said, changes, told, languages = cast("list[bytes]", answer)
+    joined, items, copies, levels, last, ids, sources, *more = cast("list[bytes]", answer)
     try:
-        tally = Tally(int(joined), int(items), int(copies), int(levels), int(last), ids, sources)
-        # A story of a version of this package that kept no more has no more.
-        tally.said, tally.changes = said or b"", int(changes or 0)
-        tally.told, tally.languages = (told or b"").decode(), (languages or b"").decode()
+        # What a story has not come to yet is not there.
+        said, changes, told, languages, neighbours = (value or b"" for value in more)
+        counters = int(joined), int(items), int(copies), int(levels), int(last), ids, sources
+        tally = Tally(*counters, said, int(changes or 0), told.decode(), languages.decode(), neighbours)
         return tally.story(bytes.fromhex(story))
     except (StoreError, TypeError, ValueError) as error:
         return StoreError(f"story {story}: its counters are not those of this version ({error})")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
 from scrapy_neardup.index.connection import without_password
-from scrapy_neardup.index.membership import unpack_member
+from scrapy_neardup.index.membership import kept_neighbours, unpack_member
 from scrapy_neardup.index.record import KEY_BYTES, intact
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ async def _purge_members(client: Redis, namespace: str, selection: Selection, go
         async for key, packed in client.hscan_iter(name, count=_AT_ONCE):
             if len(key) == KEY_BYTES and (key in gone or _takes_member(selection, key, packed)):
                 await client.hdel(name, key)
+            elif key == b"neighbours":
+                await client.hset(name, "neighbours", kept_neighbours(packed, selection, gone))
 
 
 def _takes_member(selection: Selection, key: bytes, packed: bytes) -> bool:

@@ -33,7 +33,7 @@ from scrapy_neardup.index.sharding import (
     pack_keys,
     shard_of,
 )
-from scrapy_neardup.index.verification import Graded, grade, linked, to_match
+from scrapy_neardup.index.verification import Graded, beside, grade, linked, to_match
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -148,7 +148,8 @@ class ShardedRedisIndex(RedisIndex):
             if (known := known_answer(question, answers.values(), self.policy)) is not None:
                 match, packed = known
                 return match
-            best = await self._decide(question, answers)
+            found = candidates(question, answers, self.policy, len(self.shards))
+            best = await self._decide(question, found)
             if best is not None:
                 packed = linked(question.record, best).pack()
         finally:
@@ -156,7 +157,11 @@ class ShardedRedisIndex(RedisIndex):
             settled = self._settle(undecided, question.key, packed)
             settled.add_done_callback(lambda _: self._forget(question.key))
         await self._unlink_dead_of(question.second)
-        return None if best is None else to_match(best)
+        if best is None:
+            return None
+        # The story of one that is not decided is not known.
+        other = beside((graded for graded, candidate in found if candidate.is_decided), best)
+        return to_match(best, other.record if other else None)
 
     async def _ask_shards(self, question: Question) -> dict[int, Sequence[bytes]]:
         calls = [self.shards[part.shard].probe(question, part) for part in question.parts]
@@ -167,10 +172,10 @@ class ShardedRedisIndex(RedisIndex):
         shards = (part.shard for part in question.parts)
         return dict(zip(shards, cast("list[Sequence[bytes]]", answers), strict=True))
 
-    async def _decide(self, question: Question, answers: dict[int, Sequence[bytes]]) -> Graded | None:
+    async def _decide(self, question: Question, found: Sequence[tuple[Graded, Candidate]]) -> Graded | None:
         # Not all of a ring lose patience at once.
         until = self._clock() + self.timeout * (1 + question.key[-1] / 1024)
-        for graded, candidate in candidates(question, answers, self.policy, len(self.shards)):
+        for graded, candidate in found:
             if candidate.is_decided:
                 return graded
             record = intact(await self._decision(candidate, until))

@@ -28,6 +28,7 @@ from scrapy_neardup.index.verification import (
     MAX_CANDIDATES,
     NEWEST,
     Graded,
+    beside,
     best,
     grade,
     linked,
@@ -288,10 +289,14 @@ class SQLiteIndex(Index):
         new, key = new_record(fingerprint, document), bytes.fromhex(document.id)
         if self._is_registered(sql, key):
             return self._answer_again(sql, key)
-        match = best(self._graded(sql, fingerprint, key, new))
+        graded = list(self._graded(sql, fingerprint, key, new))
+        match = best(graded)
         registered = new if match is None else linked(new, match)
         self._insert(sql, key, registered, fingerprint.identity_keys + fingerprint.text_keys)
-        return None if match is None else to_match(match)
+        if match is None:
+            return None
+        other = beside(graded, match)
+        return to_match(match, other.record if other else None)
 
     def _is_registered(self, sql: sqlite3.Connection, key: bytes) -> bool:
         return sql.execute(f"SELECT 1 FROM records_{self._space} WHERE key = ?", (key,)).fetchone() is not None

@@ -16,7 +16,7 @@ SCHEMA = (
         levels INTEGER NOT NULL, last INTEGER NOT NULL, ids BLOB NOT NULL, sources BLOB NOT NULL,
         open_since INTEGER,  -- second of the newest source of an event that has not ended
         said BLOB NOT NULL DEFAULT x'', changes INTEGER NOT NULL DEFAULT 0,
-        told TEXT NOT NULL DEFAULT '', languages TEXT NOT NULL DEFAULT ''
+        told TEXT NOT NULL DEFAULT '', languages TEXT NOT NULL DEFAULT '', neighbours BLOB NOT NULL DEFAULT x''
     ) WITHOUT ROWID
     """,
     "CREATE INDEX IF NOT EXISTS stories_last_{space} ON stories_{space} (last)",
@@ -31,7 +31,7 @@ SCHEMA = (
     "CREATE TABLE IF NOT EXISTS peaks_{space} (story BLOB PRIMARY KEY, peak INTEGER NOT NULL) WITHOUT ROWID",
 )
 TABLES = ("stories", "members", "peaks")
-_TALLY = "joined, items, copies, levels, last, ids, sources, said, changes, told, languages"
+_TALLY = "joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours"
 
 
 class SQLiteStories:
@@ -99,6 +99,6 @@ class SQLiteStories:
 
     def _save(self, sql: sqlite3.Connection, key: bytes, tally: Tally) -> None:
         sql.execute(
-            f"INSERT OR REPLACE INTO stories_{self._space} (key, {_TALLY}, open_since) VALUES ({', '.join('?' * 13)})",
+            f"INSERT OR REPLACE INTO stories_{self._space} (key, {_TALLY}, open_since) VALUES ({', '.join('?' * 14)})",
             (key, *astuple(tally), tally.last_source if tally.is_open else None),
         )

@@ -7,7 +7,7 @@ from collections import Counter
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import HOUR, Selection, StoreSummary
-from scrapy_neardup.index.membership import unpack_member
+from scrapy_neardup.index.membership import kept_neighbours, unpack_member
 from scrapy_neardup.index.record import intact, seconds_of
 
 
@@ -63,6 +63,9 @@ def _purge_members(sql: sqlite3.Connection, space: int, selection: Selection, go
     for story, key, packed in sql.execute(f"SELECT story, key, packed FROM members_{space}").fetchall():
         if key in gone or _takes_member(selection, key, packed):
             sql.execute(f"DELETE FROM members_{space} WHERE story = ? AND key = ?", (story, key))
+    for story, packed in sql.execute(f"SELECT key, neighbours FROM stories_{space}").fetchall():
+        if packed != (kept := kept_neighbours(packed, selection, gone)):
+            sql.execute(f"UPDATE stories_{space} SET neighbours = ? WHERE key = ?", (kept, story))
 
 
 def _takes_member(selection: Selection, key: bytes, packed: bytes) -> bool:

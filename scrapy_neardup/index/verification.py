@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from scrapy_neardup.document import Match
+from scrapy_neardup.document import Match, Neighbour
 from scrapy_neardup.index.base import Policy
 from scrapy_neardup.index.record import Record, intact
 from scrapy_neardup.measures import SAME, likeness, same_template, topic_share
@@ -79,6 +79,12 @@ def best(graded: Iterable[Graded]) -> Graded | None:
     return min(graded, key=lambda candidate: candidate.rank, default=None)
 
 
+def beside(graded: Iterable[Graded], best: Graded) -> Graded | None:
+    """The best candidate of another story."""
+    others = (candidate for candidate in graded if candidate.record.story != best.record.story)
+    return min(others, key=lambda candidate: candidate.rank, default=None)
+
+
 def most_alike(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
     """Of packed records by their keys those that pass, best first."""
     graded = []
@@ -97,7 +103,8 @@ def linked(record: Record, best: Graded) -> Record:
     return replace(record, original=old.original, story=old.story, candidate=best.key, url=old.url, title=old.title)
 
 
-def to_match(best: Graded) -> Match:
+def to_match(best: Graded, other: Record | None = None) -> Match:
+    """With the record of the best candidate of another story, where there is one."""
     record = best.record
     return Match(
         original=record.original.hex(),
@@ -112,4 +119,10 @@ def to_match(best: Graded) -> Match:
         same_url=best.same_url,
         related=best.related,
         figures=record.figures,
+        neighbour=None if other is None else _neighbour(other),
     )
+
+
+def _neighbour(record: Record) -> Neighbour:
+    url, title = record.url.decode("utf-8", "replace"), record.title.decode("utf-8", "replace")
+    return Neighbour(record.story.hex(), url, title)

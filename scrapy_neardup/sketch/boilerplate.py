@@ -87,7 +87,8 @@ class BoilerplateGuard:
 
     def __init__(self, most_lines: int = MOST_LINES) -> None:
         self._most_lines = most_lines
-        self._stories: OrderedDict[int, list[_Story]] = OrderedDict()
+        # Most lines stand in one document: for them there is just that, and nothing for the garbage collector to visit.
+        self._stories: OrderedDict[int, list[_Story] | Trace] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._stories)
@@ -102,11 +103,13 @@ class BoilerplateGuard:
         for key in islice(trace.lines, _MOST_LINES_OF_ONE):
             stories = self._stories.get(key)
             if stories is None:
-                self._stories[key] = [_Story(trace)]
-            else:
-                self._stories.move_to_end(key)
-                _count(stories, trace, different)
-                seen.append(key)
+                self._stories[key] = trace
+                continue
+            if isinstance(stories, Trace):
+                stories = self._stories[key] = [_Story(stories)]
+            self._stories.move_to_end(key)
+            _count(stories, trace, different)
+            seen.append(key)
         while len(self._stories) > self._most_lines:
             self._stories.popitem(last=False)
         return self._among(seen, trace, least)
@@ -149,9 +152,9 @@ def _tell_different_stories(one: Trace, other: Trace) -> bool:
     return len(samples & other_samples) <= _SHARED_REST * smaller
 
 
-def _is_boilerplate(stories: list[_Story] | None) -> bool:
+def _is_boilerplate(stories: list[_Story] | Trace | None) -> bool:
     """Several stories, of which none owns the line: a paragraph quoted here and there is not boilerplate."""
-    if stories is None or len(stories) < STORIES:
+    if not isinstance(stories, list) or len(stories) < STORIES:
         return False
     counts = [story.documents for story in stories]
     return max(counts) <= _DOMINANT * sum(counts)

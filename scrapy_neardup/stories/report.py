@@ -54,6 +54,7 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
         ],
         "figures": changes,
         "disagreements": _disagreements(changes),
+        "related": [{"story": name(each.story), "url": each.url, "title": each.title} for each in story.neighbours],
     }
 
 

@@ -1,7 +1,8 @@
 --[[
 Finds the best match of a document in the window and registers the document, in one step. KEYS and ARGV: window.lua.
 
-Returns nil for the first of its kind, else the key and the record of the best match.
+Returns nil for the first of its kind, else the key and the record of the best match; and, where others pass too, the
+record of the best one of another story.
 ]]
 local known = redis.call('HGET', record_key(key), key)
 if known then
@@ -13,9 +14,14 @@ if known then
 end
 
 find_candidates()
-local best
-for _, graded in ipairs(graded_candidates()) do
+local passed = graded_candidates()
+local best, other
+for _, graded in ipairs(passed) do
     if not best or better(graded, best) then best = graded end
+end
+for _, graded in ipairs(passed) do
+    local is_of_another = graded.record.story ~= best.record.story
+    if is_of_another and (not other or better(graded, other)) then other = graded end
 end
 
 -- Bytes 26-33 are the original, 34-41 the story, 42-49 the candidate, 55-57 the lengths of url and title.
@@ -28,4 +34,4 @@ elseif best then
 end
 register(new)
 
-return best and { best.key, best.packed } or nil
+return best and { best.key, best.packed, other and other.packed } or nil

@@ -4,7 +4,8 @@ Adds a document that matched to its story, in one step. Joining again changes no
 KEYS[1]  story, HASH. Fields: joined, items, copies, levels (bits: 1 watch, 2 breaking, 4 ended), last (second),
          ids (document keys of the newest items, 8 bytes each), sources (hash of the owner and second of the first
          item, 4 bytes each), said (values of figures that changed: hash of the value 4, owner who said it first 4 or
-         SETTLED, key of that document 8), changes (how many a second source confirmed), languages ("en 5 de 1"), told (see claim.lua);
+         SETTLED, key of that document 8), changes (how many a second source confirmed), languages ("en 5 de 1"), told (see claim.lua),
+         neighbours (other stories, one behind the other: key 8, length of url 2, of title 1, url, title);
          and of each member kept, by its document key: its number (4) and what is packed of it.
 KEYS[2]  stories of the namespace, ZSET story -> the latest second of any member
 KEYS[3]  events that have not ended, ZSET story -> second of the newest source
@@ -13,12 +14,14 @@ ARGV[1]  document key of the story's first document
 ARGV[2]  the first document's packed member    ARGV[3]  its owner's hash, zeros where there is none
 ARGV[4]  document key of the one that joins    ARGV[5]  its packed member     ARGV[6]  its owner's hash
 ARGV[7]  numbers in this order: 1 where it counts as an item, 1 where it is a copy, window (seconds),
-         most items, most sources, most members kept, most values, most languages
+         most items, most sources, most members kept, most values, most languages, most
+         neighbours
 ARGV[8]  language of the one that joins, may be empty
 ARGV[9]  values of its figures before they changed, 4 bytes each    ARGV[10]  and after
-ARGV[11] document key of what it is a copy of, may be empty
+ARGV[11] document key of what it is a copy of, may be empty    ARGV[12] a neighbour as above, may be empty
 
-Returns joined, items, copies, levels, last, ids, sources, values, changes, told, languages. The rules are those of index/membership.py.
+Returns joined, items, copies, levels, last, ids, sources, said, changes, told, languages,
+neighbours. The rules are those of index/membership.py.
 ]]
 local ENTRY, VALUE, SAID = 8, 4, 16
 local SETTLED = string.rep('\255', 4)
@@ -26,7 +29,8 @@ local NO_OWNER = string.rep('\0', 4)
 
 local numbers = {}
 for number in string.gmatch(ARGV[7], '%S+') do numbers[#numbers + 1] = tonumber(number) end
-local counts, is_copy, window, most_items, most_sources, most_logged, most_values, most_languages = unpack(numbers)
+local counts, is_copy, window, most_items, most_sources, most_logged, most_values, most_languages,
+    most_neighbours = unpack(numbers)
 
 local function second_of(document)
     return struct.unpack('>I4', document)
@@ -50,11 +54,11 @@ local function place(entries, bytes, size)
 end
 
 local kept = redis.call('HMGET', KEYS[1], 'joined', 'items', 'copies', 'levels', 'last', 'ids', 'sources', 'said',
-    'changes', 'told', 'languages')
+    'changes', 'told', 'languages', 'neighbours')
 local joined, items, copies, levels, last =
     tonumber(kept[1] or 0), tonumber(kept[2] or 0), tonumber(kept[3] or 0), tonumber(kept[4] or 0), tonumber(kept[5] or 0)
 local ids, sources, said = kept[6] or '', kept[7] or '', kept[8] or ''
-local changes, told, languages = tonumber(kept[9] or 0), kept[10] or '', kept[11] or ''
+local changes, told, languages, neighbours = tonumber(kept[9] or 0), kept[10] or '', kept[11] or '', kept[12] or ''
 local changed = {}
 
 -- True where the owner is new to the story.
@@ -125,6 +129,19 @@ local function note(values, owner)
     end
 end
 
+-- Note another story; not this one, and none twice.
+local function meet(neighbour)
+    if neighbour == '' or string.sub(neighbour, 1, 8) == ARGV[1] then return end
+    local at, count = 1, 0
+    while at <= #neighbours do
+        if string.sub(neighbours, at, at + 7) == string.sub(neighbour, 1, 8) then return end
+        local url, title = struct.unpack('>I2B', neighbours, at + 8)
+        at = at + 11 + url + title
+        count = count + 1
+    end
+    if count < most_neighbours then neighbours = neighbours .. neighbour end
+end
+
 local known = ARGV[4] == ARGV[1] or place(ids, ARGV[4]) or redis.call('HEXISTS', KEYS[1], ARGV[4]) == 1
 if not known then
     if joined == 0 then add(ARGV[1], ARGV[2], ARGV[3], true, 0) end
@@ -133,8 +150,10 @@ if not known then
     confirm(ARGV[6], ARGV[10], ARGV[11])
     note(ARGV[9], SETTLED)
     note(ARGV[10], ARGV[6])
+    meet(ARGV[12])
     redis.call('HSET', KEYS[1], 'joined', joined, 'items', items, 'copies', copies, 'levels', levels, 'last', last,
-        'ids', ids, 'sources', sources, 'said', said, 'changes', changes, 'languages', languages, unpack(changed))
+        'ids', ids, 'sources', sources, 'said', said, 'changes', changes, 'languages', languages,
+        'neighbours', neighbours, unpack(changed))
     local second = second_of(ARGV[4])
     -- A member dated far ahead does not keep the story for ever.
     redis.call('EXPIRE', KEYS[1], window + math.min(window, last - second))
@@ -146,4 +165,4 @@ if not known then
         redis.call('EXPIRE', KEYS[3], 2 * window)
     end
 end
-return { joined, items, copies, levels, last, ids, sources, said, changes, told, languages }
+return { joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours }
