@@ -31,8 +31,8 @@ REWRITTEN = (
 )
 ELSEWHERE = (
     "A goods train with 1,482 tonnes of grain left the rails near Karlow in the Vale of Enna last night, and its "
-    "driver, Jonas Pell, walked to the next farm for help. The railway company Midrail said that the points had been set "
-    "wrongly for a train of that length. The line to Tessin stays closed until a crane from Arlberg has lifted the waggons."
+    "driver, Jonas Pell, walked to the next farm for help. The railway company Midrail said that the points had been "
+    "set wrongly for a train of that length. The line to Tessin stays closed until a crane from Arlberg has come."
 )
 
 
