@@ -4,9 +4,10 @@ usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] 
 
 Everything is measured in one run on servers started for it, and printed as one table with what is asked and the ratios.
 Documents are random signatures (256 lanes, 38 bands of 3, 12 sample keys, 10 names and as many keys of pairs of them),
-spread evenly over 24 hours; 12 % are near-duplicates with 5 % of their lanes changed, and join their stories. datasketch
-keeps its LSH one an hour, as people do who need a window, and queries all 25 of them; and once without any window. Beside
-the time on the wall there is the processor time the server took, which other work on the same machine does not lengthen.
+spread evenly over 24 hours; 12 % are near-duplicates with 5 % of their lanes changed, and join their stories.
+datasketch keeps its LSH one an hour, as people do who need a window, and queries all 25 of them; and once without any
+window. Beside the time on the wall there is the processor time the server took, which other work on the same machine
+does not lengthen.
 """
 
 from __future__ import annotations
