@@ -21,7 +21,7 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words
-from scrapy_neardup.sketch.figures import changed_figures, find_figures, unpack_figures
+from scrapy_neardup.sketch.figures import Change, changed_figures, find_figures, said, unpack_figures
 from scrapy_neardup.stories import StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
 
@@ -191,7 +191,8 @@ class NearDupDetector:
             return unchecked("store-unavailable"), None
         try:
             match = await self._check_index(fingerprint, document)
-            verdict = self._verdict(document, fingerprint, match)
+            changes = () if match is None else self._changes(document, fingerprint, match)
+            verdict = self._verdict(document, fingerprint, match, changes)
         except StoreError as error:
             self.breaker.failed(error)
             return unchecked("store-unavailable"), None
@@ -201,7 +202,13 @@ class NearDupDetector:
         # A text too short to be compared is a notice or a caption: copies of it are no coverage.
         if match is None or not fingerprint.signature or (match.same_url and verdict.status != "update"):
             return verdict, None
-        event = await self._kept(self.stories.join(self._join(document, match, verdict)))
+        join = replace(
+            self._join(document, match, verdict),
+            figures_before=b"".join(change.before for change in changes),
+            figures_after=b"".join(change.after for change in changes),
+            figures=said(unpack_figures(fingerprint.figures)),
+        )
+        event = await self._kept(self.stories.join(join))
         return (replace(verdict, event=event.level), event) if event else (verdict, None)
 
     def _join(self, document: Document, match: Match, verdict: Verdict) -> Join:
@@ -214,7 +221,6 @@ class NearDupDetector:
             self._member(document, verdict),
             # Likeness thins out from one related text to the next: past the first step it is no coverage.
             counted=not match.same_url and (is_first or not match.related),
-            copied="" if match.related else match.candidate,
             neighbour=match.neighbour,
         )
 
@@ -277,10 +283,11 @@ class NearDupDetector:
         self._sketched = True
         return fingerprint
 
-    def _verdict(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Verdict:
+    def _verdict(
+        self, document: Document, fingerprint: Fingerprint, match: Match | None, changes: Sequence[Change]
+    ) -> Verdict:
         if match is None:
             return Verdict("original", story=document.id) if fingerprint.signature else unchecked("too-short")
-        changes = self._changes(document, fingerprint, match)
         status: Status
         kind: Kind | None = None
         if match.related:
@@ -297,7 +304,7 @@ class NearDupDetector:
             similarity=round(match.similarity, 4),
             containment=round(match.containment, 4),
             story=match.story,
-            changes=changes,
+            changes=tuple(change.line for change in changes),
         )
 
     def _is_changed_page(self, match: Match) -> bool:
@@ -305,7 +312,7 @@ class NearDupDetector:
             return False
         return self.settings.keep_updates or match.score < self.preset.threshold
 
-    def _changes(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[str, ...]:
+    def _changes(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
         # Also of the same body: the figure may be in a headline too short to enter the fingerprint.
         if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
             return ()

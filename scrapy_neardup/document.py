@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -141,14 +140,16 @@ class Join:
     """A document that matched, and the first document of the story it joins.
 
     A page whose text changed is no further item: ``counted`` is False, and only its changes are kept. Nor is a text
-    that is related to a related one. ``copied`` is the document id of what it is a copy of: of the best match, which
-    need not be the original.
+    that is related to a related one. What figures say is hashed, 4 bytes a figure: of those that changed before and
+    after, in the order of the member's ``changes`` and zeros where it is no one thing; and of all that it has.
     """
 
     first: Member
     member: Member
     counted: bool = True
-    copied: str = ""
+    figures_before: bytes = b""
+    figures_after: bytes = b""
+    figures: bytes = b""
     neighbour: Neighbour | None = None
 
     @property
@@ -169,7 +170,7 @@ class Extent(NamedTuple):
         What doubles are independent sources; where there was no second one, items.
         """
         before, now = (told.sources, self.sources) if told.sources > 1 else (told.items, self.items)
-        return now >= 2 * before or self.changes > told.changes
+        return now >= 2 * before > 0 or self.changes > told.changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +184,14 @@ class Story:
     times: tuple[int, ...]  # Unix seconds of the newest items in ascending order
     sources: tuple[int, ...]  # first time of each independent source, ascending
     levels: tuple[Level, ...] = ()  # raised so far
-    changes: int = 0  # see Extent
+    changes: tuple[tuple[str, int], ...] = ()  # those of Extent: document id, and which of its changes, from 0
     languages: tuple[tuple[str, int], ...] = ()  # of the items that joined and say theirs, the commonest first
     told: Extent = Extent()  # as the last signal found it
     neighbours: tuple[Neighbour, ...] = ()  # stories its documents are like as well, in the order they were met
 
     @property
     def extent(self) -> Extent:
-        return Extent(self.items, len(self.sources), self.changes)
+        return Extent(self.items, len(self.sources), len(self.changes))
 
     @property
     def is_running(self) -> bool:
@@ -212,12 +213,3 @@ class Claim:
     last_source: int = 0
     peak: int = 0
     extent: Extent = Extent()  # of the story as the claimant knows it
-
-
-_CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
-
-
-def parts_of_change(change: str) -> tuple[str, str, str]:
-    """Figure, old and new value of a change such as "dead: 4 -> 12"; what reads otherwise is all new value."""
-    found = _CHANGE.fullmatch(change)
-    return (found[1], found[2], found[3]) if found else ("", "", change)

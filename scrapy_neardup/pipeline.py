@@ -14,7 +14,7 @@ from scrapy.utils.project import data_path
 
 from scrapy_neardup import signals
 from scrapy_neardup.carriage import Captured, Content, carriage_of, current, settings_of
-from scrapy_neardup.content import url_identity
+from scrapy_neardup.content import language_code, url_identity
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError
@@ -168,7 +168,7 @@ class NearDupPipeline:
             title=text_of(adapter, self.settings.title_field),
             seen_at=self._seen_at(adapter),
             canonical=page.canonical,
-            language=text_of(adapter, self.settings.language_field) or page.language,
+            language=language_code(text_of(adapter, self.settings.language_field)) or page.language,
             # The second text of one page is not that page's text changed.
             url_is_own=bool(own_url) or not own_text or serial == 0,
         )

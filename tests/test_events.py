@@ -21,8 +21,9 @@ from jsonschema import Draft202012Validator
 from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Story, Verdict
+from scrapy_neardup.document import Document, Join, Story, Verdict
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index import Index
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, StoryEvent, load_rule, read_owners, special_report
 from scrapy_neardup.stories.rules import calibrated, count, most_within, peak, sources
@@ -261,7 +262,7 @@ async def test_an_event_that_doubles_is_told_again(newsroom: Newsroom) -> None:
     said = {number: verdict.event for number, verdict in enumerate(verdicts, 1) if verdict.event}
     assert said == {6: "breaking", 12: "update", 24: "update"}
     report = special_report(newsroom.events[1])
-    assert report["update"] == {"items_before": 6, "sources_before": 6, "figures": []}
+    assert report["update"] == {"level": "breaking", "items_before": 6, "sources_before": 6, "figures": []}
     assert (report["items"], report["item"]) == (12, newsroom.events[1].item)
     assert special_report(newsroom.events[0])["update"] is None
     assert len({event.id for event in newsroom.events}) == 3
@@ -316,6 +317,55 @@ async def test_what_has_ended_is_updated_no_more(newsroom: Newsroom) -> None:
         await newsroom.publish("fire", f"s{n}", 3 * HOUR + n * MINUTE, text=toll(12))
 
     assert newsroom.levels == ["breaking", "ended"]
+
+
+async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespace: str) -> None:
+    async with opened(store=store_url, namespace=namespace) as room:
+        room.detector.stories.breaking_over = 8
+        for n in range(7):
+            await room.publish("fire", f"s{n}", n * MINUTE)
+        await room.detector.finish(all_over=True)
+        room.events += room.detector.take_events()
+        for n in range(7, 40):
+            await room.publish("fire", f"s{n}", HOUR // 2 + n * MINUTE)
+
+    assert room.levels == ["watch", "ended", "breaking", "update", "update"]
+
+
+class Held:
+    """Joins that are made and whose answers wait: a process that the machine has no time for."""
+
+    def __init__(self, index: Index) -> None:
+        self.joined: asyncio.Queue[Story] = asyncio.Queue()
+        self.go = asyncio.Event()
+        self._join = index.join
+        index.join = self  # type: ignore[method-assign,assignment]
+
+    async def __call__(self, join: Join) -> Story:
+        story_ = await self._join(join)
+        self.joined.put_nowait(story_)
+        await self.go.wait()
+        return story_
+
+
+async def test_an_update_is_told_by_a_process_that_came_late_for_the_level(shared_url: str, namespace: str) -> None:
+    async with (
+        opened(store=shared_url, namespace=namespace) as one,
+        opened(store=shared_url, namespace=namespace) as two,
+    ):
+        for n in range(5):
+            await one.publish("fire", f"s{n}", n * MINUTE)
+        first, second = Held(one.detector.index), Held(two.detector.index)
+        sixth = asyncio.create_task(one.publish("fire", "s5", 5 * MINUTE))
+        await first.joined.get()
+        others = [asyncio.create_task(two.publish("fire", f"t{n}", 6 * MINUTE + n)) for n in range(8)]
+        for _ in others:
+            await second.joined.get()
+
+        first.go.set()
+        assert (await sixth).event == "breaking"
+        second.go.set()
+        assert [(await each).event for each in others].count("update") == 1
 
 
 async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None:
@@ -576,7 +626,7 @@ def test_eight_processes_raise_each_level_of_each_event_once(tmp_path: Path, sha
     assert [process.wait(timeout=120) for process in processes] == [0] * 8
 
     raised = Counter(
-        (event["headline"], event["level"], event["items"] if event["level"] == "update" else 0)
+        (event["headline"], event["level"], (event["update"] or {}).get("sources_before"))
         for path in tmp_path.glob("*.events")
         for event in map(json.loads, path.read_text().splitlines())
     )

@@ -59,7 +59,8 @@ def values(text: str) -> list[str]:
 
 def changes(old: str, new: str) -> tuple[str, ...]:
     """As the index does it: the old document comes from the store."""
-    return changed_figures(unpack_figures(pack_figures(find_figures(old))), find_figures(new))
+    found = changed_figures(unpack_figures(pack_figures(find_figures(old))), find_figures(new))
+    return tuple(change.line for change in found)
 
 
 @pytest.mark.parametrize(

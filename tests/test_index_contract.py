@@ -353,7 +353,6 @@ async def test_a_link_outlives_the_original(index: Index) -> None:
 
 
 @pytest.mark.every_store
-@pytest.mark.every_store
 async def test_the_best_of_another_story_is_named_beside_the_match(index: Index) -> None:
     fire = Article("fire", url="https://a.example/fire", title="A fire")
     copy = fire.copy(url="https://b.example/fire", title="Our fire", at=MINUTE)
@@ -374,6 +373,7 @@ async def test_the_best_of_another_story_is_named_beside_the_match(index: Index)
     assert alone.neighbour is None
 
 
+@pytest.mark.every_store
 async def test_related_documents_share_the_story_and_are_originals_of_their_own_kind(index: Index) -> None:
     original = Article()
     related = Article("loosely", like="wire", equal=30, title="Another report")

@@ -16,7 +16,10 @@ from faults import LOST, Clock, Network, detector_on, recovered
 from servers import RedisServer, free_port
 from topologies import Cluster, Sentinels
 
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Story
 from scrapy_neardup.exceptions import StoreUnavailable
+from scrapy_neardup.settings import NearDupSettings
 
 if TYPE_CHECKING:
     from conftest import OpenIndex
@@ -108,6 +111,34 @@ async def test_a_lost_store_costs_verdicts_and_nothing_else(
 
 async def _status(detector: object, words: str) -> str:
     return (await detector.check(detector.document(words))).status  # type: ignore[attr-defined, no-any-return]
+
+
+_to_pause: list[RedisServer] = []
+
+
+def pauses_the_server(story: Story, at: float, breaking_over: int) -> str:
+    """A rule of events that is asked between a join and its claim."""
+    while _to_pause:
+        _to_pause.pop().pause()
+    return "breaking"
+
+
+async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server: RedisServer) -> None:
+    settings = NearDupSettings(
+        store=redis_server.url, store_timeout=TIMEOUT, event_rule=f"{__name__}.pauses_the_server"
+    )
+    detector = NearDupDetector(settings)
+    await detector.open()
+    _to_pause.append(redis_server)
+
+    started = time.monotonic()
+    verdicts = await detector.check_in_order([detector.document(text("fire")) for _ in range(16)])
+    waited = time.monotonic() - started
+    redis_server.resume()
+
+    assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 15
+    assert waited < 4 * TIMEOUT
+    await detector.close()
 
 
 async def test_a_server_restarted_empty_costs_no_item(redis_server: RedisServer, clock: Clock) -> None:

@@ -8,7 +8,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from scrapy_neardup.content import CanonicalUrls, ExtractionProcesses, decode_html, load_extractor, page_language
+from scrapy_neardup.content import (
+    CanonicalUrls,
+    ExtractionProcesses,
+    decode_html,
+    language_code,
+    load_extractor,
+    page_language,
+)
 from scrapy_neardup.document import Reason
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
 from scrapy_neardup.exceptions import ExtractionError
@@ -30,7 +37,7 @@ class Page:
 
     @property
     def language(self) -> str:
-        return self.recorded.language or self.page_language
+        return language_code(self.recorded.language) or self.page_language
 
 
 class PageReader:

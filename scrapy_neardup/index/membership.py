@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import struct
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 import xxhash
@@ -18,11 +20,12 @@ from scrapy_neardup.document import (
     Member,
     Neighbour,
     Story,
-    parts_of_change,
 )
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection
 from scrapy_neardup.index.record import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut, seconds_of
+
+logger = logging.getLogger(__name__)
 
 MOST_ITEMS = 512
 """Newest items whose times are kept: more of them in a window tell a rule nothing new."""
@@ -46,9 +49,13 @@ WATCH, BREAKING, ENDED = 1, 2, 4
 BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
 
 _ENTRY = 8  # bytes: an item is a document key; a source is its owner's hash and the second of its first item
-_VALUE = 4  # bytes: hash of a figure and a value of it
-_SAID = 16  # bytes: a value, the owner of who said it first, and the key of that document
+_VALUE = 4  # bytes: hash of a figure and what is said of it
+_SAID = 17  # bytes: a value, the owner of who said it first, the key of that document, and which of its changes it is
+_CHANGE = 9  # bytes: key of the document that brought it, and which of its changes it is
 _SETTLED = b"\xff" * 4  # in the owner's place: said by several, or the value before the change
+_NO_VALUE = bytes(4)
+_TOLD = re.compile("([0-9]+) ([0-9]+) ([0-9]+)")
+_LANGUAGE = re.compile("([^ ]+) ([0-9]+)")
 _VERSION = 2
 _MEMBER = struct.Struct(">BBBBBBHHH")  # version, status, kind, lengths of language, source, owner, url, title, changes
 _NEIGHBOUR = struct.Struct(">8sHB")  # key of the story's first document, lengths of url and title
@@ -68,7 +75,7 @@ class Tally:
     ids: bytes = b""
     sources: bytes = b""
     said: bytes = b""  # values of figures that changed, those before the change too
-    changes: int = 0  # that brought a value nobody had said
+    changes: bytes = b""  # see document.Story
     told: str = ""  # items, sources and changes as the last signal found them
     languages: str = ""  # each with its items: "en 5 de 1"
     neighbours: bytes = b""  # packed one behind the other
@@ -115,25 +122,32 @@ class Tally:
             counts[language] = counts.get(language, 0) + 1
             self.languages = " ".join(f"{each} {count}" for each, count in counts.items())
 
-    def say(self, key: bytes, owner: bytes, before: bytes, after: bytes, copied: bytes) -> None:
-        """Note what a document says of figures, and whether it is the second source of a change."""
-        self._confirm(owner, after, copied)
-        for values, said_by in ((before, _SETTLED), (after, owner)):
-            for value in _entries(values, _VALUE):
-                is_new = all(entry[:4] != value for entry in _entries(self.said, _SAID))
-                if is_new and len(self.said) < MOST_VALUES * _SAID:
-                    self.said += value + said_by + key
+    def say(self, key: bytes, owner: bytes, join: Join) -> bool:
+        """Note what a document says of figures; True where it is the first to say something."""
+        self._confirm(owner, _entries(join.figures, _VALUE))
+        for value in _entries(join.figures_before, _VALUE):
+            self._note(value, _SETTLED + key + b"\0")
+        known = len(self.said)
+        for number, value in enumerate(_entries(join.figures_after, _VALUE)):
+            self._note(value, owner + key + bytes([number]))
+        return len(self.said) > known
 
-    def _confirm(self, owner: bytes, after: bytes, copied: bytes) -> None:
+    def _confirm(self, owner: bytes, values: list[bytes]) -> None:
+        """A change is confirmed by a second owner; where nobody owns the first document, it is the first owner's."""
         entries = _entries(self.said, _SAID)
-        confirmed = False
         for number, entry in enumerate(entries):
-            says_so = entry[8:] == copied or entry[:4] in _entries(after, _VALUE)
-            if says_so and entry[4:8] not in (_SETTLED, owner) and owner != NO_OWNER:
-                entries[number] = entry[:4] + _SETTLED + entry[8:]
-                confirmed = True
+            first = entry[4:8]
+            if owner == NO_OWNER or first in (_SETTLED, owner) or entry[:4] not in values:
+                continue
+            if first != NO_OWNER:
+                self.changes += entry[8:]
+            entries[number] = entry[:4] + (owner if first == NO_OWNER else _SETTLED) + entry[8:]
         self.said = b"".join(entries)
-        self.changes += confirmed
+
+    def _note(self, value: bytes, said_by: bytes) -> None:
+        is_known = value == _NO_VALUE or any(entry[:4] == value for entry in _entries(self.said, _SAID))
+        if not is_known and len(self.said) < MOST_VALUES * _SAID:
+            self.said += value + said_by
 
     def meet(self, key: bytes, neighbour: bytes) -> None:
         """Note another story, packed; not this one, and none twice."""
@@ -164,13 +178,20 @@ class Tally:
 
     @property
     def _told(self) -> Extent:
-        return Extent(*map(int, self.told.split()))
+        found = _TOLD.fullmatch(self.told)
+        return Extent(*map(int, found.groups())) if found else Extent()
 
     def story(self, key: bytes) -> Story:
-        """Raises StoreError on bytes that are not whole entries."""
-        whole = not (len(self.ids) % _ENTRY or len(self.sources) % _ENTRY or len(self.said) % _SAID)
-        if not whole or not 0 <= self.levels < 2 * ENDED:
-            raise StoreError(f"story {key.hex()}: its counters are not those of this version")
+        """Raises StoreError on what is not as it was stored."""
+        try:
+            return self._story(key)
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
+
+    def _story(self, key: bytes) -> Story:
+        sizes = (self.ids, _ENTRY), (self.sources, _ENTRY), (self.said, _SAID), (self.changes, _CHANGE)
+        if any(len(entries) % size for entries, size in sizes) or not 0 <= self.levels < 2 * ENDED:
+            raise ValueError("entries are not whole")
         return Story(
             id=key.hex(),
             joined=self.joined,
@@ -179,7 +200,7 @@ class Tally:
             times=tuple(sorted(map(seconds_of, _entries(self.ids)))),
             sources=tuple(sorted(second for _, second in self._first_times())),
             levels=tuple(level for level, bit in BITS.items() if self.levels & bit),
-            changes=self.changes,
+            changes=tuple((each[:8].hex(), each[8]) for each in _entries(self.changes, _CHANGE)),
             languages=tuple(sorted(_languages(self.languages), key=lambda row: (-row[1], row[0]))),
             told=self._told,
             neighbours=unpack_neighbours(self.neighbours),
@@ -201,12 +222,13 @@ def join_tally(tally: Tally, join: Join, known: bool) -> list[tuple[bytes, bytes
     for member, counted in both[1:] if tally.joined else both:
         key = bytes.fromhex(member.id)
         new_source = tally.add(key, owner_hash(member), counted=counted, copy=member.status == "duplicate")
-        if counted and member.language:
-            tally.speak(member.language)
+        brings_news = False
         if member is join.member:
-            tally.say(key, owner_hash(member), *value_hashes(member), bytes.fromhex(join.copied))
+            if counted and member.language:
+                tally.speak(member.language)
+            brings_news = tally.say(key, owner_hash(member), join)
             tally.meet(bytes.fromhex(join.story), pack_neighbour(join.neighbour))
-        if tally.joined <= MOST_LOGGED or new_source:
+        if tally.joined <= MOST_LOGGED or new_source or brings_news:
             logged.append((key, struct.pack(">I", tally.joined) + pack_member(member)))
     return logged
 
@@ -214,17 +236,6 @@ def join_tally(tally: Tally, join: Join, known: bool) -> list[tuple[bytes, bytes
 def owner_hash(member: Member) -> bytes:
     """4 bytes of the owner, zeros where there is none."""
     return xxhash.xxh32_digest(member.owner.encode("utf-8", "surrogatepass")) if member.owner else NO_OWNER
-
-
-def value_hashes(member: Member) -> tuple[bytes, bytes]:
-    """4 bytes each of what figures were before their change, and of what they are now."""
-    changes = [parts for parts in map(parts_of_change, member.changes) if parts[0]]
-    before = b"".join(_value_hash(figure, old) for figure, old, _ in changes)
-    return before, b"".join(_value_hash(figure, new) for figure, _, new in changes)
-
-
-def _value_hash(figure: str, value: str) -> bytes:
-    return xxhash.xxh32_digest(f"{figure}\n{value}".encode("utf-8", "surrogatepass"))
 
 
 def pack_member(member: Member) -> bytes:
@@ -269,6 +280,17 @@ def unpack_member(key: bytes, data: bytes) -> Member:
     )
 
 
+def read_members(rows: Iterable[tuple[bytes, bytes]]) -> tuple[Member, ...]:
+    """In the order they joined. One that cannot be read is left out: a level that is granted is to be raised."""
+    members = []
+    for key, packed in rows:
+        try:
+            members.append(unpack_member(key, packed))
+        except StoreError as error:  # noqa: PERF203
+            logger.warning("A member of a story is left out: %s", error)
+    return tuple(sorted(members, key=lambda member: member.number))
+
+
 def pack_neighbour(neighbour: Neighbour | None) -> bytes:
     """Empty for None."""
     if neighbour is None:
@@ -307,8 +329,7 @@ def kept_neighbours(packed: bytes, selection: Selection, gone: Container[bytes])
 
 
 def _languages(packed: str) -> list[tuple[str, int]]:
-    words = packed.split()
-    return [(language, int(count)) for language, count in zip(words[::2], words[1::2], strict=True)]
+    return [(language, int(count)) for language, count in _LANGUAGE.findall(packed)]
 
 
 def _entries(packed: bytes, size: int = _ENTRY) -> list[bytes]:

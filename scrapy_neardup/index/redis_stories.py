@@ -27,8 +27,7 @@ from scrapy_neardup.index.membership import (
     owner_hash,
     pack_member,
     pack_neighbour,
-    unpack_member,
-    value_hashes,
+    read_members,
 )
 from scrapy_neardup.index.record import KEY_BYTES
 
@@ -113,8 +112,7 @@ class RedisStories:
         arguments += [" ".join(map(str, numbers)).encode(), join.member.language.encode("utf-8", "replace")]
         return (self._name(key), self._all, self._open), [
             *arguments,
-            *value_hashes(join.member),
-            bytes.fromhex(join.copied),
+            *(join.figures_before, join.figures_after, join.figures),
             pack_neighbour(join.neighbour),
         ]
 
@@ -133,7 +131,7 @@ def _story(story: str, answer: object) -> Story | BaseException:
         # What a story has not come to yet is not there.
         said, changes, told, languages, neighbours = (value or b"" for value in more)
         counters = int(joined), int(items), int(copies), int(levels), int(last), ids, sources
-        tally = Tally(*counters, said, int(changes or 0), told.decode(), languages.decode(), neighbours)
+        tally = Tally(*counters, said, changes, told.decode(), languages.decode(), neighbours)
         return tally.story(bytes.fromhex(story))
     except (StoreError, TypeError, ValueError) as error:
         return StoreError(f"story {story}: its counters are not those of this version ({error})")
@@ -143,16 +141,12 @@ def _granted(answer: object) -> tuple[Member, ...] | BaseException | None:
     if answer is None or isinstance(answer, BaseException):
         return answer
     flat = cast("list[bytes]", answer)
-    try:
-        return _members(dict(zip(flat[::2], flat[1::2], strict=True)))
-    except StoreError as error:
-        return error
+    return _members(dict(zip(flat[::2], flat[1::2], strict=True)))
 
 
 def _members(fields: dict[bytes, bytes]) -> tuple[Member, ...]:
     """Fields of 8 bytes are document keys; no counter has a name of that length."""
-    found = [unpack_member(key, packed) for key, packed in fields.items() if len(key) == KEY_BYTES]
-    return tuple(sorted(found, key=lambda member: member.number))
+    return read_members((key, packed) for key, packed in fields.items() if len(key) == KEY_BYTES)
 
 
 def _raised(answer: Story | BaseException) -> Story:

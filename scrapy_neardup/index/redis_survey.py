@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
 from scrapy_neardup.index.connection import without_password
+from scrapy_neardup.index.lua import script
 from scrapy_neardup.index.membership import kept_neighbours, unpack_member
 from scrapy_neardup.index.record import KEY_BYTES, intact
 
@@ -106,8 +107,8 @@ async def _purge_members(client: Redis, namespace: str, selection: Selection, go
         async for key, packed in client.hscan_iter(name, count=_AT_ONCE):
             if len(key) == KEY_BYTES and (key in gone or _takes_member(selection, key, packed)):
                 await client.hdel(name, key)
-            elif key == b"neighbours":
-                await client.hset(name, "neighbours", kept_neighbours(packed, selection, gone))
+            elif key == b"neighbours" and (kept := kept_neighbours(packed, selection, gone)) != packed:
+                await script("forget").run(client, [((name,), (packed, kept))])
 
 
 def _takes_member(selection: Selection, key: bytes, packed: bytes) -> bool:

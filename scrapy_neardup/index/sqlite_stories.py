@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 
 from scrapy_neardup.document import Claim, Join, Member, Story
-from scrapy_neardup.index.membership import Tally, join_tally, unpack_member
+from scrapy_neardup.index.membership import Tally, join_tally, read_members
 
 SCHEMA = (
     """
@@ -15,7 +15,7 @@ SCHEMA = (
         key BLOB PRIMARY KEY, joined INTEGER NOT NULL, items INTEGER NOT NULL, copies INTEGER NOT NULL,
         levels INTEGER NOT NULL, last INTEGER NOT NULL, ids BLOB NOT NULL, sources BLOB NOT NULL,
         open_since INTEGER,  -- second of the newest source of an event that has not ended
-        said BLOB NOT NULL DEFAULT x'', changes INTEGER NOT NULL DEFAULT 0,
+        said BLOB NOT NULL DEFAULT x'', changes BLOB NOT NULL DEFAULT x'',
         told TEXT NOT NULL DEFAULT '', languages TEXT NOT NULL DEFAULT '', neighbours BLOB NOT NULL DEFAULT x''
     ) WITHOUT ROWID
     """,
@@ -76,7 +76,7 @@ class SQLiteStories:
 
     def members(self, sql: sqlite3.Connection, story: str) -> tuple[Member, ...]:
         rows = sql.execute(f"SELECT key, packed FROM members_{self._space} WHERE story = ?", (bytes.fromhex(story),))
-        return tuple(sorted((unpack_member(*row) for row in rows), key=lambda member: member.number))
+        return read_members(rows)
 
     def peaks(self, sql: sqlite3.Connection, since: int) -> dict[str, int]:
         sql.execute(f"DELETE FROM peaks_{self._space} WHERE story < ?", (since.to_bytes(4, "big"),))

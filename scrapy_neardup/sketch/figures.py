@@ -245,8 +245,28 @@ def _number(digits: str) -> str:
 # Comparing
 
 
-def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[str, ...]:
-    """What changed from ``old`` to ``new``, as text: ("dead: 4 -> 12", "score: 2-1 -> 3-1").
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One figure with another value: ``line`` for people, and what the two versions say of it as ``said`` hashes it."""
+
+    line: str
+    before: bytes
+    after: bytes
+
+
+def said(figures: Sequence[Figure]) -> bytes:
+    """4 bytes of each figure, its context and value; zeros for a digest, which says no one thing."""
+    return b"".join(map(_said, figures))
+
+
+def _said(figure: Figure) -> bytes:
+    if figure.value.startswith(DIGEST):
+        return bytes(4)
+    return xxh32_digest(figure.context + _key(figure).encode())
+
+
+def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Change, ...]:
+    """What changed from ``old`` to ``new``; lines are as "dead: 4 -> 12" or "score: 2-1 -> 3-1", none twice.
 
     Only the same neighbours with another value are a change; a figure that one of the two lacks is none. Either may
     have come through ``unpack_figures``; labels are taken from ``new``.
@@ -255,8 +275,12 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[str, 
         pairs = list(zip(old, new, strict=True))
     else:
         pairs = _same_context(old, new) + _same_side(old, new)
-    lines = [_line(before, after) for before, after in pairs if _is_change(before, after)]
-    return tuple(dict.fromkeys(lines))
+    changes: dict[str, Change] = {}
+    for before, after in pairs:
+        if _is_change(before, after):
+            line = _line(before, after)
+            changes.setdefault(line, Change(line, _said(before), _said(after)))
+    return tuple(changes.values())
 
 
 def _line(before: Figure, after: Figure) -> str:

@@ -18,7 +18,6 @@ class StoryEvent:
     members: tuple[Member, ...]  # those kept, in the order they joined; the first is the story's own first document
     item: str | None = None  # document id of the one that tipped it; an end is nobody's
     breaking_over: int = 0  # the threshold of ``breaking`` at that time
-    copied: str = ""  # document id of what the one that tipped it is a copy of
 
     @property
     def id(self) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from scrapy_neardup.document import Member, parts_of_change
+from scrapy_neardup.document import Member
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
 
 VERSION = 1
 TEN_MINUTES = 600
 
+_CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
 Name = Callable[[str], "str | int"]
 
 
@@ -72,11 +74,16 @@ def _place(member: Member) -> dict[str, Any]:
 
 
 def _update(event: StoryEvent) -> dict[str, Any]:
-    """What there was at the signal before, and the figures that have changed since and that two sources agree on."""
-    told, said_by = event.story.told, (event.copied, event.item)
-    is_change = event.story.changes > told.changes
-    confirmed = [member for member in event.members if is_change and member.id in said_by]
-    return {"items_before": told.items, "sources_before": told.sources, "figures": _changes(confirmed)}
+    """What there was at the signal before, and the figures of which a second source has printed a change since."""
+    told = event.story.told
+    members = {member.id: member for member in event.members}
+    figures = [
+        _change(members[key], number)
+        for key, number in event.story.changes[told.changes :]
+        if key in members and number < len(members[key].changes)
+    ]
+    level = "breaking" if "breaking" in event.story.levels else "watch"
+    return {"level": level, "items_before": told.items, "sources_before": told.sources, "figures": figures}
 
 
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
@@ -104,12 +111,16 @@ def _growth(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 def _changes(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """What changed, when, and by whom; a change that reads otherwise is kept as a figure without a name."""
-    return [
-        {**_place(member), **dict(zip(("figure", "old", "new"), parts_of_change(change), strict=True))}
-        for member in members
-        for change in member.changes
-    ]
+    """What changed, when, and by whom."""
+    return [_change(member, number) for member in members for number in range(len(member.changes))]
+
+
+def _change(member: Member, number: int) -> dict[str, Any]:
+    """A change that reads otherwise is kept as a figure without a name."""
+    change = member.changes[number]
+    found = _CHANGE.fullmatch(change)
+    figure, old, new = found.groups() if found else ("", "", change)
+    return {**_place(member), "figure": figure, "old": old, "new": new}
 
 
 def _disagreements(changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Protocol
 from weakref import WeakValueDictionary
 
 from scrapy_neardup.document import LEVELS, Claim, Extent, Join, Level, Member, Story
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import DAY, HISTORY, HOUR, QUIET, WATCH_OVER, Rule, calibrated, load_rule, peak
 
@@ -33,6 +34,14 @@ class StoryStore(Protocol):
     async def peaks(self, since: int) -> dict[str, int]: ...
 
 
+class _Turn:
+    """Of the documents of one story. Once the store has failed one, those that wait are not to wait for it as well."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.error: StoreError | None = None
+
+
 class StoryTracker:
     """One a process. Raises what its store raises; what has been joined can be joined again."""
 
@@ -45,8 +54,10 @@ class StoryTracker:
         self._recent: deque[int] = deque(maxlen=_AGREED)
         self._swept = self._calibrated = 0
         self._rule_failed = False
-        self._raised: OrderedDict[str, Story] = OrderedDict()  # stories as they stood when they were last signalled
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._raised: OrderedDict[str, tuple[tuple[Level, ...], Extent]] = (
+            OrderedDict()
+        )  # by story; what was told of it
+        self._turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
 
     async def join(self, join: Join) -> StoryEvent | None:
         """The event where this document tips its story to a level, or is news of a running event."""
@@ -57,31 +68,42 @@ class StoryTracker:
             return None
         # Documents that travel together have all joined before the first of them claims: one after the other, each
         # with what the one before it raised, they say what they would have said alone.
-        async with self._turns.setdefault(story.id, asyncio.Lock()):
-            story = self._with_raised(story)
-            if level is None or level in story.levels or (level == "watch" and story.levels):
-                level = "update" if story.is_running and story.extent.is_news_after(story.told) else None
-            return None if level is None else await self._claim(level, story, join)
+        turn = self._turns.setdefault(story.id, _Turn())
+        async with turn.lock:
+            if turn.error is not None:
+                raise turn.error
+            try:
+                return await self._signal(level, self._with_raised(story), join)
+            except StoreError as error:
+                turn.error = error
+                raise
 
-    async def _claim(self, level: Level, story: Story, join: Join) -> StoryEvent | None:
+    async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
+        if level is None or level in story.levels or (level == "watch" and story.levels):
+            level = "update"
+            # What another process has told since the document joined is not known here; the store knows.
+            is_news = story.told == Extent() or story.extent.is_news_after(story.told)
+            if not story.is_running or not is_news:
+                return None
         members = await self._store.claim(Claim(story.id, level, extent=story.extent))
+        self._note_raised(story, level, is_told=members is not None)
+        if members is None and level != "update":
+            return await self._signal(level, self._with_raised(story), join)
         if members is None:
             return None
-        self._note_raised(story, level)
-        event = self._event(level, join.member.seen_at, story, members)
-        return replace(event, item=join.member.id, copied=join.copied)
+        return replace(self._event(level, join.member.seen_at, story, members), item=join.member.id)
 
     def _with_raised(self, story: Story) -> Story:
-        """With what this process has raised since the document joined."""
-        raised = self._raised.get(story.id)
-        if raised is None:
-            return story
-        levels = tuple(level for level in LEVELS if level in story.levels or level in raised.levels)
-        return replace(story, levels=levels, told=Extent(*map(max, story.told, raised.told)))
+        """With what this process knows to have been raised since the document joined."""
+        levels, told = self._raised.get(story.id, ((), Extent()))
+        is_stale = not set(levels) <= set(story.levels)
+        return replace(story, levels=levels if is_stale else story.levels, told=Extent(*map(max, story.told, told)))
 
-    def _note_raised(self, story: Story, level: Level) -> None:
-        levels = story.levels if level == "update" else (*story.levels, level)
-        self._raised[story.id] = replace(story, levels=levels, told=Extent(*map(max, story.told, story.extent)))
+    def _note_raised(self, story: Story, level: Level, *, is_told: bool) -> None:
+        # What has ended and breaks goes on.
+        levels = tuple(each for each in LEVELS if each in (*story.levels, level) and each not in ("update", "ended"))
+        told = Extent(*map(max, story.told, story.extent)) if is_told else story.told
+        self._raised[story.id] = levels, told
         self._raised.move_to_end(story.id)
         if len(self._raised) > _MOST_RAISED:
             self._raised.popitem(last=False)

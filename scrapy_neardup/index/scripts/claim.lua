@@ -34,13 +34,14 @@ end
 local levels = tonumber(kept[1])
 local newest = kept[2] ~= '' and newest_of(kept[2], 5) or newest_of(kept[3], 1)
 local is_open = levels > 0 and levels < ENDED
-local told_items, told_sources, told_changes = string.match(kept[4] or '0 0 0', '^(%d+) (%d+) (%d+)$')
+local told_items, told_sources, told_changes = string.match(kept[4] or '', '^(%d+) (%d+) (%d+)$')
+told_items, told_sources, told_changes = tonumber(told_items or 0), tonumber(told_sources or 0), tonumber(told_changes or 0)
 
 -- The rule of Extent.is_news_after.
 local function is_news()
-    local before, now = tonumber(told_sources), sources
-    if before <= 1 then before, now = tonumber(told_items), items end
-    return now >= 2 * before or changes > tonumber(told_changes)
+    local before, now = told_sources, sources
+    if before <= 1 then before, now = told_items, items end
+    return (now >= 2 * before and before > 0) or changes > told_changes
 end
 
 -- Never less than was told before.

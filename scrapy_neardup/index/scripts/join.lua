@@ -4,7 +4,8 @@ Adds a document that matched to its story, in one step. Joining again changes no
 KEYS[1]  story, HASH. Fields: joined, items, copies, levels (bits: 1 watch, 2 breaking, 4 ended), last (second),
          ids (document keys of the newest items, 8 bytes each), sources (hash of the owner and second of the first
          item, 4 bytes each), said (values of figures that changed: hash of the value 4, owner who said it first 4 or
-         SETTLED, key of that document 8), changes (how many a second source confirmed), languages ("en 5 de 1"), told (see claim.lua),
+         SETTLED, key of that document 8, which of its changes 1), changes (those a second owner confirmed: key of the
+         document that brought it 8, which of its changes 1), languages ("en 5 de 1"), told (see claim.lua),
          neighbours (other stories, one behind the other: key 8, length of url 2, of title 1, url, title);
          and of each member kept, by its document key: its number (4) and what is packed of it.
 KEYS[2]  stories of the namespace, ZSET story -> the latest second of any member
@@ -17,14 +18,14 @@ ARGV[7]  numbers in this order: 1 where it counts as an item, 1 where it is a co
          most items, most sources, most members kept, most values, most languages, most
          neighbours
 ARGV[8]  language of the one that joins, may be empty
-ARGV[9]  values of its figures before they changed, 4 bytes each    ARGV[10]  and after
-ARGV[11] document key of what it is a copy of, may be empty    ARGV[12] a neighbour as above, may be empty
+ARGV[9]  values of its figures before they changed, 4 bytes each, zeros for none    ARGV[10]  and after
+ARGV[11] values of all its figures    ARGV[12] a neighbour as above, may be empty
 
-Returns joined, items, copies, levels, last, ids, sources, said, changes, told, languages,
-neighbours. The rules are those of index/membership.py.
+Returns joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours. The rules are those
+of index/membership.py.
 ]]
-local ENTRY, VALUE, SAID = 8, 4, 16
-local SETTLED = string.rep('\255', 4)
+local ENTRY, VALUE, SAID = 8, 4, 17
+local SETTLED, NO_VALUE = string.rep('\255', 4), string.rep('\0', 4)
 local NO_OWNER = string.rep('\0', 4)
 
 local numbers = {}
@@ -58,7 +59,7 @@ local kept = redis.call('HMGET', KEYS[1], 'joined', 'items', 'copies', 'levels',
 local joined, items, copies, levels, last =
     tonumber(kept[1] or 0), tonumber(kept[2] or 0), tonumber(kept[3] or 0), tonumber(kept[4] or 0), tonumber(kept[5] or 0)
 local ids, sources, said = kept[6] or '', kept[7] or '', kept[8] or ''
-local changes, told, languages, neighbours = tonumber(kept[9] or 0), kept[10] or '', kept[11] or '', kept[12] or ''
+local changes, told, languages, neighbours = kept[9] or '', kept[10] or '', kept[11] or '', kept[12] or ''
 local changed = {}
 
 -- True where the owner is new to the story.
@@ -76,7 +77,7 @@ local function add_source(owner, second)
     return true
 end
 
-local function add(key, packed, owner, counted, copy)
+local function add(key, packed, owner, counted, copy, brings_news)
     joined = joined + 1
     last = math.max(last, second_of(key))
     local new_source = false
@@ -86,7 +87,7 @@ local function add(key, packed, owner, counted, copy)
         ids = string.sub(ids .. key, -most_items * ENTRY)
         new_source = add_source(owner, string.sub(key, 1, 4))
     end
-    if joined <= most_logged or new_source then
+    if joined <= most_logged or new_source or brings_news then
         changed[#changed + 1] = key
         changed[#changed + 1] = struct.pack('>I4', joined) .. packed
     end
@@ -107,26 +108,29 @@ local function speak(language)
     languages = table.concat(counted, ' ')
 end
 
--- Where the document is the second source of a change: it copies the one that brought it, or says the same.
-local function confirm(owner, after, copied)
-    if owner == NO_OWNER then return end
-    local confirmed = 0
+-- A change is confirmed by a second owner; where nobody owns the first document, it is the first owner's.
+local function confirm(owner, values)
+    if owner == NO_OWNER or values == '' then return end
     for at = 1, #said, SAID do
-        local value, first, key = string.sub(said, at, at + 3), string.sub(said, at + 4, at + 7), string.sub(said, at + 8, at + 15)
-        if (key == copied or place(after, value, VALUE)) and first ~= SETTLED and first ~= owner then
-            said = string.sub(said, 1, at + 3) .. SETTLED .. string.sub(said, at + 8)
-            confirmed = 1
+        local first = string.sub(said, at + 4, at + 7)
+        if first ~= SETTLED and first ~= owner and place(values, string.sub(said, at, at + 3), VALUE) then
+            if first ~= NO_OWNER then changes = changes .. string.sub(said, at + 8, at + 16) end
+            said = string.sub(said, 1, at + 3) .. (first == NO_OWNER and owner or SETTLED) .. string.sub(said, at + 8)
         end
     end
-    changes = changes + confirmed
 end
 
--- Note the values that nobody of the story had said.
-local function note(values, owner)
+-- Note the values that nobody of the story had said; true where there is one.
+local function note(values, owner, numbered)
+    local new = false
     for at = 1, #values, VALUE do
         local value = string.sub(values, at, at + VALUE - 1)
-        if #said < most_values * SAID and not place(said, value, SAID) then said = said .. value .. owner .. ARGV[4] end
+        if value ~= NO_VALUE and #said < most_values * SAID and not place(said, value, SAID) then
+            said = said .. value .. owner .. ARGV[4] .. string.char(numbered and (at - 1) / VALUE or 0)
+            new = true
+        end
     end
+    return new
 end
 
 -- Note another story; not this one, and none twice.
@@ -145,11 +149,11 @@ end
 local known = ARGV[4] == ARGV[1] or place(ids, ARGV[4]) or redis.call('HEXISTS', KEYS[1], ARGV[4]) == 1
 if not known then
     if joined == 0 then add(ARGV[1], ARGV[2], ARGV[3], true, 0) end
-    add(ARGV[4], ARGV[5], ARGV[6], counts == 1, is_copy)
+    confirm(ARGV[6], ARGV[11])
+    note(ARGV[9], SETTLED, false)
+    local brings_news = note(ARGV[10], ARGV[6], true)
+    add(ARGV[4], ARGV[5], ARGV[6], counts == 1, is_copy, brings_news)
     if counts == 1 and ARGV[8] ~= '' then speak(ARGV[8]) end
-    confirm(ARGV[6], ARGV[10], ARGV[11])
-    note(ARGV[9], SETTLED)
-    note(ARGV[10], ARGV[6])
     meet(ARGV[12])
     redis.call('HSET', KEYS[1], 'joined', joined, 'items', items, 'copies', copies, 'levels', levels, 'last', last,
         'ids', ids, 'sources', sources, 'said', said, 'changes', changes, 'languages', languages,

@@ -1,0 +1,8 @@
+--[[
+Replaces the neighbours of a story, unless a document has joined with another one meanwhile, or the story is gone.
+
+KEYS[1]  story (see join.lua)
+ARGV[1]  the neighbours as they were read
+ARGV[2]  those that are kept
+]]
+if redis.call('HGET', KEYS[1], 'neighbours') == ARGV[1] then redis.call('HSET', KEYS[1], 'neighbours', ARGV[2]) end
