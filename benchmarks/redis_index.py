@@ -3,10 +3,11 @@
 usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] [--grow [N ...]] [--processes 4]
 
 Everything is measured in one run on servers started for it, and printed as one table with what is asked and the ratios.
-Documents are random signatures (256 lanes, 42 bands of 3, 16 sample keys), spread evenly over 24 hours; 12 % are
-near-duplicates with 5 % of their lanes changed, and join their stories. datasketch keeps its LSH one an hour, as people
-do who need a window, and queries all 25 of them; and once without any window. Beside the time on the wall there is the
-processor time the server took, which other work on the same machine does not lengthen.
+Documents are random signatures (256 lanes, 38 bands of 3, 12 sample keys, 10 names and as many keys of pairs of them),
+spread evenly over 24 hours; 12 % are near-duplicates with 5 % of their lanes changed, and join their stories.
+datasketch keeps its LSH one an hour, as people do who need a window, and queries all 25 of them; and once without any
+window. Beside the time on the wall there is the processor time the server took, which other work on the same machine
+does not lengthen.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ from scrapy_neardup.index.base import Policy
 from scrapy_neardup.index.redis import RedisIndex
 from scrapy_neardup.sketch.minhash import signature
 from scrapy_neardup.sketch.signing import band_keys
+from scrapy_neardup.sketch.topic import pack_topic, topic_keys
 
-LANES, BANDS, ROWS, SAMPLES = 256, 42, 3, 16
+LANES, BANDS, ROWS, SAMPLES, NAMES = 256, 38, 3, 12, 10
 DAY = 24 * 3600
 NOON = 1_700_000_000
 DUPLICATES = 0.12
@@ -88,6 +90,7 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
         packed = lanes.astype(">u4").tobytes()
         # A near-duplicate keeps most of its shingles, so most of its samples: they follow the lanes.
         samples = tuple(xxhash.xxh32_intdigest(packed[8 * lane : 8 * lane + 8], 99) for lane in range(SAMPLES))
+        names = tuple(sorted(xxhash.xxh32_intdigest(packed[-8 * lane - 8 :][:8], 77) for lane in range(NAMES)))
         key = int(seen_at).to_bytes(4, "big") + generator.randbytes(4)
         yield (
             Fingerprint(
@@ -99,6 +102,8 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 identity_keys=(generator.getrandbits(32), generator.getrandbits(32)),
                 band_keys=band_keys(lanes[None], BANDS, ROWS)[0],
                 sample_keys=samples,
+                topic_keys=topic_keys(names),
+                topic=pack_topic(names),
                 figures=generator.randbytes(generator.randrange(60, 140)),
                 specifics=generator.randbytes(3 * generator.randrange(12, 25)),
             ),

@@ -50,13 +50,15 @@ class Fingerprint:
     identity_keys: tuple[int, ...]  # of the text, and of the url where it has one
     band_keys: tuple[int, ...]
     sample_keys: tuple[int, ...] = ()  # a few of the shingles and sentences themselves
+    topic_keys: tuple[int, ...] = ()  # pairs of the names it is about
     figures: bytes = b""  # packed, see sketch.figures
+    topic: bytes = b""  # packed, see sketch.topic
     specifics: bytes = b""  # packed, see sketch.specifics
 
     @property
     def text_keys(self) -> tuple[int, ...]:
-        """What documents of like text share, each with some probability."""
-        return self.band_keys + self.sample_keys
+        """What documents of like text or topic share, each with some probability."""
+        return self.band_keys + self.sample_keys + self.topic_keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ LEAD_LANES = 128
 BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the highest bit set for a name
 
+NAME_BYTES = 2  # of a name or figure in a topic, see sketch.topic
+LEAST_SHARED_NAMES = 5  # that two topics have in common: fewer meet by accident
+
 LEADS = 3  # the first keys are those of the first names of a short text, whatever stands around them
 LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts share: fewer say nothing
 SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # the share of them up to which two texts are different reports
@@ -100,6 +103,16 @@ def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> L
     similarity = _beyond_chance(share)
     score = resemblance(a[-LEAD_LANES:], b[-LEAD_LANES:]) if round(share * len(sketch_a)) > collisions else 0.0
     return Likeness(similarity, containment(similarity, size_a, size_b), score)
+
+
+def topic_share(a: bytes, b: bytes) -> float:
+    """Share of the names of two topics that they have in common (Dice), in [0, 1]; 0 where those are too few."""
+    shared = len(_names(a) & _names(b))
+    return 2 * NAME_BYTES * shared / (len(a) + len(b)) if shared >= LEAST_SHARED_NAMES else 0.0
+
+
+def _names(topic: bytes) -> set[bytes]:
+    return {topic[at : at + NAME_BYTES] for at in range(0, len(topic), NAME_BYTES)}
 
 
 def same_template(a: bytes, b: bytes) -> bool:

@@ -191,6 +191,7 @@ class NearDupSettings:
     shingle_characters: int | None = _setting(None, _optional(_number(int, 1, 50)))
     threshold: float | None = _setting(None, _optional(_number(float, 0.05, 1)))
     related_threshold: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
+    topic_threshold: float | None = _setting(None, _optional(_number(float, 0.05, 1)))
     measure: Measure | None = _setting(None, _optional(_one_of(*SET_MEASURES)))
     stemming: str | None = _setting(None, _optional(_text(r"[a-z]+", "a language of Snowball, as 'english'")))
     stop_words: tuple[str, ...] | None = _setting(None, _optional(_words))
@@ -311,5 +312,5 @@ class NearDupSettings:
 
     def policy(self) -> Policy:
         preset = self.resolved_preset()
-        thresholds = preset.threshold, preset.related_threshold
+        thresholds = preset.threshold, preset.related_threshold, preset.topic_threshold
         return Policy(self.window, preset.measure, *thresholds, self.scope, preset.collisions)

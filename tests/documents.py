@@ -19,6 +19,7 @@ START = 472_222 * HOUR  # a full hour in November 2023
 LANES = 128
 BANDS = 42
 ROWS = 3
+PAIRED = 4
 
 _serial = itertools.count()
 
@@ -62,6 +63,11 @@ def specifics(names: str, figures: str = "", leads: str = "") -> bytes:
     return b"".join(struct.pack(">HB", *place) for place in places)
 
 
+def topic(names: str) -> bytes:
+    """One letter a name."""
+    return b"".join(struct.pack(">H", ord(name)) for name in names)
+
+
 @dataclass(frozen=True)
 class Article:
     """What a test says of a document. ``text`` names the text; ``equal`` of its lanes are those of ``like``."""
@@ -76,6 +82,7 @@ class Article:
     size: int = 300
     short: bool = False
     specifics: bytes = b""
+    names: str = ""  # one letter each, ascending; two that share any two of them are candidates
     serial: int = -1
 
     def __post_init__(self) -> None:
@@ -103,6 +110,8 @@ class Article:
             source_hash=digest(self.source, 4) if self.source else bytes(4),
             identity_keys=tuple(identities),
             band_keys=band_keys(signature),
+            topic_keys=tuple(key_of("pair", *pair) for pair in itertools.combinations(self.names[:PAIRED], 2)),
+            topic=topic(self.names),
             specifics=self.specifics,
         )
 

@@ -331,7 +331,18 @@ async def test_comparison_of_strangers() -> None:
     assert comparison.verdict.status == "original"
     assert comparison.shared_bands == 0
     assert comparison.shared == ()
-    assert comparison.why == ("none of 42 bands in common: never compared",)
+    assert comparison.why == ("none of 38 bands in common: never compared",)
+
+
+async def test_comparison_of_two_reports_on_one_event() -> None:
+    names = "Magnus Aird and Isla Reid of Northlink came to Skerrow, Barra and Oban"
+    one = f"Lifeboats took everybody from the ferry when {names} to see what was left of the hull on the rocks."
+    other = f"Nobody knows yet why the steering failed, but yesterday {names}, and today divers look at the rudder."
+
+    comparison = await compare(Given(one), Given(other), NearDupSettings(related_threshold=0.45))
+
+    assert comparison.verdict.status == "related"
+    assert "1.00 of the names and figures >= NEARDUP_TOPIC_THRESHOLD = 0.4" in comparison.why[0]
 
 
 async def test_comparison_of_a_text_too_short_to_compare() -> None:

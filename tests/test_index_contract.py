@@ -578,6 +578,8 @@ PRECEDENCE = {
     "a copy": Article("a copy", like="wire", equal=120),
     "a looser copy": Article("a looser copy", like="wire", equal=100),
     "a related one": Article("a related one", like="wire", equal=30),
+    "one of the same topic": Article("another report", names="abcdefxy"),
+    "one of much the same topic": Article("one more report", names="abcghuvw"),
 }
 
 
@@ -592,7 +594,7 @@ async def test_precedence(
     for name in order:
         await check(index, articles[name])
 
-    match = await check(index, Article("wire", url=PAGE, at=MINUTE))
+    match = await check(index, Article("wire", url=PAGE, names="abcdefgh", at=MINUTE))
 
     assert match is not None
     assert match.candidate == articles[better].id
@@ -622,6 +624,83 @@ async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
     await check(index, Article("morning"))
 
     assert await check(index, Article("evening")) is None
+
+
+# Rewritten coverage: nothing in common but what it is about.
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "matches"),
+    [
+        ("abcde", "abcde", True),
+        ("abcd", "abcd", False),  # too few to tell
+        ("abcdefghijkl", "abcdemnopqrst", True),  # 5 of 12 and of 13 are 0.4
+        ("abcdefghijklm", "abcdenopqrstu", False),
+        ("efghijkl", "abcdefgh", False),  # no two of the first four in common: never compared
+        ("", "abcdefgh", False),
+    ],
+)
+async def test_a_report_on_the_same_names_is_related(index: Index, one: str, other: str, matches: bool) -> None:
+    await check(index, Article("wire", names=one))
+
+    match = await check(index, Article("own report", names=other))
+
+    assert (match is not None) is matches
+    assert match is None or (match.related, match.score < Policy().related_threshold) == (True, True)
+
+
+async def test_a_topic_is_asked_from_its_very_threshold_on(open_index: OpenIndex, store_url: str) -> None:
+    for threshold, matches in ((0.625, True), (0.626, False)):
+        index = await open_index(store_url, Policy(topic_threshold=threshold), namespace=f"{threshold}")
+        await check(index, Article("wire", names="abcdefgh"))
+
+        match = await check(index, Article("own report", names="abcdeijk"))
+
+        assert (match is not None) is matches
+
+
+async def test_a_topic_joins_what_the_story_began_with_alone(index: Index) -> None:
+    """Copies of the first document are what it was; a rewrite of it may be about something else already."""
+    first = Article("wire", names="abcdefgh")
+    await check(index, first)
+    rewrite = Article("rewrite", names="abcdefxy")
+    by_rewrite = await check(index, rewrite)
+    of_rewrite = await check(index, Article("rewrite of the rewrite", names="abcxyz"))
+    copy = Article("copy", like="wire", equal=100, names="abcdtuvw")
+    await check(index, copy)
+    by_copy = await check(index, Article("own report", names="abtuvw"))
+
+    assert by_rewrite is not None
+    assert (by_rewrite.original, by_rewrite.story, by_rewrite.candidate) == (first.id, first.id, first.id)
+    assert of_rewrite is None
+    assert by_copy is not None
+    assert (by_copy.original, by_copy.story, by_copy.candidate) == (first.id, first.id, copy.id)
+
+
+@pytest.mark.parametrize(("source", "matches"), [("wire.example", False), ("other.example", True), ("", True)])
+async def test_one_source_writes_of_the_same_names_day_by_day(index: Index, source: str, matches: bool) -> None:
+    await check(index, Article("wire", source="wire.example", names="abcdefgh"))
+
+    match = await check(index, Article("own report", source=source, names="abcdefgh"))
+
+    assert (match is not None) is matches
+
+
+async def test_a_copy_is_related_to_nothing_by_its_topic(index: Index) -> None:
+    original = Article("wire")
+    for article in (Article("another report", names="abcdefgh"), original):
+        await check(index, article)
+
+    match = await check(index, Article("copy", like="wire", equal=100, names="abcdefgh"))
+
+    assert match is not None
+    assert (match.original, match.related) == (original.id, False)
+
+
+async def test_reports_of_one_template_are_not_joined_by_their_topic(index: Index) -> None:
+    await check(index, Article("wire", names="abcdefgh", specifics=specifics("AB", "123")))
+
+    assert await check(index, Article("report", names="abcdefgh", specifics=specifics("CD", "456"))) is None
 
 
 # What fills a template, and what fills it in another report.
@@ -750,11 +829,12 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
         st.one_of(st.integers(0, HOUR), st.integers(0, 20 * HOUR)),  # since the one before
         st.one_of(st.just(0), st.integers(0, late)) if late else st.just(0),
         st.sampled_from([b"", b"", *(specifics(*filled) for filled in FILLED)]),
+        st.sampled_from(["", "abcdefgh", "abcdefxy", "abcxyz", "abcdeijklmno"]),
     )
 
-    def articles(steps: list[tuple[str, int, int, str, bool, int, int, bytes]]) -> list[Article]:
+    def articles(steps: list[tuple[str, int, int, str, bool, int, int, bytes, str]]) -> list[Article]:
         clock, made = 0, []
-        for number, (base, equal, size, url, short, passed, delay, filling) in enumerate(steps):
+        for number, (base, equal, size, url, short, passed, delay, filling, names) in enumerate(steps):
             clock = min(clock + passed, 60 * HOUR)
             text = base if equal == LANES else f"{base}{number}"
             source = url.removeprefix("https://")[:3] if url else "wir"
@@ -766,6 +846,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
                     size=size,
                     short=short,
                     specifics=filling,
+                    names="" if short else names,
                     serial=number,
                 )
             )

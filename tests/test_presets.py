@@ -209,6 +209,7 @@ _VALUES = {
     "reference": "no/such/file.json",
     "threshold": 0.95,
     "related_threshold": 0.15,
+    "topic_threshold": 0.5,
     "min_block_words": 5,
 }
 

@@ -76,6 +76,44 @@ async def test_unrelated_documents_make_no_story() -> None:
     assert events == []
 
 
+async def test_unrelated_documents_about_common_names_make_no_story() -> None:
+    """Each text has six to twelve names: a few are in every tenth text, most in few. The more texts, the more names."""
+    language, draw = _Language(), random.Random(8)
+    names = ["".join(draw.choices("abdegiklmnoprstuv", k=7)).capitalize() for _ in range(DOCUMENTS // 2)]
+    weights = [1 / (rank + 10) for rank in range(len(names))]
+    documents = []
+    for _ in range(DOCUMENTS):
+        words = language.line(draw, 80).split()
+        for name in draw.choices(names, weights, k=draw.randint(6, 12)):
+            words.insert(draw.randrange(1, len(words)), name)
+        documents.append((f"s{draw.randrange(_SOURCES)}", " ".join(words)))
+
+    verdicts, events = await _run(documents, DAY)
+
+    sizes = Counter(verdict.story for verdict in verdicts if verdict.story)
+    assert sum(sizes.values()) == DOCUMENTS
+    assert max(sizes.values()) <= HANDFUL
+    assert events == []
+
+
+async def test_what_shares_names_with_a_rewrite_alone_is_another_story() -> None:
+    """Each text names eight of a row of names, three further on than the one before: the first and the fourth none."""
+    language, draw = _Language(), random.Random(9)
+    names = ["".join(draw.choices("abdegiklmnoprstuv", k=7)).capitalize() for _ in range(140)]
+    chain = []
+    for number in range(40):
+        words = language.line(draw, 80).split()
+        for name in names[3 * number : 3 * number + 8]:
+            words.insert(draw.randrange(1, len(words)), name)
+        chain.append((f"s{number}", " ".join(words)))
+
+    verdicts, events = await _run(chain, HOUR / 2)
+
+    assert max(Counter(verdict.story for verdict in verdicts).values()) <= 2
+    assert Counter(verdict.status for verdict in verdicts)["related"] >= 5
+    assert events == []
+
+
 async def test_a_chain_of_weak_likeness_is_no_event() -> None:
     """Each text is a rewrite of the one before it: the first and the last have nothing in common."""
     text, chain = article("wire", 400), []

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.measures import SAME, Likeness, likeness, same_template
+from scrapy_neardup.measures import SAME, Likeness, likeness, same_template, topic_share
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.reading import Reading, has_unspaced
@@ -198,7 +198,8 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
         yield "the same text, but for case and punctuation"
     elif all(fingerprint.signature for fingerprint in prints):
         template = same_template(prints[0].specifics, prints[1].specifics)
-        yield from _score_against_thresholds(comparison, detector, comparison.score, template)
+        topic = topic_share(prints[0].topic, prints[1].topic)
+        yield from _score_against_thresholds(comparison, detector, comparison.score, template, topic)
     if verdict.status == "update" and verdict.changes:
         yield f"figures changed: {'; '.join(verdict.changes)}"
     if verdict.kind in ("near", "contained") and comparison.containment:
@@ -210,7 +211,7 @@ _KIND_SAYS = {"near": "about the same length", "contained": "one of the two is a
 
 
 def _score_against_thresholds(
-    comparison: Comparison, detector: NearDupDetector, score: float, template: bool
+    comparison: Comparison, detector: NearDupDetector, score: float, template: bool, topic: float
 ) -> Iterator[str]:
     preset, verdict = detector.preset, comparison.verdict
     exact = comparison.exact_containment if preset.measure == "containment" else comparison.exact_resemblance
@@ -221,7 +222,10 @@ def _score_against_thresholds(
         f"NEARDUP_RELATED_THRESHOLD = {preset.related_threshold:g}",
     )
     matched = verdict.original is not None
-    if not matched and not comparison.shared_bands:
+    if verdict.status == "related" and score < preset.related_threshold:
+        asked = f"NEARDUP_TOPIC_THRESHOLD = {preset.topic_threshold:g}"
+        yield f"{named} < {related}, but {topic:.2f} of the names and figures >= {asked}: the same story, no copy"
+    elif not matched and not comparison.shared_bands:
         missed = (
             f", though the exact {preset.measure} is {exact:.2f}" if told_exactly and exact >= preset.threshold else ""
         )

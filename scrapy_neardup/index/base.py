@@ -23,13 +23,17 @@ class Policy:
     """What makes a candidate a match. Every store judges by the same policy in the same way.
 
     A candidate with the same url or the same text is a match whatever its measure; any other is a copy from
-    ``threshold`` on and related from ``related_threshold`` on. ``scope`` never hides the document's own url.
+    ``threshold`` on and related from ``related_threshold`` on. What is none of these is related all the same to the
+    first document of a story, or to a copy of it, of another source, with which it shares ``topic_threshold`` of the
+    names it is about: a story grows by what is rewritten, and not by what is like a rewrite. ``scope`` never hides the
+    document's own url.
     """
 
     window: int = 24 * HOUR  # seconds
     measure: Measure = "containment"
     threshold: float = 0.5
     related_threshold: float = 0.25
+    topic_threshold: float = 0.4
     scope: Scope = "all"
     collisions: int = 0  # equal lanes that are not yet enough for the measure "overlap"
 

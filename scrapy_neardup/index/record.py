@@ -11,10 +11,10 @@ from scrapy_neardup.exceptions import StoreError
 
 KEY_BYTES = 8
 # version, size, text hash, url hash, source hash, original, story, candidate; lengths of signature, figures,
-# specifics, url and title
-_HEADER = struct.Struct(">BI8s8s4s8s8s8sHBBHB")
+# specifics, topic, url and title
+_HEADER = struct.Struct(">BI8s8s4s8s8s8sHBBBHB")
 HEADER_BYTES = _HEADER.size
-VERSION = 2
+VERSION = 3
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
 
@@ -36,6 +36,7 @@ class Record:
     signature: bytes
     figures: bytes
     specifics: bytes
+    topic: bytes
     url: bytes
     title: bytes
 
@@ -52,10 +53,11 @@ class Record:
             len(self.signature),
             len(self.figures),
             len(self.specifics),
+            len(self.topic),
             len(self.url),
             len(self.title),
         )
-        return header + self.signature + self.figures + self.specifics + self.url + self.title
+        return header + self.signature + self.figures + self.specifics + self.topic + self.url + self.title
 
     @classmethod
     def unpack(cls, data: bytes) -> Record:
@@ -94,8 +96,9 @@ def new_record(fingerprint: Fingerprint, document: Document) -> Record:
         candidate=key,
         signature=fingerprint.signature,
         figures=fingerprint.figures,
-        url=cut(document.url, MAX_URL_BYTES),
         specifics=fingerprint.specifics,
+        topic=fingerprint.topic,
+        url=cut(document.url, MAX_URL_BYTES),
         title=cut(document.title, MAX_TITLE_BYTES),
     )
 

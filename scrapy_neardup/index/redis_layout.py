@@ -15,11 +15,11 @@ from typing import get_args
 
 from scrapy_neardup.index.base import HOUR, Policy
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST
-from scrapy_neardup.measures import LEAST_FIGURES, LEAST_NAMES, SAME_FIGURES, SAME_NAMES, Measure
+from scrapy_neardup.measures import LEAST_FIGURES, LEAST_NAMES, LEAST_SHARED_NAMES, SAME_FIGURES, SAME_NAMES, Measure
 
 _GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
 _MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
-_NUMBERS = struct.Struct(">21d")
+_NUMBERS = struct.Struct(">23d")
 _MEASURES = {measure: number for number, measure in enumerate(get_args(Measure))}
 _SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
 _BITS_OF_EMPTY_WINDOW = 18  # 100,000 documents a day leave 16 postings a shard
@@ -37,7 +37,7 @@ class RedisLayout:
         self._first_live: tuple[int, int] | None = None  # hour, generation
 
     def keys_and_numbers(self, second: int) -> tuple[tuple[bytes, ...], tuple[float, ...]]:
-        """KEYS of ``window.lua``, and the last 20 of its numbers.
+        """KEYS of ``window.lua``, and the last 22 of its numbers.
 
         Most documents of a crawl are of one hour, and of one span of generations and hours.
         """
@@ -54,6 +54,7 @@ class RedisLayout:
                 *(policy.threshold, policy.related_threshold, _MEASURES[policy.measure], _SCOPES[policy.scope]),
                 *(NEWEST, MAX_CANDIDATES, IDENTITY_WEIGHT, self._bits),
                 *(LEAST_NAMES, SAME_NAMES, LEAST_FIGURES, SAME_FIGURES, policy.collisions),
+                *(policy.topic_threshold, LEAST_SHARED_NAMES),
             )
             self._kept = (spans, hours), tuple(map(str.encode, keys)), numbers
         return self._kept[1:]

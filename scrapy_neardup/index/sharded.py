@@ -179,8 +179,11 @@ class ShardedRedisIndex(RedisIndex):
             if candidate.is_decided:
                 return graded
             record = intact(await self._decision(candidate, until))
-            if record is not None and record.original != question.key:
-                return grade(candidate.key, question.record, record, self.policy)
+            if record is None or record.original == question.key:
+                continue
+            # Of one topic with it, the document may not be once it turns out to be no beginning of a story.
+            if (decided := grade(candidate.key, question.record, record, self.policy)) is not None:
+                return decided
         return None
 
     async def _decision(self, candidate: Candidate, until: float) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from scrapy_neardup.document import Match, Neighbour
 from scrapy_neardup.index.base import Policy
 from scrapy_neardup.index.record import Record, intact
-from scrapy_neardup.measures import SAME, likeness, same_template
+from scrapy_neardup.measures import SAME, likeness, same_template, topic_share
 
 NEWEST = 16
 """Postings read a key, the newest: what more documents share is a template, and each copy names its original."""
@@ -33,15 +33,18 @@ class Graded:
     same_text: bool
     same_url: bool
     related: bool
+    topic: float = 0.0  # share of common names, where there is nothing else it passes by
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, float, bytes]:
-        """Smallest first: the page itself unchanged, the same text, the page itself changed, copies, related ones.
+    def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
+        """Smallest first: the page itself unchanged, the same text, the page itself changed, copies, related ones,
+        those of one topic.
 
         Within each the most alike and of equals the oldest. What passes by containment is still ranked by
         resemblance: figures and kind are best told against the version that lies nearest.
         """
-        return (not self.same_text, not self.same_url, self.related, -self.similarity, self.key)
+        alike = self.topic or self.similarity
+        return (not self.same_text, not self.same_url, self.related, self.topic > 0, -alike, self.key)
 
 
 def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None:
@@ -59,11 +62,17 @@ def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None
         else likeness(policy.measure, new.signature, old.signature, new.size, old.size, policy.collisions)
     )
     copy = same_url or same_text or found.score >= policy.threshold
+    topic = 0.0
     if not copy and found.score < policy.related_threshold:
-        return None
+        # With what the story began alone: rewrites of rewrites would soon join everything. And with another source's:
+        # one publisher writes of the same names day by day.
+        apart = old.original == old.story and not same_source
+        topic = topic_share(new.topic, old.topic) if apart else 0.0
+        if not topic or topic < policy.topic_threshold:
+            return None
     if not same_url and not same_text and same_template(new.specifics, old.specifics):
         return None
-    return Graded(key, old, found.similarity, found.containment, found.score, same_text, same_url, related=not copy)
+    return Graded(key, old, found.similarity, found.containment, found.score, same_text, same_url, not copy, topic)
 
 
 def best(graded: Iterable[Graded]) -> Graded | None:

@@ -21,6 +21,7 @@ from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.signed import UNSIGNED, Signed
 from scrapy_neardup.sketch.signing import signer_for
 from scrapy_neardup.sketch.specifics import find_specifics
+from scrapy_neardup.sketch.topic import lead_names, lowest, pack_topic, title_names, topic_keys
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class TextSketch:
     text_hash: bytes
     figures: bytes
     specifics: bytes
+    names: tuple[int, ...]  # see sketch.topic
 
 
 class TextRead(NamedTuple):
@@ -128,6 +130,7 @@ class Sketcher:
         identity_keys = [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
             identity_keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
+        names = self._topic(document, sketch)
         return Fingerprint(
             signature=sketch.signed.signature,
             size=sketch.signed.size,
@@ -137,9 +140,17 @@ class Sketcher:
             identity_keys=tuple(identity_keys),
             band_keys=_salted(sketch.signed.band_keys, salt),
             sample_keys=_salted(sketch.signed.sample_keys, salt),
+            topic_keys=_salted(topic_keys(names), salt),
             figures=sketch.figures,
+            topic=pack_topic(names),
             specifics=sketch.specifics,
         )
+
+    def _topic(self, document: Document, sketch: TextSketch) -> tuple[int, ...]:
+        """Names of title and lead; a table has none, whatever its title, and neither has what is not compared."""
+        if not sketch.names:
+            return ()
+        return lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names)
 
     def sketch(self, text: str) -> TextSketch:
         (sketch,) = self.sketches([text])
@@ -151,6 +162,8 @@ class Sketcher:
         keys = list(map(_text_key, texts))
         with self._lock:
             known = {key: self._sketches[key] for key in keys if key in self._sketches}
+            for key in known:
+                self._sketches.move_to_end(key)
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         read = dict(zip(new, self._read(list(new.values())), strict=True)) if new else {}
         with self._lock:
@@ -193,6 +206,9 @@ class Sketcher:
         ]
 
     def _text_sketch(self, read: TextRead, signed: Signed, specifics: bytes) -> TextSketch:
+        names: tuple[int, ...] = ()
+        if signed.signature and self.preset.topic_names:
+            names = lead_names(read.body.kept, self.preset.topic_names)
         return TextSketch(
             trace=read.trace,
             boilerplate=read.body.boilerplate,
@@ -200,6 +216,7 @@ class Sketcher:
             text_hash=read.body.text_hash,
             figures=pack_figures(find_figures(read.text)) if self.figures else b"",
             specifics=specifics if signed.signature else b"",
+            names=names,
         )
 
     def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:

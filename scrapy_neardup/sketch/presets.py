@@ -44,6 +44,8 @@ class Preset:
     stemming: str = ""  # language of the Snowball stemmer that terms go through, "" for none
     stop_words: tuple[str, ...] = ()  # terms that are left out
     reference: str = ""  # path of a reference file, "" for the one of this package
+    topic_names: int = 0  # names and figures of title and lead that a document may join a story by
+    topic_threshold: float = 0.4  # share of them from which on it does
     event_rule: str = "sources"
     seed: int = 1
 
@@ -51,7 +53,8 @@ class Preset:
         """8 hexadecimal digits of every parameter that changes a fingerprint; a part of every key of a store."""
         decisive = asdict(self)
         # Thresholds change what is said of two fingerprints, never a fingerprint.
-        for name in ("name", "measure", "threshold", "related_threshold", "collisions", "event_rule"):
+        thresholds = ("threshold", "related_threshold", "topic_threshold", "collisions")
+        for name in ("name", "measure", "event_rule", *thresholds):
             del decisive[name]
         if self.signature == "reference":
             from scrapy_neardup.sketch.reference import load_reference
@@ -68,8 +71,9 @@ class Preset:
     @property
     def takes(self) -> frozenset[str]:
         """Parameters that a user may set."""
-        words = {"shingle_words"} if self.features == "letters" else set()
-        return frozenset(_TAKES[self.signature] - words)
+        none = {"shingle_words"} if self.features == "letters" else set()
+        topic = {"topic_threshold"} if self.topic_names else set()
+        return frozenset(_TAKES[self.signature] - none | topic)
 
 
 _ALWAYS = {"threshold", "related_threshold", "min_block_words"}
@@ -82,7 +86,7 @@ _TAKES: dict[Signature, set[str]] = {
     "reference": _ALWAYS | {"reference"},
 }
 
-PARAMETERS = frozenset().union(*_TAKES.values())
+PARAMETERS = frozenset({"topic_threshold"}).union(*_TAKES.values())
 """What a user may set of one preset or another."""
 
 PRESETS: dict[str, Preset] = {
@@ -95,14 +99,15 @@ PRESETS: dict[str, Preset] = {
             min_block_words=8,
             guarded=True,
             num_perm=256,
-            bands=42,
+            bands=38,
             rows=3,
-            samples=8,
-            leads=8,
+            samples=6,
+            leads=6,
             seed=2,
             measure="containment",
             threshold=0.45,
             related_threshold=0.25,
+            topic_names=16,
         ),
         # Rodier and Carter 2020.
         Preset(

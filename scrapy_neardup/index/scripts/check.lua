@@ -24,13 +24,13 @@ for _, graded in ipairs(passed) do
     if is_of_another and (not other or better(graded, other)) then other = graded end
 end
 
--- Bytes 26-33 are the original, 34-41 the story, 42-49 the candidate, 54-56 the lengths of url and title.
+-- Bytes 26-33 are the original, 34-41 the story, 42-49 the candidate, 55-57 the lengths of url and title.
 if best and best.related then
     new = sub(new, 1, 33) .. best.record.story .. best.key .. sub(new, 50)
 elseif best then
     local head_and_sketch = #new - #document.tail
-    new = sub(new, 1, 25) .. best.record.original .. best.record.story .. best.key .. sub(new, 50, 53)
-        .. best.record.lengths .. sub(new, 57, head_and_sketch) .. best.record.tail
+    new = sub(new, 1, 25) .. best.record.original .. best.record.story .. best.key .. sub(new, 50, 54)
+        .. best.record.lengths .. sub(new, 58, head_and_sketch) .. best.record.tail
 end
 register(new)
 

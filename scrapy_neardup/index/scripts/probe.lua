@@ -29,7 +29,7 @@ local passed = graded_candidates()
 for _, graded in ipairs(passed) do graded.keys = redis.call('HGET', pending, graded.key) or '' end
 table.sort(passed, function(a, b)
     -- Of equals one that is decided: it need not be waited for.
-    if a.class == b.class and a.similarity == b.similarity and (a.keys == '') ~= (b.keys == '') then return a.keys == '' end
+    if a.class == b.class and a.alike == b.alike and (a.keys == '') ~= (b.keys == '') then return a.keys == '' end
     return better(a, b)
 end)
 local answer = { '' }

@@ -11,29 +11,31 @@ KEYS[generations + 1 .. generations + hours]
 ARGV[1]  document key
 ARGV[2]  record of the document as an original (see index/record.py)
 ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  policy and layout, 21 doubles in this order: identity keys, generations, hours, index of the document's own
+ARGV[4]  policy and layout, 23 doubles in this order: identity keys, generations, hours, index of the document's own
          generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
          threshold, related threshold, measure (its place in measures.Measure), scope (0 all, 1 same source,
          2 cross source), newest postings a key, most candidates, weight of an identity key, bits that name a shard
          where the window is empty, least shared names, share of same names, least shared figures, share of same figures,
-         equal lanes that are not yet enough for the measure overlap
+         equal lanes that are not yet enough for the measure overlap, topic threshold, least names of one topic
 
 The rules of grading and ranking are those of index/verification.py.
 ]]
 local HOUR = 3600
 local POSTING = 8
 local NO_URL, NO_SOURCE = string.rep('\0', 8), string.rep('\0', 4)
-local HEADER = '>BI4c8c8c4c8c8c8I2BBI2B'
-local HEADER_BYTES = 56
-local VERSION = 2
+local HEADER = '>BI4c8c8c4c8c8c8I2BBBI2B'
+local HEADER_BYTES = 57
+local VERSION = 3
 local SPECIFIC = 3
+local NAME = 2
 local LEADS = 3
 local BY_CHANCE = 1 / 256
 
 local key, new = ARGV[1], ARGV[2]
 local identities, generations, hours, own_generation, first_generation, generation_seconds, first_hour, window,
     threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight, bits_of_empty_window,
-    least_names, same_names, least_figures, same_figures, collisions = struct.unpack('>ddddddddddddddddddddd', ARGV[4])
+    least_names, same_names, least_figures, same_figures, collisions,
+    topic_threshold, least_shared_names = struct.unpack('>ddddddddddddddddddddddd', ARGV[4])
 
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
@@ -47,16 +49,17 @@ end
 
 local function parse(record)
     if #record < HEADER_BYTES then return nil end
-    local version, size, text, url, source, original, story, candidate, signature, figures, specifics, url_length, title_length =
-        struct.unpack(HEADER, record)
-    local sketches = HEADER_BYTES + signature + figures + specifics
+    local version, size, text, url, source, original, story, candidate, signature, figures, specifics, topic, url_length,
+        title_length = struct.unpack(HEADER, record)
+    local sketches = HEADER_BYTES + signature + figures + specifics + topic
     if version ~= VERSION or #record ~= sketches + url_length + title_length then return nil end
     return {
         size = size, text = text, url = url, source = source, original = original, story = story, candidate = candidate,
         signature = sub(record, HEADER_BYTES + 1, HEADER_BYTES + signature),
-        specifics = sub(record, sketches - specifics + 1, sketches),
+        specifics = sub(record, sketches - topic - specifics + 1, sketches - topic),
+        topic = sub(record, sketches - topic + 1, sketches),
         tail = sub(record, sketches + 1),
-        lengths = sub(record, 54, 56),
+        lengths = sub(record, 55, 57),
     }
 end
 
@@ -175,6 +178,16 @@ local function same_template(a, b)
     return names == 0 and shared >= least_figures and same <= same_figures * shared
 end
 
+-- Share of the names of two topics that they have in common, as measures.topic_share.
+local function topic_share(a, b)
+    local names, shared = {}, 0
+    for at = 1, #a, NAME do names[sub(a, at, at + NAME - 1)] = true end
+    for at = 1, #b, NAME do
+        if names[sub(b, at, at + NAME - 1)] then shared = shared + 1 end
+    end
+    return shared >= least_shared_names and 2 * NAME * shared / (#a + #b) or 0
+end
+
 -- What the candidate passes by, or nil.
 local function grade(document, old, candidate)
     local same_url = document.url == old.url and document.url ~= NO_URL
@@ -184,16 +197,20 @@ local function grade(document, old, candidate)
     local similarity, score = 1, 1
     if not same_text then similarity, score = likeness(document, old) end
     local copy = same_url or same_text or score >= threshold
-    if not copy and score < related_threshold then return nil end
+    local topic = 0
+    if not copy and score < related_threshold then
+        topic = old.original == old.story and not same_source and topic_share(document.topic, old.topic) or 0
+        if topic == 0 or topic < topic_threshold then return nil end
+    end
     if not same_url and not same_text and same_template(document.specifics, old.specifics) then return nil end
-    local class = copy and 4 or 5
+    local class = copy and 4 or topic == 0 and 5 or 6
     if same_text then class = same_url and 1 or 2 elseif same_url then class = 3 end
-    return { key = candidate, record = old, class = class, similarity = similarity, related = not copy }
+    return { key = candidate, record = old, class = class, alike = topic > 0 and topic or similarity, related = not copy }
 end
 
 local function better(a, b)
     if a.class ~= b.class then return a.class < b.class end
-    if a.similarity ~= b.similarity then return a.similarity > b.similarity end
+    if a.alike ~= b.alike then return a.alike > b.alike end
     return a.key < b.key
 end
 
