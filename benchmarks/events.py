@@ -25,7 +25,7 @@ from accuracy import _default_data, _pages, _table, _unpacked
 from simulated_news import DAYS, News, simulate
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, Join, Member, Story
+from scrapy_neardup.document import Claim, Granted, Join, Member, Story
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import b_cubed
@@ -174,7 +174,7 @@ class TallyStore:
         members.update(join_tally(tally, join, bytes.fromhex(join.member.id) in members))
         return tally.story(bytes.fromhex(join.story))
 
-    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
+    async def claim(self, claim: Claim) -> Granted | None:
         if not self._tallies[claim.story].grants(claim):
             return None
         if claim.level == "ended":
@@ -182,7 +182,7 @@ class TallyStore:
             self._peaks[claim.story] = claim.peak
         else:
             self._open.add(claim.story)
-        return tuple(unpack_member(*item) for item in self._members[claim.story].items())
+        return Granted(tuple(unpack_member(*item) for item in self._members[claim.story].items()))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
         stories = [self._tallies[key].story(bytes.fromhex(key)) for key in sorted(self._open)]

@@ -213,3 +213,11 @@ class Claim:
     last_source: int = 0
     peak: int = 0
     extent: Extent = Extent()  # of the story as the claimant knows it
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What there is to tell with a level or update that was granted."""
+
+    members: tuple[Member, ...]  # of the story, in the order they joined
+    told: Extent = Extent()  # what the signal before found

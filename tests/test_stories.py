@@ -164,9 +164,9 @@ async def test_a_level_is_granted_to_one_claim(open_index: OpenIndex, shared_url
 
     answers = await asyncio.gather(*(index.claim(claim) for index in indexes * 20))
 
-    granted = [members for members in answers if members is not None]
+    granted = [answer for answer in answers if answer is not None]
     assert len(granted) == 1
-    assert [each.title for each in granted[0]] == ["first", "copy"]
+    assert [each.title for each in granted[0].members] == ["first", "copy"]
     assert level in (await indexes[1].join(join("copy", 60, "copy.example"))).levels
 
 
@@ -219,7 +219,10 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
     await index.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
     await index.claim(Claim(FIRST.id, "breaking", extent=Extent(18, 18, 3)))
 
-    assert (await index.join(join("copy", 60, "copy.example"))).told == (20, 20, 3)
+    granted = await index.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
+    assert granted is not None
+    assert granted.told == (20, 20, 3)
+    assert (await index.join(join("copy", 60, "copy.example"))).told == (50, 50, 3)
 
 
 async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Neighbour, Story
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Neighbour, Story
 from scrapy_neardup.measures import Measure
 
 Scope = Literal["all", "same-source", "cross-source"]
@@ -136,8 +136,8 @@ class Index(ABC):
         """
 
     @abstractmethod
-    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
-        """The members of the story in the order they joined where the level is now the claimant's, else None."""
+    async def claim(self, claim: Claim) -> Granted | None:
+        """What there is to tell where the level or update is now the claimant's, else None."""
 
     @abstractmethod
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:

@@ -167,17 +167,17 @@ class Tally:
         elif claim.level == "breaking":
             granted, levels = not levels & BREAKING, WATCH | BREAKING
         elif claim.level == "update":
-            granted = self.is_open and claim.extent.is_news_after(self._told)
+            granted = self.is_open and claim.extent.is_news_after(self.signalled)
         else:
             granted, levels = self.is_open and self.last_source <= claim.last_source, levels | ENDED
         if granted:
             self.levels = levels
             if claim.level != "ended":
-                self.told = " ".join(map(str, map(max, self._told, claim.extent)))
+                self.told = " ".join(map(str, map(max, self.signalled, claim.extent)))
         return granted
 
     @property
-    def _told(self) -> Extent:
+    def signalled(self) -> Extent:
         found = _TOLD.fullmatch(self.told)
         return Extent(*map(int, found.groups())) if found else Extent()
 
@@ -202,7 +202,7 @@ class Tally:
             levels=tuple(level for level, bit in BITS.items() if self.levels & bit),
             changes=tuple((each[:8].hex(), each[8]) for each in _entries(self.changes, _CHANGE)),
             languages=tuple(sorted(_languages(self.languages), key=lambda row: (-row[1], row[0]))),
-            told=self._told,
+            told=self.signalled,
             neighbours=unpack_neighbours(self.neighbours),
         )
 

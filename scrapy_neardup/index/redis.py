@@ -12,7 +12,7 @@ import struct
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.frequencies import MOST_DOCUMENTS, SUM_BYTES
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
@@ -52,7 +52,7 @@ class RedisIndex(Index):
         self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
         self._stories = RedisStories(self.prefix, policy.window)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
-        self._claims: Batcher[Claim, tuple[Member, ...] | None] = Batcher(self._run_claims, _BATCH)
+        self._claims: Batcher[Claim, Granted | None] = Batcher(self._run_claims, _BATCH)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
         self._layout = RedisLayout(self.prefix, policy)
@@ -87,7 +87,7 @@ class RedisIndex(Index):
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
 
-    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
+    async def claim(self, claim: Claim) -> Granted | None:
         return await self._claims.submit(claim)
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
@@ -138,7 +138,7 @@ class RedisIndex(Index):
     async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
         return self._each_named(await self._ask(lambda client: self._stories.join(client, batch)))
 
-    async def _run_claims(self, batch: Sequence[Claim]) -> list[tuple[Member, ...] | BaseException | None]:
+    async def _run_claims(self, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
         return self._each_named(await self._ask(lambda client: self._stories.claim(client, batch)))
 
     def _each_named(self, answers: Sequence[R | BaseException]) -> list[R | BaseException]:

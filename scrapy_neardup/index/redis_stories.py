@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.document import Claim, Join, Member, Story
+from scrapy_neardup.document import Claim, Granted, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import PEAKS_SECONDS
 from scrapy_neardup.index.lua import Call, script
@@ -53,7 +53,7 @@ class RedisStories:
         answers = await script("join").run(client, [self._join_call(join) for join in batch])
         return [_story(join.story, answer) for join, answer in zip(batch, answers, strict=True)]
 
-    async def claim(self, client: Redis, batch: Sequence[Claim]) -> list[tuple[Member, ...] | BaseException | None]:
+    async def claim(self, client: Redis, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
         answers = await script("claim").run(client, [self._claim_call(claim) for claim in batch])
         return [_granted(answer) for answer in answers]
 
@@ -137,11 +137,12 @@ def _story(story: str, answer: object) -> Story | BaseException:
         return StoreError(f"story {story}: its counters are not those of this version ({error})")
 
 
-def _granted(answer: object) -> tuple[Member, ...] | BaseException | None:
+def _granted(answer: object) -> Granted | BaseException | None:
     if answer is None or isinstance(answer, BaseException):
         return answer
     flat = cast("list[bytes]", answer)
-    return _members(dict(zip(flat[::2], flat[1::2], strict=True)))
+    fields = dict(zip(flat[::2], flat[1::2], strict=True))
+    return Granted(_members(fields), Tally(told=fields.get(b"told", b"").decode("ascii", "replace")).signalled)
 
 
 def _members(fields: dict[bytes, bytes]) -> tuple[Member, ...]:

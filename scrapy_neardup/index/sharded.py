@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story
 from scrapy_neardup.index.base import HOUR, Policy, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.lua import ScriptCall, run_all, script
@@ -105,7 +105,7 @@ class ShardedRedisIndex(RedisIndex):
         self._story_joins: list[Batcher[Join, Story]] = [
             Batcher(partial(self._join_in, shard), _BATCH) for shard in self.shards
         ]
-        self._story_claims: list[Batcher[Claim, tuple[Member, ...] | None]] = [
+        self._story_claims: list[Batcher[Claim, Granted | None]] = [
             Batcher(partial(self._claim_in, shard), _BATCH) for shard in self.shards
         ]
         self._under_way: set[asyncio.Task[Match | None]] = set()
@@ -246,13 +246,13 @@ class ShardedRedisIndex(RedisIndex):
     async def join(self, join: Join) -> Story:
         return await self._story_joins[self._shard_of(join.story)].submit(join)
 
-    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
+    async def claim(self, claim: Claim) -> Granted | None:
         return await self._story_claims[self._shard_of(claim.story)].submit(claim)
 
     async def _join_in(self, shard: Shard, batch: Sequence[Join]) -> list[Story | BaseException]:
         return self._each_named(await self._ask(lambda client: shard.stories.join(client, batch)))
 
-    async def _claim_in(self, shard: Shard, batch: Sequence[Claim]) -> list[tuple[Member, ...] | BaseException | None]:
+    async def _claim_in(self, shard: Shard, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
         return self._each_named(await self._ask(lambda client: shard.stories.claim(client, batch)))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Match, Member, Story
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.frequencies import added
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
@@ -123,7 +123,7 @@ class SQLiteIndex(Index):
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
 
-    async def claim(self, claim: Claim) -> tuple[Member, ...] | None:
+    async def claim(self, claim: Claim) -> Granted | None:
         return await self._in_thread(self._write, lambda sql: self._stories.claim(sql, claim))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import astuple
 
-from scrapy_neardup.document import Claim, Join, Member, Story
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story
 from scrapy_neardup.index.membership import Tally, join_tally, read_members
 
 SCHEMA = (
@@ -56,15 +56,16 @@ class SQLiteStories:
         )
         return tally.story(key)
 
-    def claim(self, sql: sqlite3.Connection, claim: Claim) -> tuple[Member, ...] | None:
+    def claim(self, sql: sqlite3.Connection, claim: Claim) -> Granted | None:
         key = bytes.fromhex(claim.story)
         tally = self._tally(sql, key)
+        told = Extent() if tally is None else tally.signalled
         if tally is None or not tally.grants(claim):
             return None
         self._save(sql, key, tally)
         if claim.level == "ended" and claim.peak:
             sql.execute(f"INSERT OR REPLACE INTO peaks_{self._space} VALUES (?, ?)", (key, claim.peak))
-        return self.members(sql, claim.story)
+        return Granted(self.members(sql, claim.story), told)
 
     def open_events(self, sql: sqlite3.Connection, quiet_since: int | None) -> list[Story]:
         rows = sql.execute(

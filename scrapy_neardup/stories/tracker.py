@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from scrapy_neardup.document import LEVELS, Claim, Extent, Join, Level, Member, Story
+from scrapy_neardup.document import LEVELS, Claim, Extent, Granted, Join, Level, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import DAY, HISTORY, HOUR, QUIET, WATCH_OVER, Rule, calibrated, load_rule, peak
@@ -27,7 +27,7 @@ class StoryStore(Protocol):
 
     async def join(self, join: Join) -> Story: ...
 
-    async def claim(self, claim: Claim) -> tuple[Member, ...] | None: ...
+    async def claim(self, claim: Claim) -> Granted | None: ...
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]: ...
 
@@ -85,13 +85,12 @@ class StoryTracker:
             is_news = story.told == Extent() or story.extent.is_news_after(story.told)
             if not story.is_running or not is_news:
                 return None
-        members = await self._store.claim(Claim(story.id, level, extent=story.extent))
-        self._note_raised(story, level, is_told=members is not None)
-        if members is None and level != "update":
-            return await self._signal(level, self._with_raised(story), join)
-        if members is None:
-            return None
-        return replace(self._event(level, join.member.seen_at, story, members), item=join.member.id)
+        granted = await self._store.claim(Claim(story.id, level, extent=story.extent))
+        self._note_raised(story, level, is_told=granted is not None)
+        if granted is None:
+            return None if level == "update" else await self._signal(level, self._with_raised(story), join)
+        event = self._event(level, join.member.seen_at, replace(story, told=granted.told), granted.members)
+        return replace(event, item=join.member.id)
 
     def _with_raised(self, story: Story) -> Story:
         """With what this process knows to have been raised since the document joined."""
@@ -142,9 +141,9 @@ class StoryTracker:
         events = []
         for story in await self._store.open_events(quiet_since):
             newest = (story.sources or story.times)[-1]
-            members = await self._store.claim(Claim(story.id, "ended", newest, peak(story.sources)))
-            if members is not None:
-                events.append(self._event("ended", newest + QUIET, story, members))
+            granted = await self._store.claim(Claim(story.id, "ended", newest, peak(story.sources)))
+            if granted is not None:
+                events.append(self._event("ended", newest + QUIET, story, granted.members))
         return sorted(events, key=lambda event: (event.time, event.story.id))
 
     async def _calibrate(self, now: int) -> None:

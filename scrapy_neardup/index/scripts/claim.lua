@@ -10,7 +10,7 @@ ARGV[2]  numbers in this order: bit of the level (1 watch, 2 breaking, 4 ended, 
          as far as the claimant knows, peak, seconds the peaks are kept, window (seconds); items, sources and changes as
          far as the claimant knows
 
-Returns the story's fields and values where the claim is granted, else nil.
+Returns the story's fields and values, as they were before, where the claim is granted, else nil.
 The rules are those of index/membership.py.
 ]]
 local UPDATE, WATCH, BREAKING, ENDED = 0, 1, 2, 4
@@ -54,8 +54,10 @@ end
 if level == WATCH and levels ~= 0 then return nil end
 if level == BREAKING and levels % ENDED >= BREAKING then return nil end
 if level == UPDATE and not (is_open and is_news()) then return nil end
+if level == ENDED and (not is_open or newest > last_source) then return nil end
+
+local as_it_was = redis.call('HGETALL', KEYS[1])
 if level == ENDED then
-    if not is_open or newest > last_source then return nil end
     redis.call('HSET', KEYS[1], 'levels', levels + ENDED)
     redis.call('ZREM', KEYS[2], ARGV[1])
     if peak > 0 then
@@ -70,4 +72,4 @@ else
     redis.call('ZADD', KEYS[2], newest, ARGV[1])
     redis.call('EXPIRE', KEYS[2], 2 * window)
 end
-return redis.call('HGETALL', KEYS[1])
+return as_it_was
