@@ -13,7 +13,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from datasketch import MinHash
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -68,7 +69,7 @@ def test_a_fingerprint_does_not_change_without_a_new_normaliser() -> None:
     """These bytes lie in stores: whoever changes them raises NORMALISER, so that old and new never meet."""
     made = fingerprint(ENGLISH, url="wire.example/a", source="wire.example")
 
-    assert made.signature[:8].hex() == "f9101e1a5555dc0c"
+    assert made.signature[:8].hex() == "c3a6fcf60ad7e95b"
     assert made.text_hash.hex() == "643f136683b432b0"
     assert made.url_hash.hex() == "e669f81a7fffca68"
     assert made.source_hash.hex() == "fea4619f"
@@ -228,16 +229,24 @@ def _another(value: object) -> object:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"shingle_words": 4}, {"num_perm": 64, "bands": 21}, {"seed": 3}],
+    [{"shingle_words": 4}, {"num_perm": 64, "bands": 21}, {"seed": 2}],
     ids=lambda changes: next(iter(changes)),
 )
 def test_another_parameter_gives_another_signature(changes: dict[str, int]) -> None:
     assert fingerprint(ENGLISH, replace(NEWS, **changes)).signature != fingerprint(ENGLISH).signature
 
 
+@given(st.lists(st.integers(0, 2**32 - 1), unique=True, max_size=3000))
+@settings(max_examples=30)
+def test_signatures_are_those_of_datasketch(hashes: list[int]) -> None:
+    theirs = MinHash(num_perm=64, seed=3, scheme="affine32", hashfunc=int)
+    theirs.update_batch(hashes)
+    made = minima([np.array(hashes, dtype=np.uint32), np.arange(9, dtype=np.uint32)], 64, 3)
+    assert made[0].tolist() == theirs.hashvalues.tolist()
+
+
 @pytest.mark.parametrize("size", [1, 5, 18, 60, 200, 1000])
 def test_sets_of_any_size_agree_as_often_as_they_resemble_each_other(size: int) -> None:
-    """Of few shingles most lanes are borrowed: they agree by chance no more often than others, and no less."""
     shared = size * 2 // 3 or 1
     jaccard = shared / (2 * size - shared)
     estimates = []

@@ -154,6 +154,11 @@ class Body:
         whole = kept.keys[kept.words >= _LEAST_WORDS] & np.uint64(0xFFFF_FFFF)
         return tuple(list(dict.fromkeys(whole.tolist()))[:most])
 
+    def lead(self, words: int) -> list[Line]:
+        """The first lines that are kept, until there are so many words."""
+        kept = self.counted
+        return self._read(kept.between(0, int(np.cumsum(kept.words).searchsorted(words)) + 1))
+
     @property
     def text_hash(self) -> bytes:
         """8 bytes of all lines, boilerplate too: what is learned between two visits leaves a text the same text."""

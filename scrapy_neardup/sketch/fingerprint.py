@@ -21,7 +21,7 @@ from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.signed import UNSIGNED, Signed
 from scrapy_neardup.sketch.signing import signer_for
 from scrapy_neardup.sketch.specifics import find_specifics
-from scrapy_neardup.sketch.topic import lead_names, lowest, pack_topic, title_names, topic_keys
+from scrapy_neardup.sketch.topic import LEAD_WORDS, lead_names, lowest, pack_topic, title_names, topic_keys
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Sketcher:
     def _text_sketch(self, read: TextRead, signed: Signed, specifics: bytes) -> TextSketch:
         names: tuple[int, ...] = ()
         if signed.signature and self.preset.topic_names:
-            names = lead_names(read.body.kept, self.preset.topic_names)
+            names = lead_names(read.body.lead(LEAD_WORDS), self.preset.topic_names)
         return TextSketch(
             trace=read.trace,
             boilerplate=read.body.boilerplate,

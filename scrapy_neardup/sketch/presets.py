@@ -103,7 +103,6 @@ PRESETS: dict[str, Preset] = {
             rows=3,
             samples=6,
             leads=6,
-            seed=2,
             measure="containment",
             threshold=0.45,
             related_threshold=0.25,

@@ -51,7 +51,7 @@ def title_names(title: str) -> tuple[int, ...]:
 
 
 def lead_names(lines: Iterable[Line], most: int) -> tuple[int, ...]:
-    """Hashes of the names and figures of the first ``LEAD_WORDS`` words, the ``most`` lowest; none of a table."""
+    """Hashes of the names and figures of a text's first lines, the ``most`` lowest; none of a table."""
     terms: list[str] = []
     words = figures = 0
     for line in lines:
@@ -61,8 +61,6 @@ def lead_names(lines: Iterable[Line], most: int) -> tuple[int, ...]:
         terms += _names(text, line.words)
         words += line.words
         figures += len(numbers)
-        if words >= LEAD_WORDS:
-            break
     return lowest(map(_hashes.__getitem__, terms), most) if _FIGURES_IN_PROSE * figures <= words else ()
 
 
