@@ -14,6 +14,7 @@ LEAD_LANES = 128
 """Lanes of an ``overlap`` signature, its last ones, that are of the first part of the text alone."""
 
 BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
+LEAST_RESEMBLANCE = 0.045  # under this too few lanes are equal to tell containment
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the highest bit set for a name
 
 NAME_BYTES = 2  # of a name or figure in a topic, see sketch.topic
@@ -82,6 +83,8 @@ SAME = Likeness(1.0, 1.0, 1.0)
 def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
     """By one of the measures; ``scripts/window.lua`` holds the same arithmetic.
 
+    Two sets of very different sizes have few lanes in common even where one contains the other, and by chance nearly as
+    many where it does not: under ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
     ``overlap`` is the resemblance of the first parts of two texts, and asked only where more than ``collisions`` of
     the other lanes are equal. ``hamming`` and ``cosine`` know no containment: theirs is the similarity again.
     """
@@ -94,7 +97,9 @@ def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, col
     contained = containment(similarity, size_a, size_b)
     if measure == "larger":
         return Likeness(similarity, contained, share_of_larger(similarity, size_a, size_b))
-    return Likeness(similarity, contained, contained if measure == "containment" else similarity)
+    if measure == "resemblance":
+        return Likeness(similarity, contained, similarity)
+    return Likeness(similarity, contained, contained if similarity >= LEAST_RESEMBLANCE else 0.0)
 
 
 def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> Likeness:

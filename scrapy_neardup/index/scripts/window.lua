@@ -29,7 +29,7 @@ local VERSION = 3
 local SPECIFIC = 3
 local NAME = 2
 local LEADS = 3
-local BY_CHANCE = 1 / 256
+local BY_CHANCE, LEAST_RESEMBLANCE = 1 / 256, 0.045
 
 local key, new = ARGV[1], ARGV[2]
 local identities, generations, hours, own_generation, first_generation, generation_seconds, first_hour, window,
@@ -132,7 +132,9 @@ local function likeness(document, old)
     local similarity = resemblance(a, b)
     if measure == RESEMBLANCE then return similarity, similarity end
     local larger = math.max(document.size, old.size)
-    if measure == CONTAINMENT then return similarity, containment(similarity, document.size, old.size) end
+    if measure == CONTAINMENT then
+        return similarity, similarity >= LEAST_RESEMBLANCE and containment(similarity, document.size, old.size) or 0
+    end
     if larger == 0 then return similarity, 0 end
     return similarity, similarity * (document.size + old.size) / ((1 + similarity) * larger)
 end
