@@ -270,8 +270,9 @@ def extract(html, url):
 def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(200)]
     project.write("news/slow.py", SLOW_EXTRACTOR)
-    # Fetching all of them would take eight seconds: the interrupt comes while most are not yet asked for.
-    settings = {"NEARDUP_EXTRACTOR": "news.slow.extract", "DOWNLOAD_DELAY": 0.04, **reactor}
+    # Fetching all of them would take forty seconds: the interrupt comes while most are not yet asked for, even where
+    # the first item waits long for what is imported.
+    settings = {"NEARDUP_EXTRACTOR": "news.slow.extract", "DOWNLOAD_DELAY": 0.2, **reactor}
     project.prepare(ITEM_A_PAGE, settings)
     process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl")
     watchdog = threading.Timer(30, process.kill)

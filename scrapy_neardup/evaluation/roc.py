@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from scrapy_neardup.document import Fingerprint
-from scrapy_neardup.measures import BY_CHANCE, LEAD_LANES, Measure
+from scrapy_neardup.measures import BY_CHANCE, LEAD_LANES, LEAST_RESEMBLANCE, Measure
 from scrapy_neardup.sketch import Preset
 
 if TYPE_CHECKING:
@@ -78,8 +78,9 @@ class _Table:
             return share
         one, others = self._sizes[row], self._sizes[row + 1 :]
         of = np.minimum(one, others) if self._measure == "containment" else np.maximum(one, others)
-        shared = share * (one + others) / ((1 + share) * np.where(of > 0, of, 1))
-        return cast("NDArray[np.float64]", np.minimum(1.0, shared))
+        shared = np.minimum(1.0, share * (one + others) / ((1 + share) * np.where(of > 0, of, 1)))
+        is_told = (share >= LEAST_RESEMBLANCE) | (self._measure != "containment")
+        return cast("NDArray[np.float64]", shared * is_told)
 
 
 def _without_chance(share: NDArray[np.float64]) -> NDArray[np.float64]:
