@@ -279,7 +279,7 @@ class NearDupDetector:
         return fingerprint
 
     async def _fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
-        # The first sketch makes tables, which takes as long as many sketches; until it is done, all go there.
+        # The first sketch imports scipy, which takes as long as a thousand sketches; until it is done, all go there.
         if self._sketched and all(len(document.text) < _LONG_TEXT for document in documents):
             return self.sketcher.fingerprints(documents)
         loop = asyncio.get_running_loop()

@@ -133,7 +133,9 @@ def _story(story: str, answer: object) -> Story | BaseException:
         counters = int(joined), int(items), int(copies), int(levels), int(last), ids, sources
         tally = Tally(*counters, said, changes, told.decode(), languages.decode(), neighbours)
         return tally.story(bytes.fromhex(story))
-    except (StoreError, TypeError, ValueError) as error:
+    except StoreError as error:
+        return error
+    except (TypeError, ValueError) as error:
         return StoreError(f"story {story}: its counters are not those of this version ({error})")
 
 

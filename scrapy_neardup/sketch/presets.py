@@ -60,7 +60,7 @@ class Preset:
             from scrapy_neardup.sketch.reference import load_reference
 
             decisive["reference"] = load_reference(self.reference).digest  # what it says, wherever it lies
-        decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "one-permutation", "by_source": by_source}
+        decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
     @property
