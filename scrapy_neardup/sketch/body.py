@@ -66,14 +66,12 @@ class Lines:
         return (int(self.first[0]), int(self.end[-1])) if len(self) else (0, 0)
 
     def between(self, first: int, end: int) -> Lines:
-        chosen = slice(first, end)
-        arrays = (self.first, self.end, self.start, self.stop, self.words)
-        firsts, ends, starts, stops, words = (array[chosen] for array in arrays)
-        return Lines(firsts, ends, starts, stops, words, self.keys[chosen])
+        return self._at(slice(first, end))
 
     def where(self, chosen: NDArray[np.bool_]) -> Lines:
-        if chosen.all():
-            return self
+        return self if chosen.all() else self._at(chosen)
+
+    def _at(self, chosen: slice | NDArray[np.bool_]) -> Lines:
         arrays = (self.first, self.end, self.start, self.stop, self.words)
         first, end, start, stop, words = (array[chosen] for array in arrays)
         return Lines(first, end, start, stop, words, self.keys[chosen])
