@@ -202,16 +202,12 @@ class NearDupDetector:
         # A text too short to be compared is a notice or a caption: copies of it are no coverage.
         if match is None or not fingerprint.signature or (match.same_url and verdict.status != "update"):
             return verdict, None
-        join = replace(
-            self._join(document, match, verdict),
-            figures_before=b"".join(change.before for change in changes),
-            figures_after=b"".join(change.after for change in changes),
-            figures=said(unpack_figures(fingerprint.figures)),
-        )
-        event = await self._kept(self.stories.join(join))
+        event = await self._kept(self.stories.join(self._join(document, fingerprint, match, verdict, changes)))
         return (replace(verdict, event=event.level), event) if event else (verdict, None)
 
-    def _join(self, document: Document, match: Match, verdict: Verdict) -> Join:
+    def _join(
+        self, document: Document, fingerprint: Fingerprint, match: Match, verdict: Verdict, changes: Sequence[Change]
+    ) -> Join:
         # Of a related document's story the match knows no more than its key, unless it is the first document itself.
         is_first = match.original == match.story
         url, title = (match.url, match.title) if is_first else ("", "")
@@ -221,6 +217,9 @@ class NearDupDetector:
             self._member(document, verdict),
             # Likeness thins out from one related text to the next: past the first step it is no coverage.
             counted=not match.same_url and (is_first or not match.related),
+            figures_before=b"".join(change.before for change in changes),
+            figures_after=b"".join(change.after for change in changes),
+            figures=said(unpack_figures(fingerprint.figures)),
             neighbour=match.neighbour,
         )
 
