@@ -32,6 +32,7 @@ class Content:
     """What the middleware found out about an item's page."""
 
     text: str = ""
+    sketch: bytes = b""  # of the text, where the worker that extracted it made one
     url: str = ""
     canonical: str = ""  # the url that the page gives as its own
     language: str = ""  # ISO 639 code, as the page says

@@ -20,7 +20,7 @@ from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Match, Me
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher, has_words
+from scrapy_neardup.sketch import Sketcher, has_words, unpack_sketch
 from scrapy_neardup.sketch.figures import Change, changed_figures, find_figures, said, unpack_figures
 from scrapy_neardup.stories import StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
@@ -147,6 +147,10 @@ class NearDupDetector:
         key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
         identity = url_identity(canonical or url) if url_is_own else ""
         return Document(key.hex(), url, source_of(url), title, text, seconds, identity, language_code(language))
+
+    def take_over(self, document: Document, sketch: bytes) -> None:
+        """Take a document's sketch from the worker that extracted its text, see ``sketch.ahead``."""
+        self.sketcher.take_over(document.text, *unpack_sketch(sketch))
 
     async def check(self, document: Document) -> Verdict:
         """The verdict for one document; it is registered in the window. Never raises for the store's sake."""

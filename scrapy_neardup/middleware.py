@@ -40,6 +40,7 @@ class NearDupSpiderMiddleware:
             timeout=self.settings.extract_timeout,
             most_characters=self.settings.max_html_bytes,
             timings=self.carriage.extract_times,
+            besides=self.settings.sketch_ahead(),
         )
         self._pages = ExtractedPages()
         self._canonical = CanonicalUrls()
@@ -93,11 +94,11 @@ class NearDupSpiderMiddleware:
         try:
             # An extractor may know its sites, so a mirror's page is another page.
             key = xxh3_128_digest(response.body), response.headers.get("Content-Type"), urlsplit(response.url).netloc
-            text = await self._pages.text(key, lambda: self._extraction.extract(response.text, response.url))
+            page = await self._pages.page(key, lambda: self._extraction.extract(response.text, response.url))
         except ExtractionError as error:
             logger.warning("No main content: %s", error)
             return Content(url=response.url, reason="extraction-failed")
-        return Content(text, response.url, reason=None if text.strip() else "no-text")
+        return Content(page.text, page.besides, response.url, reason=None if page.text.strip() else "no-text")
 
     async def _said_by(self, response: Response) -> tuple[str, str]:
         """What a page says of itself: its canonical url, and its language."""

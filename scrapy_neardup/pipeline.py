@@ -177,6 +177,8 @@ class NearDupPipeline:
         if not document.text.strip() and content is not None and content.reason is not None:
             return unchecked(content.reason)
         try:
+            if content is not None and content.sketch and document.text == content.text:
+                self.detector.take_over(document, content.sketch)
             return await self.detector.check(document)
         except Exception:  # ours to mend, and no reason to lose an item
             self._count("errors")

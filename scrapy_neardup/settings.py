@@ -6,13 +6,15 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, Literal, get_args
 
+from scrapy_neardup.content import Besides
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_shards, check_url
 from scrapy_neardup.index.connection import Address, without_password
 from scrapy_neardup.measures import SET_MEASURES, Measure
-from scrapy_neardup.sketch import PRESETS, Preset
+from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, ahead_options
 from scrapy_neardup.sketch.signing import signer_for
 from scrapy_neardup.sketch.simhash import PLANS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
@@ -309,6 +311,13 @@ class NearDupSettings:
     def window_namespace(self) -> str:
         """Where documents are registered: a dry run leaves the live window as it is."""
         return f"{self.namespace}.dry-run" if self.dry_run else self.namespace
+
+    def sketch_ahead(self) -> Besides | None:
+        """What extraction processes make of a text besides; None where a sketch takes more than the text to know."""
+        preset = self.resolved_preset()
+        if not preset.is_of_text_alone:
+            return None
+        return Besides(FACTORY, partial(ahead_options, preset, min_words=self.min_words, figures=self.keep_updates))
 
     def policy(self) -> Policy:
         preset = self.resolved_preset()

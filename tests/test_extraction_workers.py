@@ -19,7 +19,7 @@ import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
-from scrapy_neardup.content import Extraction, ExtractionProcesses, start_extraction, worker_processes
+from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction, worker_processes
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
 
 EXTRACTOR = """
@@ -143,7 +143,7 @@ async def test_what_goes_wrong_costs_its_page_alone(
     answers = await asyncio.gather(
         *(pool.extract(text, of(do)) for text, do in (("a", "1"), ("b", name), ("c", "3"))), return_exceptions=True
     )
-    assert (answers[0], answers[2]) == ("a", "c")
+    assert (answers[0], answers[2]) == (Extracted("a"), Extracted("c"))
     assert isinstance(answers[1], ExtractionError)
     assert str(answers[1]).startswith(f"{of(name)}: {what}")
 
@@ -152,11 +152,11 @@ async def test_a_worker_is_replaced_after_a_crash_and_after_so_many_pages(
     processes: Callable[..., ExtractionProcesses],
 ) -> None:
     pool = processes(recycle_after=3)
-    pids = [await pool.extract("", of("pid")) for _ in range(7)]
+    pids = [(await pool.extract("", of("pid"))).text for _ in range(7)]
     assert [pids.index(pid) for pid in pids] == [0, 0, 0, 3, 3, 3, 6]
     with pytest.raises(ExtractionError):
         await pool.extract("", of("killed"))
-    assert await pool.extract("", of("pid")) not in pids
+    assert (await pool.extract("", of("pid"))).text not in pids
 
 
 async def test_a_worker_killed_from_outside_costs_its_page_alone(
@@ -166,33 +166,34 @@ async def test_a_worker_killed_from_outside_costs_its_page_alone(
     reached = folder / "reached"
     victim = asyncio.create_task(pool.extract(str(reached), of("waits")))
     await asyncio.to_thread(until, reached.exists)
-    other = await pool.extract("", of("pid"))
+    other, _ = await pool.extract("", of("pid"))
     (pid,) = {child.pid for child in started()} - {int(other)}
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(ExtractionError, match="its worker process ended by signal 9"):
         await victim
-    assert await pool.extract("after", of("x")) == "after"
+    assert await pool.extract("after", of("x")) == Extracted("after")
 
 
 async def test_what_an_extractor_prints_is_no_answer(processes: Callable[..., ExtractionProcesses]) -> None:
-    assert await processes().extract("text", of("prints")) == "text"
+    assert await processes().extract("text", of("prints")) == Extracted("text")
 
 
 @pytest.mark.parametrize("text", ["", "Crème brûlée 日本 \U0001f600 \0 \r\n\u2028 end", "lone \udc80", "x" * 3_000_000])
 async def test_texts_come_back_to_the_letter(processes: Callable[..., ExtractionProcesses], text: str) -> None:
-    assert await processes().extract(text, of("é\udcff")) == text
+    assert await processes().extract(text, of("é\udcff")) == Extracted(text)
 
 
 async def test_pages_are_decoded_by_the_worker(processes: Callable[..., ExtractionProcesses]) -> None:
     page = "<meta charset='latin-1'>Crème".encode("latin-1")
-    assert await asyncio.to_thread(processes().submit(page, "").result) == "<meta charset='latin-1'>Crème"
+    extracted = await asyncio.to_thread(processes().submit(page, "").result)
+    assert extracted.text == "<meta charset='latin-1'>Crème"
 
 
 async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
     class Counting(ExtractionProcesses):
         submitted = 0
 
-        def submit(self, page: str | bytes, url: str) -> Future[str]:
+        def submit(self, page: str | bytes, url: str) -> Future[Extracted]:
             self.submitted += 1
             return super().submit(page, url)
 
@@ -204,7 +205,7 @@ async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
     await asyncio.sleep(0.1)
     assert pool.submitted == 4
     gate.unlink()
-    assert await asyncio.gather(*tasks) == [str(gate)] + ["text"] * 50
+    assert await asyncio.gather(*tasks) == list(map(Extracted, [str(gate)] + ["text"] * 50))
     pool.close()
 
 
@@ -257,7 +258,7 @@ def test_the_extractor_must_be_importable_in_another_process() -> None:
 async def test_threads_and_processes_answer_alike(folder: Path, workers: int) -> None:
     extraction: Extraction = start_extraction("awkward.extract", workers=workers, timeout=20)
     try:
-        assert await extraction.extract("text", of("x")) == "text"
+        assert await extraction.extract("text", of("x")) == Extracted("text")
         for name in ("raises", "none", "huge"):
             with pytest.raises(ExtractionError, match=f"^{of(name)}: "):
                 await extraction.extract("", of(name))

@@ -14,7 +14,7 @@ from news_site import Answer, NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Project, extracted
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.content import ExtractedPages
+from scrapy_neardup.content import Extracted, ExtractedPages
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -56,21 +56,21 @@ def test_what_is_no_page_is_never_given_to_the_extractor(project: Project, site:
 async def test_pages_are_kept_in_a_bounded_number_and_failures_not_at_all() -> None:
     made: Counter[str] = Counter()
 
-    async def extract(name: str) -> str:
+    async def extract(name: str) -> Extracted:
         made[name] += 1
         await asyncio.sleep(0)
         if name == "bad":
             raise ValueError(name)
-        return "x" * 100_000 if name == "long" else name
+        return Extracted("x" * 100_000 if name == "long" else name)
 
     pages = ExtractedPages(most=2)
     names = ("a", "a", "b", "a", "c", "b", "a", "long", "long")
-    texts = [await pages.text(name, lambda name=name: extract(name)) for name in names]
-    assert [text[:4] for text in texts] == [name[:4].replace("long", "xxxx") for name in names]
+    answers = [await pages.page(name, lambda name=name: extract(name)) for name in names]
+    assert [page.text[:4] for page in answers] == [name[:4].replace("long", "xxxx") for name in names]
     assert made == {"a": 2, "b": 2, "c": 1, "long": 2}
     for _ in range(2):
         with pytest.raises(ValueError, match="bad"):
-            await pages.text("bad", lambda: extract("bad"))
+            await pages.page("bad", lambda: extract("bad"))
     assert made["bad"] == 2
 
 
@@ -78,21 +78,21 @@ async def test_pages_asked_for_at_once_are_made_once_and_outlive_who_is_cancelle
     made = 0
     gate = asyncio.Event()
 
-    async def extract() -> str:
+    async def extract() -> Extracted:
         nonlocal made
         made += 1
         await gate.wait()
-        return "text"
+        return Extracted("text")
 
     pages = ExtractedPages()
-    waiting = [asyncio.create_task(pages.text("key", extract)) for _ in range(5)]
+    waiting = [asyncio.create_task(pages.page("key", extract)) for _ in range(5)]
     await asyncio.sleep(0)
     waiting[0].cancel()
     await asyncio.sleep(0)
     gate.set()
     answers = await asyncio.gather(*waiting, return_exceptions=True)
     assert isinstance(answers[0], asyncio.CancelledError)
-    assert answers[1:] == ["text"] * 4
+    assert answers[1:] == [Extracted("text")] * 4
     assert made == 1
 
 

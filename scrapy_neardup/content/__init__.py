@@ -6,12 +6,16 @@ from scrapy_neardup.content.extraction import Extraction, start_extraction, work
 from scrapy_neardup.content.extractors import load_extractor
 from scrapy_neardup.content.language import language_code, page_language
 from scrapy_neardup.content.memory import ExtractedPages
+from scrapy_neardup.content.outcome import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.urls import source_of, url_identity
+from scrapy_neardup.content.worker import Besides
 
 __all__ = [
+    "Besides",
     "CanonicalUrls",
+    "Extracted",
     "ExtractedPages",
     "Extraction",
     "ExtractionProcesses",

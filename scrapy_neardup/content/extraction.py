@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from scrapy_neardup.content.extractors import BUILT_IN, load_extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
+from scrapy_neardup.content.worker import Besides
 from scrapy_neardup.timings import Timings
 
 
@@ -16,7 +17,7 @@ class Extraction(Protocol):
 
     timings: Timings  # of the pages, without their wait for a worker
 
-    async def extract(self, html: str, url: str) -> str:
+    async def extract(self, html: str, url: str) -> Extracted:
         """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
         ...
 
@@ -30,8 +31,11 @@ def start_extraction(
     timeout: float = 10.0,
     most_characters: int = MOST_CHARACTERS,
     timings: Timings | None = None,
+    besides: Besides | None = None,
 ) -> Extraction:
-    """``workers`` processes, see ``worker_processes``. Nothing is started before the first page.
+    """``workers`` processes, see ``worker_processes``; only these make anything ``besides`` the text.
+
+    Nothing is started before the first page.
 
     Raises SettingsError where the extractor cannot be used.
     """
@@ -40,7 +44,12 @@ def start_extraction(
         loaded = load_extractor(extractor)
         return ExtractionThreads(loaded, timeout=timeout, most_characters=most_characters, timings=timings)
     return ExtractionProcesses(
-        extractor, workers=workers, timeout=timeout, most_characters=most_characters, timings=timings
+        extractor,
+        workers=workers,
+        timeout=timeout,
+        most_characters=most_characters,
+        timings=timings,
+        besides=besides,
     )
 
 

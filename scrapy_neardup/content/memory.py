@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from scrapy_neardup.content.outcome import Extracted
+
 _MOST_PAGES = 256
 _MOST_CHARACTERS = 65_536  # a longer text is not kept
 
@@ -16,25 +18,25 @@ class ExtractedPages:
 
     def __init__(self, most: int = _MOST_PAGES) -> None:
         self._most = most
-        self._texts: OrderedDict[object, str] = OrderedDict()
-        self._underway: dict[object, asyncio.Task[str]] = {}
+        self._pages: OrderedDict[object, Extracted] = OrderedDict()
+        self._underway: dict[object, asyncio.Task[Extracted]] = {}
 
-    async def text(self, key: object, extract: Callable[[], Coroutine[Any, Any, str]]) -> str:
-        """The text under ``key``; made by ``extract`` where there is none, once for all who ask meanwhile."""
-        if (text := self._texts.get(key)) is not None:
-            self._texts.move_to_end(key)
-            return text
+    async def page(self, key: object, extract: Callable[[], Coroutine[Any, Any, Extracted]]) -> Extracted:
+        """The page under ``key``; made by ``extract`` where there is none, once for all who ask meanwhile."""
+        if (page := self._pages.get(key)) is not None:
+            self._pages.move_to_end(key)
+            return page
         if (task := self._underway.get(key)) is None:
             task = self._underway[key] = asyncio.create_task(extract())
             task.add_done_callback(lambda done: self._keep(key, done))
         # One who is cancelled does not take the page from the others.
         return await asyncio.shield(task)
 
-    def _keep(self, key: object, task: asyncio.Task[str]) -> None:
+    def _keep(self, key: object, task: asyncio.Task[Extracted]) -> None:
         del self._underway[key]
         if task.cancelled() or task.exception() is not None:
             return
-        if len(task.result()) <= _MOST_CHARACTERS:
-            self._texts[key] = task.result()
-            if len(self._texts) > self._most:
-                self._texts.popitem(last=False)
+        if len(task.result().text) <= _MOST_CHARACTERS:
+            self._pages[key] = task.result()
+            if len(self._pages) > self._most:
+                self._pages.popitem(last=False)

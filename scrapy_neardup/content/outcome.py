@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 MOST_CHARACTERS = 5_000_000
 """Of a main content, unless told otherwise."""
+
+
+class Extracted(NamedTuple):
+    """Main content of a page, and what a worker process made of it besides, b"" where there is nothing."""
+
+    text: str
+    besides: bytes = b""
 
 
 def checked_text(text: object, most_characters: int) -> str:

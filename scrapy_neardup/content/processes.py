@@ -18,8 +18,8 @@ from typing import Any, BinaryIO, Literal, NoReturn, cast
 from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import load_extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS
-from scrapy_neardup.content.worker import ANSWER, BYTES, FAILED, REQUEST, TEXT, arguments, decode, encode, read
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted
+from scrapy_neardup.content.worker import ANSWER, BYTES, FAILED, REQUEST, TEXT, Besides, arguments, decode, encode, read
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
@@ -33,8 +33,8 @@ class ExtractionProcesses:
 
     A page that takes over ``timeout`` seconds, counted from when its worker reads it, ends its worker and raises
     ExtractionError; so does one that crashes it. The next page has a new worker. They start with the first pages.
-    ``extract`` holds at most four times as many pages as there are workers, further callers wait. Raises SettingsError
-    for an extractor that cannot be imported.
+    ``extract`` holds at most four times as many pages as there are workers, further callers wait. What they make
+    ``besides`` is no part of the ``timings``. Raises SettingsError for an extractor that cannot be imported.
     """
 
     def __init__(
@@ -46,11 +46,14 @@ class ExtractionProcesses:
         recycle_after: int = RECYCLE_AFTER,
         most_characters: int = MOST_CHARACTERS,
         timings: Timings | None = None,
+        besides: Besides | None = None,
     ) -> None:
         load_extractor(extractor, for_processes=True)  # a wrong name is an error now, not in a worker
         self.workers = _cores() if workers == "auto" else workers
         self.timings = timings or Timings()
-        self._command = arguments(extractor, timeout, most_characters)
+        self._extractor = extractor
+        self._most_characters = most_characters
+        self._besides = besides
         self._timeout = timeout
         self._recycle_after = recycle_after
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -62,7 +65,7 @@ class ExtractionProcesses:
         self._closing = threading.Event()
         _open.add(self)
 
-    async def extract(self, html: str, url: str) -> str:
+    async def extract(self, html: str, url: str) -> Extracted:
         """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
         async with self._room:
             try:
@@ -70,7 +73,7 @@ class ExtractionProcesses:
             except ExtractionError as error:
                 raise ExtractionError(f"{url}: {error}") from None
 
-    def submit(self, page: str | bytes, url: str) -> Future[str]:
+    def submit(self, page: str | bytes, url: str) -> Future[Extracted]:
         """The same for callers without an event loop; bytes are decoded by the worker. They count what is in flight."""
         job = _Job(page, url)
         with self._lock:
@@ -122,19 +125,26 @@ class ExtractionProcesses:
                 continue
             try:
                 child = child if child is not None and child.is_usable() else self._start()
-                with self.timings.measure():
-                    text = child.extract(job)
+                extracted = self._extract(child, job)
             except ExtractionError as error:
                 job.answer.set_exception(error)
             except BaseException as error:  # no thread to start a process, no memory: this page is lost, not the pool
                 job.answer.set_exception(ExtractionError(f"no worker process: {type(error).__name__}: {error}"))
             else:
-                job.answer.set_result(text)
+                job.answer.set_result(extracted)
             if child is not None and not child.is_usable():
                 self._discard(child)
                 child = None
         if child is not None:
             self._discard(child)
+
+    def _extract(self, child: _Child, job: _Job) -> Extracted:
+        start, besides = time.perf_counter(), 0.0
+        try:
+            extracted, besides = child.extract(job)
+        finally:
+            self.timings.add((time.perf_counter() - start - besides) * 1000)
+        return extracted
 
     def _next_job(self) -> _Job | None:
         with self._lock:
@@ -146,10 +156,11 @@ class ExtractionProcesses:
                 self._idle -= 1
 
     def _start(self) -> _Child:
+        command = arguments(self._extractor, self._timeout, self._most_characters, self._besides_named())
         with self._lock:
             if self._closing.is_set():
                 raise ExtractionError("extraction is closed")
-            child = _Child(self._command, self._timeout, self._recycle_after)
+            child = _Child(command, self._timeout, self._recycle_after)
             self._children.add(child)
         try:
             child.wait_until_ready()
@@ -157,6 +168,14 @@ class ExtractionProcesses:
             self._discard(child)
             raise
         return child
+
+    def _besides_named(self) -> tuple[str, str] | None:
+        if self._besides is None:
+            return None
+        try:
+            return self._besides.factory, self._besides.options()
+        except Exception:  # texts are worth having alone
+            return None
 
     def _discard(self, child: _Child) -> None:
         child.end()
@@ -180,7 +199,7 @@ class _Job:
     def __init__(self, page: str | bytes, url: str) -> None:
         self.page = page
         self.url = url
-        self.answer: Future[str] = Future()
+        self.answer: Future[Extracted] = Future()
 
 
 class _Child:
@@ -205,7 +224,8 @@ class _Child:
         self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
         self.deadline = float("inf")
 
-    def extract(self, job: _Job) -> str:
+    def extract(self, job: _Job) -> tuple[Extracted, float]:
+        """Also the seconds that what is besides took."""
         kind, page = (TEXT, encode(job.page)) if isinstance(job.page, str) else (BYTES, job.page)
         url = encode(job.url)
         too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s"
@@ -217,16 +237,16 @@ class _Child:
             self._requests.flush()
         except OSError:
             self._lost(too_slow)
-        kind, data = self._receive(too_slow)
+        kind, data, besides, seconds = self._receive(too_slow)
         self.deadline = float("inf")
         if kind == FAILED:
             raise ExtractionError(decode(data))
-        return decode(data)
+        return Extracted(decode(data), besides), seconds
 
-    def _receive(self, too_slow: str) -> tuple[bytes, bytes]:
+    def _receive(self, too_slow: str) -> tuple[bytes, bytes, bytes, float]:
         try:
-            kind, size = ANSWER.unpack(read(self._answers, ANSWER.size))
-            return kind, read(self._answers, size)
+            kind, size, besides, seconds = ANSWER.unpack(read(self._answers, ANSWER.size))
+            return kind, read(self._answers, size), read(self._answers, besides), seconds
         except (OSError, EOFError):
             self._lost(too_slow)
 
@@ -267,10 +287,10 @@ class _Child:
                     pipe.close()
 
 
-def _awaited(answer: Future[str]) -> asyncio.Future[str]:
+def _awaited(answer: Future[Extracted]) -> asyncio.Future[Extracted]:
     """The same in the running loop; of ``asyncio.wrap_future`` the log hears where the loop is closed by then."""
     loop = asyncio.get_running_loop()
-    awaited: asyncio.Future[str] = loop.create_future()
+    awaited: asyncio.Future[Extracted] = loop.create_future()
 
     def settle() -> None:
         if awaited.done():
@@ -280,7 +300,7 @@ def _awaited(answer: Future[str]) -> asyncio.Future[str]:
         else:
             awaited.set_result(answer.result())
 
-    def done(_: Future[str]) -> None:
+    def done(_: Future[Extracted]) -> None:
         with suppress(RuntimeError):  # the loop is closed: the crawl is over
             loop.call_soon_threadsafe(settle)
 

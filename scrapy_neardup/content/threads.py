@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from scrapy_neardup.content.extractors import Extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, checked_text, failure
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted, checked_text, failure
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
@@ -50,14 +50,14 @@ class ExtractionThreads:
         self._stuck = 0  # threads given up, still in their page
         self._closed = False
 
-    async def extract(self, html: str, url: str) -> str:
+    async def extract(self, html: str, url: str) -> Extracted:
         """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
         async with self._room:
             if self._closed:
                 raise ExtractionError(f"{url}: extraction is closed")
             if not self._serve():
                 raise ExtractionError(f"{url}: all extraction threads are stuck in pages over {self._timeout:g} s")
-            return await self._run(html, url)
+            return Extracted(await self._run(html, url))
 
     def close(self) -> None:
         """Let idle threads go; a stuck one ends with the process."""

@@ -11,16 +11,18 @@ import os
 import signal
 import struct
 import sys
+import time
 from collections.abc import Callable
 from importlib import import_module
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from scrapy_neardup.content.decoding import decode_html
 from scrapy_neardup.content.extractors import Extractor, load_extractor
 from scrapy_neardup.content.outcome import checked_text, failure
+from scrapy_neardup.imports import load_callable
 
 REQUEST = struct.Struct(">cII")  # kind, bytes of the url, bytes of the page
-ANSWER = struct.Struct(">cQ")  # kind, bytes of the text or of what is wrong
+ANSWER = struct.Struct(">cQQd")  # kind, bytes of the text or of what is wrong, of what is besides, seconds for that
 TEXT, BYTES = b"t", b"b"  # a page as text, or to be decoded
 READY, DONE, FAILED = b"r", b"+", b"-"
 
@@ -31,10 +33,19 @@ COMMAND = (
 its last lines are not under ``if __name__ == "__main__"``."""
 
 
-def arguments(extractor: str, timeout: float, most_characters: int) -> list[str]:
+class Besides(NamedTuple):
+    """What a worker makes of each text besides: ``factory``, an import path, called with what ``options`` gives, makes
+    the callable from a text to bytes. ``options`` is called when a worker starts, and not in the event loop.
+    """
+
+    factory: str
+    options: Callable[[], str]
+
+
+def arguments(extractor: str, timeout: float, most_characters: int, besides: tuple[str, str] | None) -> list[str]:
     """The command line of a worker; it imports from where its parent does."""
-    options = json.dumps({"extractor": extractor, "timeout": timeout, "most_characters": most_characters})
-    return [sys.executable, "-c", COMMAND, json.dumps(sys.path), options]
+    options = {"extractor": extractor, "timeout": timeout, "most_characters": most_characters, "besides": besides}
+    return [sys.executable, "-c", COMMAND, json.dumps(sys.path), json.dumps(options)]
 
 
 def read(pipe: BinaryIO, size: int) -> bytes:
@@ -58,30 +69,51 @@ def main() -> None:
     options = json.loads(sys.argv[2])
     requests, answers = _pipes()
     extract = _loaded(options["extractor"])
+    make = _besides(options["besides"])
     alarm, limit = _alarm(), 2 * options["timeout"] + 10
     try:
-        _answer(answers, READY, b"")
+        _answer(answers, READY)
         while True:
             kind, url_size, size = REQUEST.unpack(read(requests, REQUEST.size))
             url, page = decode(read(requests, url_size)), read(requests, size)
             alarm(limit)
-            outcome = _outcome(extract, kind, page, url, options["most_characters"])
+            kind, text = _outcome(extract, kind, page, url, options["most_characters"])
+            start = time.perf_counter()
+            besides = _made(make, text) if kind == DONE else b""
             alarm(0)
-            _answer(answers, *outcome)
+            _answer(answers, kind, encode(text), besides, time.perf_counter() - start)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # threads that an extractor left behind would be waited for
 
 
-def _outcome(extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int) -> tuple[bytes, bytes]:
+def _outcome(extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int) -> tuple[bytes, str]:
     try:
         html = decode(page) if kind == TEXT else decode_html(page)
-        return DONE, encode(checked_text(extract(html, url), most_characters))
+        return DONE, checked_text(extract(html, url), most_characters)
     except BaseException as error:  # a page must not end its worker, whatever it raises
-        return FAILED, encode(failure(error))
+        return FAILED, failure(error)
 
 
-def _answer(answers: BinaryIO, kind: bytes, data: bytes) -> None:
-    answers.write(ANSWER.pack(kind, len(data)) + data)
+def _made(make: Callable[[str], bytes] | None, text: str) -> bytes:
+    try:
+        return make(text) if make is not None and text else b""
+    except Exception:  # who needs it makes it again, and says what is wrong
+        return b""
+
+
+def _besides(named: tuple[str, str] | None) -> Callable[[str], bytes] | None:
+    if named is None:
+        return None
+    factory, options = named
+    try:
+        made: Callable[[str], bytes] = load_callable("besides", factory, "a callable")(options)
+    except Exception:
+        return None
+    return made
+
+
+def _answer(answers: BinaryIO, kind: bytes, data: bytes = b"", besides: bytes = b"", seconds: float = 0.0) -> None:
+    answers.write(ANSWER.pack(kind, len(data), len(besides), seconds) + data + besides)
     answers.flush()
 
 

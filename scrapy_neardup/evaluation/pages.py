@@ -10,6 +10,7 @@ from pathlib import Path
 
 from scrapy_neardup.content import (
     CanonicalUrls,
+    Extracted,
     ExtractionProcesses,
     decode_html,
     language_code,
@@ -63,7 +64,7 @@ class PageReader:
 
     def read(self, feed: Iterable[Recorded | WrongLine]) -> Iterator[Page | WrongLine]:
         """In the order of the feed."""
-        ahead: deque[tuple[Recorded | WrongLine, Future[str] | None, str, str]] = deque()
+        ahead: deque[tuple[Recorded | WrongLine, Future[Extracted] | None, str, str]] = deque()
         for entry in feed:
             ahead.append((entry, *self._submit(entry)))
             if len(ahead) >= self._ahead:
@@ -71,7 +72,7 @@ class PageReader:
         while ahead:
             yield self._page(*ahead.popleft())
 
-    def _submit(self, entry: Recorded | WrongLine) -> tuple[Future[str] | None, str, str]:
+    def _submit(self, entry: Recorded | WrongLine) -> tuple[Future[Extracted] | None, str, str]:
         """The text to come, and canonical url and language as the page says."""
         if isinstance(entry, WrongLine) or entry.text is not None:
             return None, "", ""
@@ -79,19 +80,19 @@ class PageReader:
             page = _read(entry.html if entry.html is not None else entry.file, self._max_html_bytes)
             return self._extraction.submit(page, entry.url), self._canonical.of(page, entry.url), page_language(page)
         except (OSError, ValueError, ExtractionError) as error:
-            failed: Future[str] = Future()
+            failed: Future[Extracted] = Future()
             failed.set_exception(error)
             return failed, "", ""
 
     def _page(
-        self, entry: Recorded | WrongLine, future: Future[str] | None, canonical: str, language: str
+        self, entry: Recorded | WrongLine, future: Future[Extracted] | None, canonical: str, language: str
     ) -> Page | WrongLine:
         if isinstance(entry, WrongLine):
             return entry
         if future is None:
             return Page(entry, entry.text or "")
         try:
-            return Page(entry, future.result(), canonical=canonical, page_language=language)
+            return Page(entry, future.result().text, canonical=canonical, page_language=language)
         except (OSError, ValueError, ExtractionError) as error:
             said = (error.strerror if isinstance(error, OSError) else None) or error
             return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")

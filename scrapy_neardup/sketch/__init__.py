@@ -1,9 +1,20 @@
 """Main content -> Fingerprint: tokens, boilerplate, shingles, signature, band keys, figures."""
 
+from scrapy_neardup.sketch.ahead import FACTORY, ahead_options, unpack_sketch
 from scrapy_neardup.sketch.body import Body
 from scrapy_neardup.sketch.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.fingerprint import Sketcher
 from scrapy_neardup.sketch.presets import PRESETS, Preset
 from scrapy_neardup.sketch.reading import has_words
 
-__all__ = ["PRESETS", "Body", "BoilerplateGuard", "Preset", "Sketcher", "has_words"]
+__all__ = [
+    "FACTORY",
+    "PRESETS",
+    "Body",
+    "BoilerplateGuard",
+    "Preset",
+    "Sketcher",
+    "ahead_options",
+    "has_words",
+    "unpack_sketch",
+]

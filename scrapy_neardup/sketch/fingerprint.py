@@ -152,6 +152,20 @@ class Sketcher:
             return ()
         return lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names)
 
+    def whole(self, text: str) -> TextSketch:
+        """The sketch of all lines, boilerplate or not; nothing is learned."""
+        (sketch,) = self._sketch(self._read([text]))
+        return sketch
+
+    def take_over(self, text: str, sketch: TextSketch, milliseconds: float) -> None:
+        """Know what another process's ``whole`` made of a text, and how long that took."""
+        key = _text_key(text)
+        with self._lock:
+            is_new = key not in self._sketches
+        if is_new:
+            self._remember({key: sketch})
+            self.timings.add(milliseconds)
+
     def sketch(self, text: str) -> TextSketch:
         (sketch,) = self.sketches([text])
         return sketch

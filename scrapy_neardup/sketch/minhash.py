@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Permutations: TypeAlias = "tuple[NDArray[np.uint32], NDArray[np.uint32]]"
 
 _AT_ONCE = 1024  # shingles: 1 MB of products at 256 lanes stay in the processor's cache
 
@@ -25,7 +26,7 @@ def signature(minima: NDArray[np.uint32]) -> bytes:
 
 def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDArray[np.uint32]:
     """One row a set of 32-bit shingle hashes: its minima under ``num_perm`` permutations; all ones of an empty set."""
-    a, b = _permutations(num_perm, seed)
+    a, b = permutations(num_perm, seed)
     lowest = np.full((len(sets), num_perm), 0xFFFF_FFFF, dtype=np.uint32)
     for row, hashes in zip(lowest, sets, strict=True):
         for start in range(0, len(hashes), _AT_ONCE):
@@ -53,9 +54,19 @@ def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
     return int(lsh.b), int(lsh.r)
 
 
-@cache
-def _permutations(num_perm: int, seed: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    from datasketch import MinHash  # pulls scipy: a crawl without items never pays for it
+_drawn: dict[tuple[int, int], Permutations] = {}
 
-    a, b = MinHash(num_perm=num_perm, seed=seed, scheme="affine32").permutations
-    return a, b
+
+def permutations(num_perm: int, seed: int) -> Permutations:
+    """Factors and addends, as datasketch draws them."""
+    if (drawn := _drawn.get((num_perm, seed))) is None:
+        from datasketch import MinHash  # pulls scipy: a crawl without items never pays for it
+
+        a, b = MinHash(num_perm=num_perm, seed=seed, scheme="affine32").permutations
+        drawn = _drawn[num_perm, seed] = a, b
+    return drawn
+
+
+def known_permutations(num_perm: int, seed: int, factors: bytes, addends: bytes) -> None:
+    """Take over what another process has drawn."""
+    _drawn[num_perm, seed] = np.frombuffer(factors, np.uint32), np.frombuffer(addends, np.uint32)

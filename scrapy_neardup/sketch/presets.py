@@ -69,6 +69,13 @@ class Preset:
         return self.common_share > 0 or self.features == "terms"
 
     @property
+    def is_of_text_alone(self) -> bool:
+        """Whether all there is to know for a sketch is the text and which of its lines are boilerplate."""
+        return (
+            self.signature == "minhash" and self.features in ("words", "letters") and not self.learns | self.with_title
+        )
+
+    @property
     def takes(self) -> frozenset[str]:
         """Parameters that a user may set."""
         none = {"shingle_words"} if self.features == "letters" else set()

@@ -1,0 +1,88 @@
+"""Sketches made in the worker process that extracted the text, and packed to come along with it.
+
+A worker knows nothing of boilerplate, which is learned from documents in their order: what it packs is the sketch of
+the whole text. Where lines are left out, the text is sketched again by who knows them.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import lru_cache
+
+from scrapy_neardup.sketch.boilerplate import Trace
+from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
+from scrapy_neardup.sketch.minhash import known_permutations, permutations
+from scrapy_neardup.sketch.presets import Preset
+from scrapy_neardup.sketch.signed import Signed
+
+FACTORY = f"{__name__}.sketch_ahead"
+
+_REMEMBERED = 64  # texts: a wire story comes many times
+
+# Milliseconds it took, size of the set, hash of the text, and how many there are of what follows.
+_HEAD = struct.Struct("=dI8s3I6I")
+
+
+def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
+    """What a worker's ``sketch_ahead`` is to be called with; may import datasketch."""
+    drawn = [each.tobytes().hex() for each in permutations(preset.num_perm, preset.seed)]
+    row = {"preset": asdict(preset), "min_words": min_words, "figures": figures, "permutations": drawn}
+    return json.dumps(row)
+
+
+def sketch_ahead(options: str) -> Callable[[str], bytes]:
+    """What sketches a text and packs it."""
+    row = json.loads(options)
+    preset = Preset(**{**row["preset"], "stop_words": tuple(row["preset"]["stop_words"])})
+    # A worker that has them imports no scipy: half a second and 50 MB.
+    known_permutations(preset.num_perm, preset.seed, *map(bytes.fromhex, row["permutations"]))
+    sketcher = Sketcher(preset, min_words=row["min_words"], figures=row["figures"])
+    sketcher.prepare()
+
+    @lru_cache(_REMEMBERED)
+    def sketch(text: str) -> bytes:
+        start = time.perf_counter()
+        made = sketcher.whole(text)
+        return pack_sketch(made, (time.perf_counter() - start) * 1000)
+
+    return sketch
+
+
+def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
+    """For ``unpack_sketch`` on the same machine."""
+    signed, trace = sketch.signed, sketch.trace
+    arrays = (signed.band_keys, signed.sample_keys, sketch.names, trace.words, trace.samples, trace.owners)
+    strings = signed.signature, sketch.figures, sketch.specifics
+    head = _HEAD.pack(milliseconds, signed.size, sketch.text_hash, *map(len, strings), *map(len, arrays))
+    numbers = array("I", [number for each in arrays for number in each])
+    return b"".join((head, *strings, array("Q", trace.lines).tobytes(), numbers.tobytes()))
+
+
+def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
+    """The sketch, and the milliseconds it took."""
+    milliseconds, size, text_hash, *counts = _HEAD.unpack_from(packed)
+    place = _HEAD.size
+
+    def take(length: int) -> bytes:
+        nonlocal place
+        place += length
+        return packed[place - length : place]
+
+    signature, figures, specifics = map(take, counts[:3])
+    keys = array("Q", take(8 * counts[6]))  # as many as there are words of lines
+    band_keys, sample_keys, names, words, samples, owners = (array("I", take(4 * count)) for count in counts[3:])
+    sketch = TextSketch(
+        trace=Trace(dict(zip(keys, range(len(keys)), strict=True)), words, samples, owners),
+        boilerplate=frozenset(),
+        signed=Signed(signature, size, tuple(band_keys), tuple(sample_keys)),
+        text_hash=text_hash,
+        figures=figures,
+        specifics=specifics,
+        names=tuple(names),
+    )
+    return sketch, milliseconds

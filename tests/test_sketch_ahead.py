@@ -1,0 +1,166 @@
+"""Sketches made by the workers that extract: the same as made here, and never a reason to lose a page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from news_site import NewsSite, article, page
+from projects import ITEM_A_PAGE, Project
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.content import Besides, Extracted, ExtractionProcesses
+from scrapy_neardup.document import Document
+from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
+
+FOOT = "Sign up to our newsletter and read the stories of the day before anybody else does."
+TEXTS = [
+    *(f"{article(number)}\n{FOOT}" for number in range(6)),
+    "Nine people died in Springfield on Monday, said Jane Miller, and 1,250 were hurt.\n" + article("figures"),
+    "Too short to be compared.",
+    "".join(chr(0x4E00 + 7 * number % 900) for number in range(400)),
+    article("once more"),
+    article(3),
+]
+
+
+def ahead(options: NearDupSettings | None = None) -> Besides:
+    made = (options or NearDupSettings(store="memory://")).sketch_ahead()
+    assert made is not None
+    return made
+
+
+@settings(deadline=None)  # the first one imports scipy
+@given(st.one_of(st.text(), st.lists(st.sampled_from([*TEXTS, "Figures: 4 dead", "\n", "Ü 12"])).map(" ".join)))
+def test_a_packed_sketch_is_the_sketch(text: str) -> None:
+    sketch = Sketcher(PRESETS["news"]).whole(text)
+    assert unpack_sketch(pack_sketch(sketch, 1.5)) == (sketch, 1.5)
+
+
+@pytest.mark.parametrize("preset", ["news", "ddd"])
+def test_fingerprints_are_the_same_wherever_the_sketch_was_made(preset: str) -> None:
+    """Also where lines have become boilerplate by then, and the text has to be sketched again."""
+    options = NearDupSettings(store="memory://", preset=preset)
+    here, there = NearDupDetector(options), NearDupDetector(options)
+    besides = ahead(options)
+    sketch = sketch_ahead(besides.options())
+    for number, text in enumerate(TEXTS):
+        document = Document(f"{number:016x}", f"http://{number}.example/", f"{number}.example", "", text, float(number))
+        there.take_over(document, sketch(text))
+        assert there.sketcher.fingerprint(document) == here.sketcher.fingerprint(document), number
+
+
+def test_what_was_sketched_ahead_is_not_sketched_here() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    document = detector.document(article("one"))
+    detector.take_over(document, pack_sketch(Sketcher(PRESETS["news"]).whole(document.text), 1234.5))
+    detector.sketcher.fingerprint(document)
+    assert detector.sketcher.timings.summary()["ms_total"] == 1234.5
+    detector.take_over(document, pack_sketch(Sketcher(PRESETS["news"]).whole(document.text), 1234.5))
+    assert detector.sketcher.timings.count == 1  # met again
+
+
+@pytest.mark.parametrize("preset", ["nrc", "cedar", "simhash", "multiref"])
+def test_a_sketch_that_takes_more_than_the_text_is_not_made_ahead(preset: str) -> None:
+    assert NearDupSettings(store="memory://", preset=preset).sketch_ahead() is None
+
+
+# Workers
+
+EXTRACTOR = """
+    import sys
+
+    def extract(html, url):
+        return ",".join(sorted(sys.modules)) if url == "modules" else html
+
+    def broken(options):
+        raise RuntimeError("cannot be made")
+
+    def breaks(options):
+        def make(text):
+            raise RuntimeError("cannot be made")
+        return make
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "plain.py").write_text(dedent(EXTRACTOR))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return "plain"
+
+
+async def test_workers_send_the_sketch_along(module: str) -> None:
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, besides=ahead())
+    try:
+        for text in TEXTS:
+            extracted = await pool.extract(text, "")
+            sketch, milliseconds = unpack_sketch(extracted.besides)
+            assert (extracted.text, sketch) == (text, Sketcher(PRESETS["news"]).whole(text))
+            assert milliseconds > 0
+        assert (await pool.extract("", "")) == Extracted("")
+        modules = (await pool.extract("", "modules")).text.split(",")
+        assert "numpy" in modules
+        assert "scipy" not in modules  # a second and 50 MB for each worker
+    finally:
+        pool.close()
+
+
+def _no_options() -> str:
+    raise ImportError("no datasketch")
+
+
+@pytest.mark.parametrize(
+    "besides",
+    [
+        Besides("plain.broken", str),
+        Besides("plain.breaks", str),
+        Besides("nowhere.to_be_found", str),
+        Besides("plain.breaks", _no_options),
+    ],
+)
+async def test_a_sketch_that_fails_costs_no_text(module: str, besides: Besides) -> None:
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, besides=besides)
+    try:
+        texts = await asyncio.gather(*(pool.extract(text, "") for text in TEXTS))
+    finally:
+        pool.close()
+    assert texts == list(map(Extracted, TEXTS))
+
+
+# Crawls
+
+
+REWRITER = """
+class Rewriter:
+    def process_item(self, item):
+        number = item["page"].rpartition("/")[2]
+        item["text"] = " ".join(f"word{number}of{place}" for place in range(100))
+        return item
+"""
+
+
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_verdicts_do_not_depend_on_who_sketches(project: Project, site: NewsSite, rewritten: bool) -> None:
+    """``rewritten``: a pipeline on the way gives items another text than their page's."""
+    texts = [article(0 if rewritten else number % 7) for number in range(12)]
+    urls = [site.publish(f"/{number}", page(text)) for number, text in enumerate(texts)]
+    project.write("news/rewriter.py", REWRITER)
+    pipelines = {"news.rewriter.Rewriter": 100} if rewritten else {}
+    found = []
+    for workers in (0, 1):
+        namespace = f"with.{workers}"
+        options = {"NEARDUP_EXTRACT_WORKERS": workers, "NEARDUP_NAMESPACE": namespace, "ITEM_PIPELINES": pipelines}
+        crawl = project.crawl(ITEM_A_PAGE, urls=urls, **options)
+        assert crawl.status == 0
+        assert not crawl.lines(" ERROR: ")
+        found.append(Counter((item["neardup_status"], item["neardup_similarity"]) for item in crawl.items))
+    assert found[0] == found[1]
+    assert found[0]["original", None] == (12 if rewritten else 7)
+    assert found[0].total() == 12
