@@ -243,8 +243,9 @@ class NearDupDetector:
     async def _advance(self, documents: Sequence[Document]) -> None:
         if self.sketcher.frequencies is not None and self.sketcher.frequencies.pending >= _LEARNED_TOGETHER:
             await self._share_frequencies()
-        for document in documents if not self.breaker.is_open else ():
-            self._events += await self._kept(self.stories.advance(int(document.seen_at))) or []
+        if not self.breaker.is_open:
+            seconds = [int(document.seen_at) for document in documents]
+            self._events += await self._kept(self.stories.advance(*seconds)) or []
 
     async def _share_frequencies(self) -> None:
         """Tell the store of features counted here, and learn of those counted elsewhere. Never raises."""

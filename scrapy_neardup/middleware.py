@@ -16,6 +16,7 @@ from xxhash import xxh3_128_digest
 
 from scrapy_neardup.carriage import Content, carriage_of, settings_of
 from scrapy_neardup.content import CanonicalUrls, ExtractedPages, page_language, source_of, start_extraction
+from scrapy_neardup.document import Reason
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
 
@@ -98,7 +99,8 @@ class NearDupSpiderMiddleware:
         except ExtractionError as error:
             logger.warning("No main content: %s", error)
             return Content(url=response.url, reason="extraction-failed")
-        return Content(page.text, page.besides, response.url, reason=None if page.text.strip() else "no-text")
+        reason: Reason | None = None if page.text.strip() else "no-text"
+        return Content(page.text, b"".join(page.besides), response.url, reason=reason)
 
     async def _said_by(self, response: Response) -> tuple[str, str]:
         """What a page says of itself: its canonical url, and its language."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from pathlib import Path
 from textwrap import dedent
@@ -16,6 +17,9 @@ from projects import ITEM_A_PAGE, Project
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import Besides, Extracted, ExtractionProcesses
 from scrapy_neardup.document import Document
+from scrapy_neardup.evaluation.feed import read_feed
+from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.evaluation.replay import replay
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
 
@@ -30,7 +34,7 @@ TEXTS = [
 ]
 
 
-def ahead(options: NearDupSettings | None = None) -> Besides:
+def ahead_of(options: NearDupSettings | None = None) -> Besides:
     made = (options or NearDupSettings(store="memory://")).sketch_ahead()
     assert made is not None
     return made
@@ -39,7 +43,7 @@ def ahead(options: NearDupSettings | None = None) -> Besides:
 @settings(deadline=None)  # the first one imports scipy
 @given(st.one_of(st.text(), st.lists(st.sampled_from([*TEXTS, "Figures: 4 dead", "\n", "Ü 12"])).map(" ".join)))
 def test_a_packed_sketch_is_the_sketch(text: str) -> None:
-    sketch = Sketcher(PRESETS["news"]).whole(text)
+    (sketch,) = Sketcher(PRESETS["news"]).whole(text)
     assert unpack_sketch(pack_sketch(sketch, 1.5)) == (sketch, 1.5)
 
 
@@ -48,21 +52,22 @@ def test_fingerprints_are_the_same_wherever_the_sketch_was_made(preset: str) -> 
     """Also where lines have become boilerplate by then, and the text has to be sketched again."""
     options = NearDupSettings(store="memory://", preset=preset)
     here, there = NearDupDetector(options), NearDupDetector(options)
-    besides = ahead(options)
+    besides = ahead_of(options)
     sketch = sketch_ahead(besides.options())
     for number, text in enumerate(TEXTS):
         document = Document(f"{number:016x}", f"http://{number}.example/", f"{number}.example", "", text, float(number))
-        there.take_over(document, sketch(text))
+        there.take_over(document, *sketch([text]))
         assert there.sketcher.fingerprint(document) == here.sketcher.fingerprint(document), number
 
 
 def test_what_was_sketched_ahead_is_not_sketched_here() -> None:
     detector = NearDupDetector(NearDupSettings(store="memory://"))
     document = detector.document(article("one"))
-    detector.take_over(document, pack_sketch(Sketcher(PRESETS["news"]).whole(document.text), 1234.5))
+    packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(document.text), 1234.5)
+    detector.take_over(document, packed)
     detector.sketcher.fingerprint(document)
     assert detector.sketcher.timings.summary()["ms_total"] == 1234.5
-    detector.take_over(document, pack_sketch(Sketcher(PRESETS["news"]).whole(document.text), 1234.5))
+    detector.take_over(document, packed)
     assert detector.sketcher.timings.count == 1  # met again
 
 
@@ -83,7 +88,7 @@ EXTRACTOR = """
         raise RuntimeError("cannot be made")
 
     def breaks(options):
-        def make(text):
+        def make(texts):
             raise RuntimeError("cannot be made")
         return make
 """
@@ -97,12 +102,12 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def test_workers_send_the_sketch_along(module: str) -> None:
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, besides=ahead())
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, besides=ahead_of())
     try:
         for text in TEXTS:
             extracted = await pool.extract(text, "")
-            sketch, milliseconds = unpack_sketch(extracted.besides)
-            assert (extracted.text, sketch) == (text, Sketcher(PRESETS["news"]).whole(text))
+            sketch, milliseconds = unpack_sketch(*extracted.besides)
+            assert (extracted.text, [sketch]) == (text, Sketcher(PRESETS["news"]).whole(text))
             assert milliseconds > 0
         assert (await pool.extract("", "")) == Extracted("")
         modules = (await pool.extract("", "modules")).text.split(",")
@@ -132,6 +137,38 @@ async def test_a_sketch_that_fails_costs_no_text(module: str, besides: Besides) 
     finally:
         pool.close()
     assert texts == list(map(Extracted, TEXTS))
+
+
+# Replay
+
+
+async def replayed(file: Path, options: NearDupSettings, besides: Besides | None) -> list[tuple[object, bool]]:
+    """Verdict of each document, and whether its sketch came from a worker."""
+    detector = NearDupDetector(options, run="")
+    await detector.open()
+    with PageReader("trafilatura", 100_000, workers=2, besides=besides) as reader:
+        judged = [each async for each in replay(reader.read(read_feed(file)), detector)]
+    await detector.close()
+    return [(each.verdict, isinstance(each.page, Page) and bool(each.page.sketch)) for each in judged]
+
+
+async def test_a_replay_says_the_same_whoever_sketches(tmp_path: Path) -> None:
+    """Of texts, of pages and of lines that are wrong, in any order; the first few texts are not worth a worker."""
+    rows = []
+    for number in range(700):
+        text = f"{article(number * 5 // 7)}\n{FOOT if number % 3 else ''}"
+        row = {"id": number, "url": f"http://{number % 40}.example/{number}", "time": 1_700_000_000 + number}
+        rows.append(json.dumps({**row, **({"html": page(text)} if number % 50 == 7 else {"text": text})}))
+    rows[300] = rows[650] = "{"
+    (tmp_path / "feed.jsonl").write_text("\n".join(rows), "utf-8")
+    options = NearDupSettings(store="memory://")
+    alone = await replayed(tmp_path / "feed.jsonl", options, None)
+    helped = await replayed(tmp_path / "feed.jsonl", options, options.sketch_ahead())
+    assert [verdict for verdict, _ in helped] == [verdict for verdict, _ in alone]
+    assert not any(ahead for _, ahead in alone)
+    sketched = [number for number, (_, ahead) in enumerate(helped) if ahead]
+    assert [number for number in sketched if number < 512] == [number for number in range(512) if number % 50 == 7]
+    assert set(range(570, 700)) - set(sketched) == {650}
 
 
 # Crawls

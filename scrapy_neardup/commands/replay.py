@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--events", metavar="EVENTS.jsonl", type=Path, help="one special report per event raised")
     parser.add_argument("--store", metavar="URL", default="memory://", help="default: memory://, never the live window")
     parser.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
-    parser.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1, help="extraction processes")
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=os.cpu_count() or 1, help="processes that extract and sketch"
+    )
     # Scrapy's own --profile, of all commands, writes a file of cProfile: it must not see this one.
     parser.add_argument(
         "--profile", dest="times", action="store_true", help="say how long extraction, sketch and check took"
@@ -80,7 +82,13 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
         output = stack.enter_context(_open_output(options.output)) if options.output else None
         events = stack.enter_context(_open_output(options.events)) if options.events else None
         reader = stack.enter_context(
-            PageReader(settings.extractor, settings.max_html_bytes, options.workers, settings.extract_timeout)
+            PageReader(
+                settings.extractor,
+                settings.max_html_bytes,
+                options.workers,
+                settings.extract_timeout,
+                besides=settings.sketch_ahead(),
+            )
         )
         bar = stack.enter_context(tqdm(total=total, unit=" documents", disable=not on_terminal))
 

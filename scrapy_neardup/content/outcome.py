@@ -9,10 +9,10 @@ MOST_CHARACTERS = 5_000_000
 
 
 class Extracted(NamedTuple):
-    """Main content of a page, and what a worker process made of it besides, b"" where there is nothing."""
+    """Main content of a page, and what a worker process made of it besides: nothing, or one."""
 
     text: str
-    besides: bytes = b""
+    besides: tuple[bytes, ...] = ()
 
 
 def checked_text(text: object, most_characters: int) -> str:

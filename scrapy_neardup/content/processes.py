@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, BinaryIO, Literal, NoReturn, cast
@@ -19,7 +19,21 @@ from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import load_extractor
 from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted
-from scrapy_neardup.content.worker import ANSWER, BYTES, FAILED, REQUEST, TEXT, Besides, arguments, decode, encode, read
+from scrapy_neardup.content.worker import (
+    ANSWER,
+    BYTES,
+    FAILED,
+    PARTS,
+    REQUEST,
+    TEXT,
+    Besides,
+    arguments,
+    decode,
+    encode,
+    join,
+    read,
+    split,
+)
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
@@ -75,7 +89,14 @@ class ExtractionProcesses:
 
     def submit(self, page: str | bytes, url: str) -> Future[Extracted]:
         """The same for callers without an event loop; bytes are decoded by the worker. They count what is in flight."""
-        job = _Job(page, url)
+        kind, data = (TEXT, encode(page)) if isinstance(page, str) else (BYTES, page)
+        return self._put(_Job(kind, data, encode(url)))
+
+    def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
+        """What is made of each of these texts besides, in their order; nothing where that fails."""
+        return self._put(_Job(PARTS, join(list(map(encode, texts))), b""))
+
+    def _put(self, job: _Job) -> Future[Extracted]:
         with self._lock:
             if self._closing.is_set():
                 job.answer.set_exception(ExtractionError("extraction is closed"))
@@ -143,7 +164,8 @@ class ExtractionProcesses:
         try:
             extracted, besides = child.extract(job)
         finally:
-            self.timings.add((time.perf_counter() - start - besides) * 1000)
+            if job.kind != PARTS:
+                self.timings.add((time.perf_counter() - start - besides) * 1000)
         return extracted
 
     def _next_job(self) -> _Job | None:
@@ -194,9 +216,10 @@ class ExtractionProcesses:
 
 
 class _Job:
-    __slots__ = ("answer", "page", "url")
+    __slots__ = ("answer", "kind", "page", "url")
 
-    def __init__(self, page: str | bytes, url: str) -> None:
+    def __init__(self, kind: bytes, page: bytes, url: bytes) -> None:
+        self.kind = kind
         self.page = page
         self.url = url
         self.answer: Future[Extracted] = Future()
@@ -226,14 +249,12 @@ class _Child:
 
     def extract(self, job: _Job) -> tuple[Extracted, float]:
         """Also the seconds that what is besides took."""
-        kind, page = (TEXT, encode(job.page)) if isinstance(job.page, str) else (BYTES, job.page)
-        url = encode(job.url)
         too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s"
         self._pages_left -= 1
         self.deadline = time.monotonic() + self._timeout
         try:
-            self._requests.write(REQUEST.pack(kind, len(url), len(page)) + url)
-            self._requests.write(page)
+            self._requests.write(REQUEST.pack(job.kind, len(job.url), len(job.page)) + job.url)
+            self._requests.write(job.page)
             self._requests.flush()
         except OSError:
             self._lost(too_slow)
@@ -241,7 +262,7 @@ class _Child:
         self.deadline = float("inf")
         if kind == FAILED:
             raise ExtractionError(decode(data))
-        return Extracted(decode(data), besides), seconds
+        return Extracted(decode(data), tuple(split(besides))), seconds
 
     def _receive(self, too_slow: str) -> tuple[bytes, bytes, bytes, float]:
         try:

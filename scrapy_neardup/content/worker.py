@@ -12,9 +12,10 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import BinaryIO, NamedTuple
+from itertools import accumulate, pairwise
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 from scrapy_neardup.content.decoding import decode_html
 from scrapy_neardup.content.extractors import Extractor, load_extractor
@@ -23,7 +24,7 @@ from scrapy_neardup.imports import load_callable
 
 REQUEST = struct.Struct(">cII")  # kind, bytes of the url, bytes of the page
 ANSWER = struct.Struct(">cQQd")  # kind, bytes of the text or of what is wrong, of what is besides, seconds for that
-TEXT, BYTES = b"t", b"b"  # a page as text, or to be decoded
+TEXT, BYTES, PARTS = b"t", b"b", b"p"  # a page as text, or to be decoded; texts that nothing is extracted of
 READY, DONE, FAILED = b"r", b"+", b"-"
 
 COMMAND = (
@@ -33,9 +34,12 @@ COMMAND = (
 its last lines are not under ``if __name__ == "__main__"``."""
 
 
+Make: TypeAlias = Callable[[Sequence[str]], list[bytes]]
+
+
 class Besides(NamedTuple):
     """What a worker makes of each text besides: ``factory``, an import path, called with what ``options`` gives, makes
-    the callable from a text to bytes. ``options`` is called when a worker starts, and not in the event loop.
+    the callable from texts to bytes of each. ``options`` is called when a worker starts, and not in the event loop.
     """
 
     factory: str
@@ -54,6 +58,18 @@ def read(pipe: BinaryIO, size: int) -> bytes:
     if len(data) < size:
         raise EOFError
     return data
+
+
+def join(parts: Sequence[bytes]) -> bytes:
+    """One frame of several."""
+    return b"".join((struct.pack(f">I{len(parts)}I", len(parts), *map(len, parts)), *parts))
+
+
+def split(frame: bytes) -> list[bytes]:
+    """What was joined."""
+    (count,) = struct.unpack_from(">I", frame)
+    ends = list(accumulate(struct.unpack_from(f">{count}I", frame, 4), initial=4 + 4 * count))
+    return [frame[start:end] for start, end in pairwise(ends)]
 
 
 def encode(text: str) -> bytes:
@@ -77,11 +93,13 @@ def main() -> None:
             kind, url_size, size = REQUEST.unpack(read(requests, REQUEST.size))
             url, page = decode(read(requests, url_size)), read(requests, size)
             alarm(limit)
-            kind, text = _outcome(extract, kind, page, url, options["most_characters"])
-            start = time.perf_counter()
-            besides = _made(make, text) if kind == DONE else b""
+            if kind == PARTS:
+                answer = DONE, "", *_made(make, list(map(decode, split(page))))
+            else:
+                kind, text = _outcome(extract, kind, page, url, options["most_characters"])
+                answer = kind, text, *_made(make, [text] if text and kind == DONE else [])
             alarm(0)
-            _answer(answers, kind, encode(text), besides, time.perf_counter() - start)
+            _answer(answers, *answer)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # threads that an extractor left behind would be waited for
 
@@ -94,26 +112,32 @@ def _outcome(extract: Extractor, kind: bytes, page: bytes, url: str, most_charac
         return FAILED, failure(error)
 
 
-def _made(make: Callable[[str], bytes] | None, text: str) -> bytes:
+def _made(make: Make | None, texts: list[str]) -> tuple[list[bytes], float]:
+    """Also the seconds it took."""
+    start = time.perf_counter()
     try:
-        return make(text) if make is not None and text else b""
+        made = make(texts) if make is not None and texts else []
     except Exception:  # who needs it makes it again, and says what is wrong
-        return b""
+        made = []
+    return made, time.perf_counter() - start
 
 
-def _besides(named: tuple[str, str] | None) -> Callable[[str], bytes] | None:
+def _besides(named: tuple[str, str] | None) -> Make | None:
     if named is None:
         return None
     factory, options = named
     try:
-        made: Callable[[str], bytes] = load_callable("besides", factory, "a callable")(options)
+        make: Make = load_callable("besides", factory, "a callable")(options)
     except Exception:
         return None
-    return made
+    return make
 
 
-def _answer(answers: BinaryIO, kind: bytes, data: bytes = b"", besides: bytes = b"", seconds: float = 0.0) -> None:
-    answers.write(ANSWER.pack(kind, len(data), len(besides), seconds) + data + besides)
+def _answer(
+    answers: BinaryIO, kind: bytes, text: str = "", besides: Sequence[bytes] = (), seconds: float = 0.0
+) -> None:
+    data, made = encode(text), join(besides)
+    answers.write(ANSWER.pack(kind, len(data), len(made), seconds) + data + made)
     answers.flush()
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from scrapy_neardup.content import (
+    Besides,
     CanonicalUrls,
     Extracted,
     ExtractionProcesses,
@@ -22,7 +25,9 @@ from scrapy_neardup.evaluation.feed import Recorded, WrongLine
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
-_AHEAD = 32  # pages a worker may be ahead
+_TOGETHER = 16  # entries of a feed; the texts among them are sketched together
+_AHEAD = 16  # times as many entries a worker may be ahead
+_FIRST = 512  # texts: a small file is done before a worker has started
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,7 @@ class Page:
     error: str | None = None
     canonical: str = ""  # the url that the page gives as its own
     page_language: str = ""  # ISO 639 code, as the page says
+    sketch: bytes = b""  # of the text, where a worker made one
 
     @property
     def language(self) -> str:
@@ -42,15 +48,27 @@ class Page:
 
 
 class PageReader:
-    """Use as a context manager. Workers start with the first page; a file of texts never starts any."""
+    """Use as a context manager. Workers start with the first page.
 
-    def __init__(self, extractor: str, max_html_bytes: int, workers: int, timeout: float = 10.0) -> None:
+    ``besides`` is what they make of each text; a file of texts starts workers for that alone, behind the first few.
+    """
+
+    def __init__(
+        self,
+        extractor: str,
+        max_html_bytes: int,
+        workers: int,
+        timeout: float = 10.0,
+        *,
+        besides: Besides | None = None,
+    ) -> None:
         self._extraction = ExtractionProcesses(
-            extractor, workers=workers, timeout=timeout, most_characters=max_html_bytes
+            extractor, workers=workers, timeout=timeout, most_characters=max_html_bytes, besides=besides
         )
         self._canonical = CanonicalUrls()
         self._max_html_bytes = max_html_bytes
         self._ahead = _AHEAD * workers
+        self._first = _FIRST if besides is not None else None
 
     @property
     def timings(self) -> Timings:
@@ -64,38 +82,76 @@ class PageReader:
 
     def read(self, feed: Iterable[Recorded | WrongLine]) -> Iterator[Page | WrongLine]:
         """In the order of the feed."""
-        ahead: deque[tuple[Recorded | WrongLine, Future[Extracted] | None, str, str]] = deque()
-        for entry in feed:
-            ahead.append((entry, *self._submit(entry)))
+        entries, ahead = iter(feed), deque[_Group]()
+        while group := list(islice(entries, _TOGETHER)):
+            ahead.append(self._submit(group))
             if len(ahead) >= self._ahead:
-                yield self._page(*ahead.popleft())
+                yield from self._pages(ahead.popleft())
         while ahead:
-            yield self._page(*ahead.popleft())
+            yield from self._pages(ahead.popleft())
 
-    def _submit(self, entry: Recorded | WrongLine) -> tuple[Future[Extracted] | None, str, str]:
-        """The text to come, and canonical url and language as the page says."""
+    def _submit(self, entries: Sequence[Recorded | WrongLine]) -> _Group:
+        texts = [entry.text for entry in entries if isinstance(entry, Recorded) and entry.text is not None]
+        sketches: Future[Extracted] | None = None
+        if texts and self._first is not None:
+            if self._first <= 0:
+                sketches = self._extraction.submit_texts(texts)
+            self._first -= len(texts)
+        return _Group([(entry, self._extracted(entry)) for entry in entries], sketches)
+
+    def _extracted(self, entry: Recorded | WrongLine) -> _Extracted | None:
+        """None of a line that is wrong, or has its text."""
         if isinstance(entry, WrongLine) or entry.text is not None:
-            return None, "", ""
+            return None
         try:
             page = _read(entry.html if entry.html is not None else entry.file, self._max_html_bytes)
-            return self._extraction.submit(page, entry.url), self._canonical.of(page, entry.url), page_language(page)
+            return _Extracted(
+                self._extraction.submit(page, entry.url), self._canonical.of(page, entry.url), page_language(page)
+            )
         except (OSError, ValueError, ExtractionError) as error:
             failed: Future[Extracted] = Future()
             failed.set_exception(error)
-            return failed, "", ""
+            return _Extracted(failed)
 
-    def _page(
-        self, entry: Recorded | WrongLine, future: Future[Extracted] | None, canonical: str, language: str
-    ) -> Page | WrongLine:
-        if isinstance(entry, WrongLine):
-            return entry
-        if future is None:
-            return Page(entry, entry.text or "")
+    def _pages(self, group: _Group) -> Iterator[Page | WrongLine]:
+        sketches = iter(group.texts_besides())
+        for entry, extracted in group.entries:
+            if isinstance(entry, WrongLine):
+                yield entry
+            elif extracted is None:
+                yield Page(entry, entry.text or "", sketch=next(sketches, b""))
+            else:
+                yield _page(entry, extracted)
+
+
+class _Extracted(NamedTuple):
+    """The text to come, and canonical url and language as the page says."""
+
+    future: Future[Extracted]
+    canonical: str = ""
+    language: str = ""
+
+
+class _Group(NamedTuple):
+    """Entries that stand together in the feed; ``sketches`` are those of the texts among them."""
+
+    entries: list[tuple[Recorded | WrongLine, _Extracted | None]]
+    sketches: Future[Extracted] | None
+
+    def texts_besides(self) -> tuple[bytes, ...]:
         try:
-            return Page(entry, future.result().text, canonical=canonical, page_language=language)
-        except (OSError, ValueError, ExtractionError) as error:
-            said = (error.strerror if isinstance(error, OSError) else None) or error
-            return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")
+            return self.sketches.result().besides if self.sketches is not None else ()
+        except ExtractionError:  # the worker is gone: they are made where they are needed
+            return ()
+
+
+def _page(entry: Recorded, extracted: _Extracted) -> Page:
+    try:
+        text, besides = extracted.future.result()
+    except (OSError, ValueError, ExtractionError) as error:
+        said = (error.strerror if isinstance(error, OSError) else None) or error
+        return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")
+    return Page(entry, text, canonical=extracted.canonical, page_language=extracted.language, sketch=b"".join(besides))
 
 
 def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:

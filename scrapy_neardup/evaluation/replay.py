@@ -60,8 +60,10 @@ async def replay(
     """
     clock = time.time()
     iterator = iter(pages)
-    # Reading a page may wait for a worker process: not in the event loop.
-    while batch := await asyncio.to_thread(_take, iterator):
+    # Reading a page may wait for a worker process: not in the event loop, and while those before it are judged.
+    following = asyncio.create_task(asyncio.to_thread(_take, iterator))
+    while batch := await following:
+        following = asyncio.create_task(asyncio.to_thread(_take, iterator))
         documents: list[Document | None] = []
         for page in batch:
             if isinstance(page, WrongLine) or page.reason is not None:
@@ -69,20 +71,21 @@ async def replay(
                 continue
             recorded = page.recorded
             clock = clock if recorded.time is None else recorded.time
-            documents.append(
-                detector.document(
-                    page.text,
-                    url=recorded.url,
-                    title=recorded.title,
-                    seen_at=clock,
-                    canonical=page.canonical,
-                    language=page.language,
-                )
+            document = detector.document(
+                page.text,
+                url=recorded.url,
+                title=recorded.title,
+                seen_at=clock,
+                canonical=page.canonical,
+                language=page.language,
             )
-        verdicts = iter(await detector.check_in_order([document for document in documents if document is not None]))
-        for page, document in zip(batch, documents, strict=True):
-            if document is not None:
-                yield Judged(page, next(verdicts), document)
+            if page.sketch:
+                detector.take_over(document, page.sketch)
+            documents.append(document)
+        verdicts = iter(await detector.check_in_order([each for each in documents if each is not None]))
+        for page, judged in zip(batch, documents, strict=True):
+            if judged is not None:
+                yield Judged(page, next(verdicts), judged)
             elif isinstance(page, WrongLine) or page.reason is None:
                 yield Judged(page, None)
             else:

@@ -170,9 +170,13 @@ class RedisIndex(Index):
 
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""
+        dead, horizon = [], 0
         for _, document in batch:
-            if (dead := self._layout.dead_after(int(document.seen_at))) is not None:
-                await self._free(self._stories, *dead)
+            if (found := self._layout.dead_after(int(document.seen_at))) is not None:
+                dead += found[0]
+                horizon = found[1]  # that of the last one: it only goes forward
+        if dead:
+            await self._free(self._stories, dead, horizon)
 
     async def _free(self, stories: RedisStories, dead: Sequence[str], horizon: int) -> None:
         async def unlink(client: Redis) -> None:

@@ -152,10 +152,9 @@ class Sketcher:
             return ()
         return lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names)
 
-    def whole(self, text: str) -> TextSketch:
-        """The sketch of all lines, boilerplate or not; nothing is learned."""
-        (sketch,) = self._sketch(self._read([text]))
-        return sketch
+    def whole(self, *texts: str) -> list[TextSketch]:
+        """The sketches of all lines, boilerplate or not; nothing is learned."""
+        return self._sketch(self._read(texts))
 
     def take_over(self, text: str, sketch: TextSketch, milliseconds: float) -> None:
         """Know what another process's ``whole`` made of a text, and how long that took."""

@@ -112,15 +112,16 @@ class StoryTracker:
         level: Level = "breaking" if "breaking" in story.levels else "watch"
         return self._event(level, (story.sources or story.times)[-1], story, members)
 
-    async def advance(self, second: int) -> list[StoryEvent]:
-        """Events that ended by the documents' own clock, of which ``second`` is the newest reading.
+    async def advance(self, *seconds: int) -> list[StoryEvent]:
+        """Events that ended by the documents' own clock, of which ``seconds`` are the newest readings.
 
         A few documents in a row must agree on the time: neither one dated ahead nor a late one moves the clock.
         """
-        self._recent.append(second)
-        if len(self._recent) < _AGREED:
-            return []
-        now = min(self._recent)
+        now = 0
+        for second in seconds:
+            self._recent.append(second)
+            if len(self._recent) == _AGREED:
+                now = max(now, min(self._recent))
         return await self._sweep(now) if now // _SWEEP > self._swept else []
 
     async def finish(self, *, all_over: bool = False) -> list[StoryEvent]:
