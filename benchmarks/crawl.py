@@ -1,6 +1,6 @@
 """What the plugin costs a crawl: without it, with the pipeline people write by hand, and with it in each configuration.
 
-usage: python benchmarks/crawl.py [--data DIR] [--pages 1200] [--rounds 2] [--only WORD] [--plot FILE.svg]
+usage: python benchmarks/crawl.py [--data DIR] [--pages 1200] [--rounds 2] [--requests 32] [--only WORD] [--plot FILE]
        python benchmarks/crawl.py [--data DIR] [--pages 1200] --only WORD --profile FILE.html
 
 DIR is the unpacked research data (default: $NEARDUP_DATA). A server process holds the pages, half of them
@@ -61,6 +61,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1200)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", default="", help="variants with this word, and the two they are compared with")
+    parser.add_argument("--requests", type=int, default=32, help="at a time; Scrapy's default for one site is 8")
     parser.add_argument("--plot", type=Path, help="draw the table: .png or .svg, with the extra [plot]")
     parser.add_argument("--profile", type=Path, help="of the event loop's thread, in the first variant")
     options = parser.parse_args()
@@ -74,16 +75,16 @@ def main() -> None:
     ):
         if options.profile is not None:
             chosen = next(name for name in variants if options.only in name)
-            measured(chosen, folder, redis, url, options.pages, options.profile)
+            measured(chosen, folder, redis, url, options, options.profile)
             print(f"{chosen}: {options.profile}")
             return
         found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
         for number in range(options.rounds):
             for name in variants:
-                found[name].append(measured(name, folder, redis, url, options.pages))
+                found[name].append(measured(name, folder, redis, url, options))
                 print(f"round {number + 1}: {name}: {found[name][-1]}", file=sys.stderr)
     medians = {name: median(rounds) for name, rounds in found.items()}
-    print_table(medians, options.pages)
+    print_table(medians, options)
     if options.plot is not None:
         plot(medians, options.plot)
     print_workers(options.data, options.pages)
@@ -93,9 +94,9 @@ def median(rounds: list[dict[str, float]]) -> dict[str, float]:
     return {key: statistics.median(each[key] for each in rounds) for key in rounds[0]}
 
 
-def print_table(found: dict[str, dict[str, float]], pages: int) -> None:
+def print_table(found: dict[str, dict[str, float]], options: argparse.Namespace) -> None:
     plain, by_hand = found[PLAIN]["rate"], found[BY_HAND]["rate"]
-    print(f"{pages} pages.\n")
+    print(f"{options.pages} pages, {options.requests} requests at a time.\n")
     columns = ["crawl", "pages/s", "x by hand", "x without", "CPU ms a page", "peak MB", "lag p50 ms", "p99", "max"]
     print("| " + " | ".join([*columns, "busy p99", "max"]) + " |")
     print("|---" * (len(columns) + 2) + "|")
@@ -148,7 +149,7 @@ def print_workers(data: Path, count: int) -> None:
 
 
 def measured(
-    name: str, folder: str, redis_url: str, url: str, count: int, profile: Path | None = None
+    name: str, folder: str, redis_url: str, url: str, chosen: argparse.Namespace, profile: Path | None = None
 ) -> dict[str, float]:
     from redis import Redis
 
@@ -161,7 +162,8 @@ def measured(
     stores = {"redis": redis_url, "sqlite": f"sqlite:///{tempfile.mkdtemp(dir=folder)}/window.sqlite"}
     settings = {key: stores.get(str(value), value) for key, value in VARIANTS[name].items()}
     profiled = str(profile.resolve()) if profile else ""
-    options = json.dumps({"url": url, "count": count, "settings": settings, "profile": profiled})
+    settings |= {"CONCURRENT_REQUESTS": chosen.requests, "CONCURRENT_REQUESTS_PER_DOMAIN": chosen.requests}
+    options = json.dumps({"url": url, "count": chosen.pages, "settings": settings, "profile": profiled})
     done = subprocess.run([sys.executable, str(HERE), "crawl", options], capture_output=True, text=True)
     if done.returncode or not done.stdout:
         sys.exit(f"{name}: {done.stderr}")
@@ -250,6 +252,7 @@ def crawl(options: dict[str, Any]) -> None:
     from scrapy.crawler import CrawlerProcess
 
     by_hand = "BASELINE_REDIS" in options["settings"]
+    is_plugin = "NEARDUP_EXTRACTOR" in options["settings"]
 
     class News(Spider):
         name = "news"
@@ -265,8 +268,6 @@ def crawl(options: dict[str, Any]) -> None:
     settings: dict[str, Any] = {
         "LOG_LEVEL": "CRITICAL",
         "EXTENSIONS": {Watch: 0},
-        "CONCURRENT_REQUESTS": 32,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 32,
         "DOWNLOAD_DELAY": 0,
         "TELNETCONSOLE_ENABLED": False,
         "RETRY_ENABLED": False,
@@ -277,7 +278,7 @@ def crawl(options: dict[str, Any]) -> None:
     if by_hand:
         sys.path.insert(0, str(HERE.parent))
         settings["ITEM_PIPELINES"] = {"baseline.DuplicatesPipeline": 300}
-    elif options["settings"]:
+    elif is_plugin:
         settings["ADDONS"] = {"scrapy_neardup.Addon": 500}
     process = CrawlerProcess(settings)
     crawler = process.create_crawler(News)

@@ -148,6 +148,26 @@ def test_memory_is_bounded_and_what_keeps_coming_is_kept() -> None:
     assert found[-1] == list(DISCLAIMER)
 
 
+def remembered(guard: BoilerplateGuard) -> set[int]:
+    return {
+        id(trace)
+        for stories in guard._stories.values()
+        for trace in ([stories] if isinstance(stories, Trace) else [story.first for story in stories])
+    }
+
+
+def test_so_many_documents_are_remembered_whatever_they_share() -> None:
+    """Pages that come again, each time with a line of their own, and stories that share a line."""
+    guard, known = BoilerplateGuard(most_documents=50), [paragraphs(story, 8) for story in range(20)]
+    most = 0
+    for number in range(400):
+        lines = [*known[number * 7 % 20], *paragraphs(f"edition {number}", 1), DISCLAIMER[number % 2]]
+        left_out(guard, lines[: 3 + number % 9])
+        assert guard.documents == len(remembered(guard)) <= 50
+        most = max(most, guard.documents)
+    assert most == 50
+
+
 def test_two_guards_learn_alike_from_the_same_documents() -> None:
     documents = [[*paragraphs(seed % 7, 5), DISCLAIMER[seed % 2], *paragraphs(seed, 2)] for seed in range(60)]
 

@@ -11,7 +11,7 @@ Learned from the documents as they come, in bounded memory, and the same by ever
 from __future__ import annotations
 
 from array import array
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -23,7 +23,8 @@ from scrapy_neardup.sketch.body import Body
 STORIES = 3
 """Different stories that make a line boilerplate."""
 
-MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB
+MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB where a document brings twenty new ones
+MOST_DOCUMENTS = 1 << 14  # remembered for these lines: 40 MB where each of them brings one new line
 _MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
@@ -83,13 +84,20 @@ class _Story:
 class BoilerplateGuard:
     """Learns boilerplate lines. Not safe for threads: documents are shown to it one after the other."""
 
-    def __init__(self, most_lines: int = MOST_LINES) -> None:
+    def __init__(self, most_lines: int = MOST_LINES, most_documents: int = MOST_DOCUMENTS) -> None:
         self._most_lines = most_lines
+        self._most_documents = most_documents
         # Most lines stand in one document: for them there is just that, and nothing for the garbage collector to visit.
         self._stories: OrderedDict[int, list[_Story] | Trace] = OrderedDict()
+        self._lines_of: Counter[int] = Counter()  # how many lines remember a document, by the identity of its trace
 
     def __len__(self) -> int:
         return len(self._stories)
+
+    @property
+    def documents(self) -> int:
+        """How many are remembered."""
+        return len(self._lines_of)
 
     def learn(self, trace: Trace, least: int) -> frozenset[int]:
         """Note a document's lines; returns the keys of those that are boilerplate.
@@ -98,19 +106,31 @@ class BoilerplateGuard:
         """
         different: dict[int, bool] = {}  # whether this document and another one tell different stories
         seen: list[int] = []
+        remembered = 0
         for key in islice(trace.lines, _MOST_LINES_OF_ONE):
             stories = self._stories.get(key)
             if stories is None:
                 self._stories[key] = trace
+                remembered += 1
                 continue
             if isinstance(stories, Trace):
                 stories = self._stories[key] = [_Story(stories)]
             self._stories.move_to_end(key)
-            _count(stories, trace, different)
+            remembered += _count(stories, trace, different)
             seen.append(key)
-        while len(self._stories) > self._most_lines:
-            self._stories.popitem(last=False)
+        if remembered:
+            self._lines_of[id(trace)] += remembered
+        while len(self._stories) > self._most_lines or len(self._lines_of) > self._most_documents:
+            self._forget_oldest()
         return self._among(seen, trace, least)
+
+    def _forget_oldest(self) -> None:
+        """The line that was not met for the longest, and the documents that no other line remembers."""
+        _, stories = self._stories.popitem(last=False)
+        for trace in [stories] if isinstance(stories, Trace) else [story.first for story in stories]:
+            self._lines_of[id(trace)] -= 1
+            if not self._lines_of[id(trace)]:
+                del self._lines_of[id(trace)]
 
     def known(self, trace: Trace, least: int) -> frozenset[int]:
         """As ``learn``, without noting anything."""
@@ -124,19 +144,20 @@ class BoilerplateGuard:
         return _within(min(words // 2, words - least), found)
 
 
-def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> None:
-    """Add a document to the first story it may belong to, or as a story of its own."""
+def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> bool:
+    """Add a document to the first story it may belong to, or as a story of its own; returns whether as that."""
     for story in stories:
         number = id(story.first)
         if number not in different:
             different[number] = _tell_different_stories(trace, story.first)
         if not different[number]:
             story.documents += 1
-            return
+            return False
     if len(stories) < _MOST_STORIES:
         stories.append(_Story(trace))
-    else:
-        min(stories, key=lambda story: story.documents).documents += 1
+        return True
+    min(stories, key=lambda story: story.documents).documents += 1
+    return False
 
 
 def _tell_different_stories(one: Trace, other: Trace) -> bool:
