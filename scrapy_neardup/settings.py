@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Literal, get_args
 
-from scrapy_neardup.content import Besides
+from scrapy_neardup.content import Sketching
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_shards, check_url
 from scrapy_neardup.index.connection import Address, without_password
@@ -312,12 +312,12 @@ class NearDupSettings:
         """Where documents are registered: a dry run leaves the live window as it is."""
         return f"{self.namespace}.dry-run" if self.dry_run else self.namespace
 
-    def sketch_ahead(self) -> Besides | None:
-        """What extraction processes make of a text besides; None where a sketch takes more than the text to know."""
+    def sketching(self) -> Sketching | None:
+        """How extraction processes sketch texts; None where a sketch takes more than the text to know."""
         preset = self.resolved_preset()
         if not preset.is_of_text_alone:
             return None
-        return Besides(FACTORY, partial(ahead_options, preset, min_words=self.min_words, figures=self.keep_updates))
+        return Sketching(FACTORY, partial(ahead_options, preset, min_words=self.min_words, figures=self.keep_updates))
 
     def policy(self) -> Policy:
         preset = self.resolved_preset()

@@ -31,12 +31,13 @@ class Timings:
             self.add((time.perf_counter() - start) * 1000)
 
     def add(self, milliseconds: float, runs: int = 1) -> None:
-        """Of several runs at once each took its share."""
+        """Of several runs at once each took its share; 0 runs are what a run took again that is counted already."""
+        each = milliseconds / max(1, runs)
         with self._lock:
             self.count += runs
             self.total += milliseconds
-            self.longest = max(self.longest, milliseconds / runs)
-            self._recent.extend(repeat(milliseconds / runs, runs))
+            self.longest = max(self.longest, each)
+            self._recent.extend(repeat(each, runs))
 
     def line(self, name: str) -> str:
         """One clause for people: ``extract 1,200 in 12.3 s (p50 9.8 ms, p99 40.1 ms)``; "" of nothing."""

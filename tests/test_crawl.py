@@ -260,7 +260,6 @@ def test_a_lost_store_closes_the_spider_that_asks_for_it(project: Project, site:
 
 SLOW_EXTRACTOR = """
 import time
-from collections.abc import Iterator
 
 def extract(html, url):
     time.sleep(0.05)

@@ -449,6 +449,20 @@ async def test_a_clock_that_jumps_ends_nothing(newsroom: Newsroom) -> None:
     assert newsroom.levels == ["breaking"]
 
 
+@pytest.mark.parametrize("together", [1, 200])
+async def test_what_ends_does_not_depend_on_how_many_documents_come_at_once(newsroom: Newsroom, together: int) -> None:
+    """Also where the last of them are late."""
+    for n in range(8):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE)
+    times = [*range(HOUR, 20 * HOUR, 8 * MINUTE), *[30 * MINUTE] * 40]
+    later = [newsroom.article(f"other {n}", f"other{n}", at) for n, at in enumerate(times)]
+    for start in range(0, len(later), together):
+        await newsroom.detector.check_in_order(later[start : start + together])
+        newsroom.events += newsroom.detector.take_events()
+
+    assert newsroom.levels == ["breaking", "ended"]
+
+
 async def test_count_is_raised_at_the_sixteenth_item(store_url: str, namespace: str) -> None:
     async with opened(store=store_url, namespace=namespace, event_rule="count") as room:
         verdicts = [await room.publish("fire", "one", n, url=f"https://one.example/{n}") for n in range(20)]

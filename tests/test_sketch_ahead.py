@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.content import Besides, Extracted, ExtractionProcesses
+from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching
 from scrapy_neardup.document import Document
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
@@ -34,8 +35,8 @@ TEXTS = [
 ]
 
 
-def ahead_of(options: NearDupSettings | None = None) -> Besides:
-    made = (options or NearDupSettings(store="memory://")).sketch_ahead()
+def ahead_of(options: NearDupSettings | None = None) -> Sketching:
+    made = (options or NearDupSettings(store="memory://")).sketching()
     assert made is not None
     return made
 
@@ -47,14 +48,25 @@ def test_a_packed_sketch_is_the_sketch(text: str) -> None:
     assert unpack_sketch(pack_sketch(sketch, 1.5)) == (sketch, 1.5)
 
 
-@pytest.mark.parametrize("preset", ["news", "ddd"])
-def test_fingerprints_are_the_same_wherever_the_sketch_was_made(preset: str) -> None:
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"preset": "news"},
+        {"preset": "ddd"},
+        {"min_words": 100},
+        {"keep_updates": False},
+        {"num_perm": 64, "shingle_words": 2},
+        {"scope": "same-source"},
+    ],
+)
+def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: dict[str, Any]) -> None:
     """Also where lines have become boilerplate by then, and the text has to be sketched again."""
-    options = NearDupSettings(store="memory://", preset=preset)
+    options = NearDupSettings(store="memory://", **values)
     here, there = NearDupDetector(options), NearDupDetector(options)
-    besides = ahead_of(options)
-    sketch = sketch_ahead(besides.options())
-    for number, text in enumerate(TEXTS):
+    sketching = ahead_of(options)
+    sketch = sketch_ahead(sketching.options())
+    short = article("fifty words", words=50)
+    for number, text in enumerate([*TEXTS, short]):
         document = Document(f"{number:016x}", f"http://{number}.example/", f"{number}.example", "", text, float(number))
         there.take_over(document, *sketch([text]))
         assert there.sketcher.fingerprint(document) == here.sketcher.fingerprint(document), number
@@ -71,15 +83,52 @@ def test_what_was_sketched_ahead_is_not_sketched_here() -> None:
     assert detector.sketcher.timings.count == 1  # met again
 
 
+def test_a_text_sketched_again_without_its_boilerplate_counts_once() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    for number, text in enumerate(TEXTS[:6]):
+        document = detector.document(text, url=f"http://{number}.example/")
+        detector.take_over(document, pack_sketch(*Sketcher(PRESETS["news"]).whole(text), 1.0))
+        detector.sketcher.fingerprint(document)
+    assert detector.sketcher.timings.count == 6
+    assert detector.sketcher.timings.total > 6
+
+
+def test_what_is_taken_over_again_is_not_forgotten() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(article("one")), 1.0)
+    documents = [detector.document(f"text {number}") for number in range(512)]
+    for document in [*documents, documents[0], detector.document("one more")]:
+        detector.take_over(document, packed)
+    detector.sketcher.fingerprint(documents[0])
+    assert detector.sketcher.timings.count == 513  # none of them sketched here
+
+
+@pytest.mark.parametrize("cut", [0, 5, 60, -40, -1])
+def test_what_is_no_packed_sketch_is_an_error(cut: int) -> None:
+    packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(article("one")), 1.0)
+    with pytest.raises(ValueError, match="packed sketch"):
+        unpack_sketch(packed[:cut])
+
+
+def test_texts_that_were_just_there_are_not_sketched_again_but_for_long_ones() -> None:
+    sketch = sketch_ahead(ahead_of().options())
+    for text, is_remembered in ((article("one"), True), (article("long", words=12_000), False)):
+        once, again = sketch([text])[0], sketch([text])[0]
+        assert (once == again) == is_remembered  # the milliseconds it took are in it
+        assert unpack_sketch(once)[0] == unpack_sketch(again)[0]
+
+
 @pytest.mark.parametrize("preset", ["nrc", "cedar", "simhash", "multiref"])
 def test_a_sketch_that_takes_more_than_the_text_is_not_made_ahead(preset: str) -> None:
-    assert NearDupSettings(store="memory://", preset=preset).sketch_ahead() is None
+    assert NearDupSettings(store="memory://", preset=preset).sketching() is None
 
 
 # Workers
 
 EXTRACTOR = """
+    import os
     import sys
+    import time
 
     def extract(html, url):
         return ",".join(sorted(sys.modules)) if url == "modules" else html
@@ -88,9 +137,24 @@ EXTRACTOR = """
         raise RuntimeError("cannot be made")
 
     def breaks(options):
-        def make(texts):
+        def sketch(texts):
             raise RuntimeError("cannot be made")
-        return make
+        return sketch
+
+    def ends(options):
+        return lambda texts: sys.exit("cannot be made")
+
+    def crashes(options):
+        return lambda texts: os._exit(3)
+
+    def hangs(options):
+        return lambda texts: time.sleep(3600)
+
+    def slow(options):
+        def sketch(texts):
+            time.sleep(0.5)
+            return [b"sketch"] * len(texts)
+        return sketch
 """
 
 
@@ -102,14 +166,14 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def test_workers_send_the_sketch_along(module: str) -> None:
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, besides=ahead_of())
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=ahead_of())
     try:
         for text in TEXTS:
             extracted = await pool.extract(text, "")
-            sketch, milliseconds = unpack_sketch(*extracted.besides)
+            sketch, milliseconds = unpack_sketch(*extracted.sketches)
             assert (extracted.text, [sketch]) == (text, Sketcher(PRESETS["news"]).whole(text))
             assert milliseconds > 0
-        assert (await pool.extract("", "")) == Extracted("")
+        assert (await pool.extract("", "")).text == ""
         modules = (await pool.extract("", "modules")).text.split(",")
         assert "numpy" in modules
         assert "scipy" not in modules  # a second and 50 MB for each worker
@@ -122,31 +186,52 @@ def _no_options() -> str:
 
 
 @pytest.mark.parametrize(
-    "besides",
+    ("sketching", "what"),
     [
-        Besides("plain.broken", str),
-        Besides("plain.breaks", str),
-        Besides("nowhere.to_be_found", str),
-        Besides("plain.breaks", _no_options),
+        (Sketching("plain.broken", str), "RuntimeError: cannot be made"),
+        (Sketching("plain.breaks", str), "RuntimeError: cannot be made"),
+        (Sketching("plain.ends", str), "SystemExit: cannot be made"),
+        (Sketching("plain.crashes", str), "its worker process ended with exit status 3"),
+        (Sketching("plain.hangs", str), "not sketched within 1 s"),
+        (Sketching("nowhere.to_be_found", str), "No module named 'nowhere'"),
+        (Sketching("plain.breaks", _no_options), "no datasketch"),
     ],
+    ids=["no factory", "raises", "exits", "crashes", "hangs", "no module", "no options"],
 )
-async def test_a_sketch_that_fails_costs_no_text(module: str, besides: Besides) -> None:
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, besides=besides)
+async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
+    module: str, sketching: Sketching, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=1, sketching=sketching)
     try:
-        texts = await asyncio.gather(*(pool.extract(text, "") for text in TEXTS))
+        texts = await asyncio.gather(*(pool.extract(text, "") for text in TEXTS[:3]))
+        alone = await asyncio.to_thread(pool.submit_texts(TEXTS[:3]).result)
     finally:
         pool.close()
-    assert texts == list(map(Extracted, TEXTS))
+    assert texts == list(map(Extracted, TEXTS[:3]))
+    assert alone == Extracted("")
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert what in line
+
+
+async def test_the_time_of_a_sketch_is_not_that_of_the_extraction(module: str) -> None:
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=Sketching("plain.slow", str))
+    try:
+        assert await pool.extract("text", "") == Extracted("text", (b"sketch",))
+        assert pool.submit_texts(["one", "two"]).result() == Extracted("", (b"sketch", b"sketch"))
+    finally:
+        pool.close()
+    assert pool.timings.count == 1
+    assert pool.timings.total < 500
 
 
 # Replay
 
 
-async def replayed(file: Path, options: NearDupSettings, besides: Besides | None) -> list[tuple[object, bool]]:
+async def replayed(file: Path, options: NearDupSettings, sketching: Sketching | None) -> list[tuple[object, bool]]:
     """Verdict of each document, and whether its sketch came from a worker."""
     detector = NearDupDetector(options, run="")
     await detector.open()
-    with PageReader("trafilatura", 100_000, workers=2, besides=besides) as reader:
+    with PageReader("trafilatura", 100_000, workers=2, sketching=sketching) as reader:
         judged = [each async for each in replay(reader.read(read_feed(file)), detector)]
     await detector.close()
     return [(each.verdict, isinstance(each.page, Page) and bool(each.page.sketch)) for each in judged]
@@ -163,7 +248,7 @@ async def test_a_replay_says_the_same_whoever_sketches(tmp_path: Path) -> None:
     (tmp_path / "feed.jsonl").write_text("\n".join(rows), "utf-8")
     options = NearDupSettings(store="memory://")
     alone = await replayed(tmp_path / "feed.jsonl", options, None)
-    helped = await replayed(tmp_path / "feed.jsonl", options, options.sketch_ahead())
+    helped = await replayed(tmp_path / "feed.jsonl", options, options.sketching())
     assert [verdict for verdict, _ in helped] == [verdict for verdict, _ in alone]
     assert not any(ahead for _, ahead in alone)
     sketched = [number for number, (_, ahead) in enumerate(helped) if ahead]

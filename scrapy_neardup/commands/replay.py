@@ -87,7 +87,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
                 settings.max_html_bytes,
                 options.workers,
                 settings.extract_timeout,
-                besides=settings.sketch_ahead(),
+                sketching=settings.sketching(),
             )
         )
         bar = stack.enter_context(tqdm(total=total, unit=" documents", disable=not on_terminal))

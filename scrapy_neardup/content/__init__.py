@@ -10,16 +10,16 @@ from scrapy_neardup.content.outcome import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.urls import source_of, url_identity
-from scrapy_neardup.content.worker import Besides
+from scrapy_neardup.content.worker import Sketching
 
 __all__ = [
-    "Besides",
     "CanonicalUrls",
     "Extracted",
     "ExtractedPages",
     "Extraction",
     "ExtractionProcesses",
     "ExtractionThreads",
+    "Sketching",
     "decode_html",
     "language_code",
     "load_extractor",

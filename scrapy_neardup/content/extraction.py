@@ -8,7 +8,7 @@ from scrapy_neardup.content.extractors import BUILT_IN, load_extractor
 from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
-from scrapy_neardup.content.worker import Besides
+from scrapy_neardup.content.worker import Sketching
 from scrapy_neardup.timings import Timings
 
 
@@ -31,9 +31,9 @@ def start_extraction(
     timeout: float = 10.0,
     most_characters: int = MOST_CHARACTERS,
     timings: Timings | None = None,
-    besides: Besides | None = None,
+    sketching: Sketching | None = None,
 ) -> Extraction:
-    """``workers`` processes, see ``worker_processes``; only these make anything ``besides`` the text.
+    """``workers`` processes, see ``worker_processes``; only these sketch as well.
 
     Nothing is started before the first page.
 
@@ -49,7 +49,7 @@ def start_extraction(
         timeout=timeout,
         most_characters=most_characters,
         timings=timings,
-        besides=besides,
+        sketching=sketching,
     )
 
 

@@ -9,10 +9,10 @@ MOST_CHARACTERS = 5_000_000
 
 
 class Extracted(NamedTuple):
-    """Main content of a page, and what a worker process made of it besides: nothing, or one."""
+    """Main content of a page, and its sketch where a worker process made one; or sketches of several texts alone."""
 
     text: str
-    besides: tuple[bytes, ...] = ()
+    sketches: tuple[bytes, ...] = ()
 
 
 def checked_text(text: object, most_characters: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import logging
 import os
 import queue
 import signal
@@ -23,10 +24,10 @@ from scrapy_neardup.content.worker import (
     ANSWER,
     BYTES,
     FAILED,
-    PARTS,
     REQUEST,
     TEXT,
-    Besides,
+    TEXTS,
+    Sketching,
     arguments,
     decode,
     encode,
@@ -36,6 +37,8 @@ from scrapy_neardup.content.worker import (
 )
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
+
+logger = logging.getLogger(__name__)
 
 RECYCLE_AFTER = 2000  # pages; caches of extractors and of lxml grow
 STARTUP_SECONDS = 60.0
@@ -47,8 +50,9 @@ class ExtractionProcesses:
 
     A page that takes over ``timeout`` seconds, counted from when its worker reads it, ends its worker and raises
     ExtractionError; so does one that crashes it. The next page has a new worker. They start with the first pages.
-    ``extract`` holds at most four times as many pages as there are workers, further callers wait. What they make
-    ``besides`` is no part of the ``timings``. Raises SettingsError for an extractor that cannot be imported.
+    ``extract`` holds at most four times as many pages as there are workers, further callers wait. Where they
+    sketch as well, that is no part of the ``timings``, and what goes wrong with it costs no text. Raises SettingsError
+    for an extractor that cannot be imported.
     """
 
     def __init__(
@@ -60,14 +64,15 @@ class ExtractionProcesses:
         recycle_after: int = RECYCLE_AFTER,
         most_characters: int = MOST_CHARACTERS,
         timings: Timings | None = None,
-        besides: Besides | None = None,
+        sketching: Sketching | None = None,
     ) -> None:
         load_extractor(extractor, for_processes=True)  # a wrong name is an error now, not in a worker
         self.workers = _cores() if workers == "auto" else workers
         self.timings = timings or Timings()
         self._extractor = extractor
         self._most_characters = most_characters
-        self._besides = besides
+        self._sketching = sketching
+        self._is_warned = False
         self._timeout = timeout
         self._recycle_after = recycle_after
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -93,8 +98,8 @@ class ExtractionProcesses:
         return self._put(_Job(kind, data, encode(url)))
 
     def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
-        """What is made of each of these texts besides, in their order; nothing where that fails."""
-        return self._put(_Job(PARTS, join(list(map(encode, texts))), b""))
+        """The sketches of these texts, in their order; none where they cannot be made."""
+        return self._put(_Job(TEXTS, join(list(map(encode, texts))), b""))
 
     def _put(self, job: _Job) -> Future[Extracted]:
         with self._lock:
@@ -160,13 +165,26 @@ class ExtractionProcesses:
             self._discard(child)
 
     def _extract(self, child: _Child, job: _Job) -> Extracted:
-        start, besides = time.perf_counter(), 0.0
+        text = ""
+        if job.kind == TEXTS:
+            child.send(job)
+        else:
+            with self.timings.measure():
+                child.send(job)
+                text = child.text()
+        return Extracted(text, self._sketches(child))
+
+    def _sketches(self, child: _Child) -> tuple[bytes, ...]:
         try:
-            extracted, besides = child.extract(job)
-        finally:
-            if job.kind != PARTS:
-                self.timings.add((time.perf_counter() - start - besides) * 1000)
-        return extracted
+            return child.sketches()
+        except ExtractionError as error:
+            self._warn(error)
+            return ()
+
+    def _warn(self, error: Exception) -> None:
+        if not self._is_warned:
+            self._is_warned = True
+            logger.warning("A worker process could not sketch a text, which is said once: %s", error)
 
     def _next_job(self) -> _Job | None:
         with self._lock:
@@ -178,11 +196,12 @@ class ExtractionProcesses:
                 self._idle -= 1
 
     def _start(self) -> _Child:
-        command = arguments(self._extractor, self._timeout, self._most_characters, self._besides_named())
+        sketching = self._sketching_named()
+        command = arguments(self._extractor, self._timeout, self._most_characters, sketching)
         with self._lock:
             if self._closing.is_set():
                 raise ExtractionError("extraction is closed")
-            child = _Child(command, self._timeout, self._recycle_after)
+            child = _Child(command, self._timeout, self._recycle_after, is_sketching=sketching is not None)
             self._children.add(child)
         try:
             child.wait_until_ready()
@@ -191,12 +210,13 @@ class ExtractionProcesses:
             raise
         return child
 
-    def _besides_named(self) -> tuple[str, str] | None:
-        if self._besides is None:
+    def _sketching_named(self) -> tuple[str, str] | None:
+        if self._sketching is None:
             return None
         try:
-            return self._besides.factory, self._besides.options()
-        except Exception:  # texts are worth having alone
+            return self._sketching.factory, self._sketching.options()
+        except Exception as error:
+            self._warn(error)
             return None
 
     def _discard(self, child: _Child) -> None:
@@ -228,7 +248,7 @@ class _Job:
 class _Child:
     """One worker process."""
 
-    def __init__(self, command: list[str], timeout: float, most_pages: int) -> None:
+    def __init__(self, command: list[str], timeout: float, most_pages: int, *, is_sketching: bool) -> None:
         # Out of the terminal's process group: Ctrl-C is for the crawl, which ends its workers when it has their pages.
         apart: dict[str, Any] = (
             {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
@@ -240,6 +260,7 @@ class _Child:
         self._answers = cast("BinaryIO", self._process.stdout)
         self._timeout = timeout
         self._pages_left = most_pages
+        self._is_sketching = is_sketching
         self.deadline = time.monotonic() + STARTUP_SECONDS
         self.is_late = False
 
@@ -247,9 +268,7 @@ class _Child:
         self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
         self.deadline = float("inf")
 
-    def extract(self, job: _Job) -> tuple[Extracted, float]:
-        """Also the seconds that what is besides took."""
-        too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s"
+    def send(self, job: _Job) -> None:
         self._pages_left -= 1
         self.deadline = time.monotonic() + self._timeout
         try:
@@ -257,17 +276,35 @@ class _Child:
             self._requests.write(job.page)
             self._requests.flush()
         except OSError:
-            self._lost(too_slow)
-        kind, data, besides, seconds = self._receive(too_slow)
+            self._lost(self._too_slow)
+
+    def text(self) -> str:
+        """Of the page sent; its sketch comes next."""
+        kind, data = self._receive(self._too_slow)
+        is_over = kind == FAILED or not self._is_sketching
+        self.deadline = float("inf") if is_over else time.monotonic() + self._timeout
+        if kind == FAILED:
+            raise ExtractionError(decode(data))
+        return decode(data)
+
+    def sketches(self) -> tuple[bytes, ...]:
+        """Of the text received, or of the texts sent."""
+        if not self._is_sketching:
+            return ()
+        kind, data = self._receive(f"not sketched within {self._timeout:g} s")
         self.deadline = float("inf")
         if kind == FAILED:
             raise ExtractionError(decode(data))
-        return Extracted(decode(data), tuple(split(besides))), seconds
+        return tuple(split(data))
 
-    def _receive(self, too_slow: str) -> tuple[bytes, bytes, bytes, float]:
+    @property
+    def _too_slow(self) -> str:
+        return f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s"
+
+    def _receive(self, too_slow: str) -> tuple[bytes, bytes]:
         try:
-            kind, size, besides, seconds = ANSWER.unpack(read(self._answers, ANSWER.size))
-            return kind, read(self._answers, size), read(self._answers, besides), seconds
+            kind, size = ANSWER.unpack(read(self._answers, ANSWER.size))
+            return kind, read(self._answers, size)
         except (OSError, EOFError):
             self._lost(too_slow)
 

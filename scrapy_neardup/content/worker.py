@@ -1,7 +1,7 @@
 """What a worker process of ExtractionProcesses does, and the frames it is spoken to in.
 
 A frame is a struct and what it gives the length of. Nothing is pickled: a worker reads pages that anybody may have
-written, and its answers are read as text and nothing else.
+written, and its answers are read as texts and sketches and nothing else.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import signal
 import struct
 import sys
-import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import accumulate, pairwise
@@ -23,8 +22,9 @@ from scrapy_neardup.content.outcome import checked_text, failure
 from scrapy_neardup.imports import load_callable
 
 REQUEST = struct.Struct(">cII")  # kind, bytes of the url, bytes of the page
-ANSWER = struct.Struct(">cQQd")  # kind, bytes of the text or of what is wrong, of what is besides, seconds for that
-TEXT, BYTES, PARTS = b"t", b"b", b"p"  # a page as text, or to be decoded; texts that nothing is extracted of
+ANSWER = struct.Struct(">cQ")  # kind, bytes of the text, of the sketches joined, or of what is wrong
+TEXT, BYTES = b"t", b"b"  # a page as text, or to be decoded; answered by its text, and then the text's sketch
+TEXTS = b"s"  # to be sketched, joined; answered by their sketches
 READY, DONE, FAILED = b"r", b"+", b"-"
 
 COMMAND = (
@@ -34,21 +34,23 @@ COMMAND = (
 its last lines are not under ``if __name__ == "__main__"``."""
 
 
-Make: TypeAlias = Callable[[Sequence[str]], list[bytes]]
+Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 
 
-class Besides(NamedTuple):
-    """What a worker makes of each text besides: ``factory``, an import path, called with what ``options`` gives, makes
-    the callable from texts to bytes of each. ``options`` is called when a worker starts, and not in the event loop.
+class Sketching(NamedTuple):
+    """How workers sketch the texts they extract. What a sketch is they need not know.
+
+    ``factory``, an import path, is called with what ``options`` returns, and gives a callable that makes bytes of each
+    of several texts. ``options`` is called when a worker starts, and not in the event loop.
     """
 
     factory: str
     options: Callable[[], str]
 
 
-def arguments(extractor: str, timeout: float, most_characters: int, besides: tuple[str, str] | None) -> list[str]:
-    """The command line of a worker; it imports from where its parent does."""
-    options = {"extractor": extractor, "timeout": timeout, "most_characters": most_characters, "besides": besides}
+def arguments(extractor: str, timeout: float, most_characters: int, sketching: tuple[str, str] | None) -> list[str]:
+    """The command line of a worker; it imports from where its parent does. ``sketching``: factory and options."""
+    options = {"extractor": extractor, "timeout": timeout, "most_characters": most_characters, "sketching": sketching}
     return [sys.executable, "-c", COMMAND, json.dumps(sys.path), json.dumps(options)]
 
 
@@ -85,21 +87,24 @@ def main() -> None:
     options = json.loads(sys.argv[2])
     requests, answers = _pipes()
     extract = _loaded(options["extractor"])
-    make = _besides(options["besides"])
+    sketch = _sketch(options["sketching"])
     alarm, limit = _alarm(), 2 * options["timeout"] + 10
     try:
-        _answer(answers, READY)
+        _answer(answers, READY, b"")
         while True:
             kind, url_size, size = REQUEST.unpack(read(requests, REQUEST.size))
             url, page = decode(read(requests, url_size)), read(requests, size)
             alarm(limit)
-            if kind == PARTS:
-                answer = DONE, "", *_made(make, list(map(decode, split(page))))
-            else:
-                kind, text = _outcome(extract, kind, page, url, options["most_characters"])
-                answer = kind, text, *_made(make, [text] if text and kind == DONE else [])
+            texts = list(map(decode, split(page))) if kind == TEXTS else []
+            if kind != TEXTS:
+                outcome, text = _outcome(extract, kind, page, url, options["most_characters"])
+                # Before it is sketched: what happens then does not cost the text.
+                _answer(answers, outcome, encode(text))
+                texts = [text] if outcome == DONE else []
+                alarm(limit)
+            if sketch is not None and texts:
+                _answer(answers, *_sketched(sketch, texts))
             alarm(0)
-            _answer(answers, *answer)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # threads that an extractor left behind would be waited for
 
@@ -112,32 +117,31 @@ def _outcome(extract: Extractor, kind: bytes, page: bytes, url: str, most_charac
         return FAILED, failure(error)
 
 
-def _made(make: Make | None, texts: list[str]) -> tuple[list[bytes], float]:
-    """Also the seconds it took."""
-    start = time.perf_counter()
+def _sketched(sketch: Sketch, texts: list[str]) -> tuple[bytes, bytes]:
     try:
-        made = make(texts) if make is not None and texts else []
-    except Exception:  # who needs it makes it again, and says what is wrong
-        made = []
-    return made, time.perf_counter() - start
+        return DONE, join(sketch(texts))
+    except BaseException as error:  # nor must a sketch
+        return FAILED, encode(failure(error))
 
 
-def _besides(named: tuple[str, str] | None) -> Make | None:
+def _sketch(named: tuple[str, str] | None) -> Sketch | None:
     if named is None:
         return None
     factory, options = named
     try:
-        make: Make = load_callable("besides", factory, "a callable")(options)
-    except Exception:
-        return None
-    return make
+        made: Sketch = load_callable("factory", factory, "a callable")(options)
+        return made
+    except BaseException as error:
+        what = failure(error)
+
+    def fail(texts: Sequence[str]) -> list[bytes]:
+        raise RuntimeError(what)
+
+    return fail
 
 
-def _answer(
-    answers: BinaryIO, kind: bytes, text: str = "", besides: Sequence[bytes] = (), seconds: float = 0.0
-) -> None:
-    data, made = encode(text), join(besides)
-    answers.write(ANSWER.pack(kind, len(data), len(made), seconds) + data + made)
+def _answer(answers: BinaryIO, kind: bytes, data: bytes) -> None:
+    answers.write(ANSWER.pack(kind, len(data)) + data)
     answers.flush()
 
 

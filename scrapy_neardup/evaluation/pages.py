@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scrapy_neardup.content import (
-    Besides,
     CanonicalUrls,
     Extracted,
     ExtractionProcesses,
+    Sketching,
     decode_html,
     language_code,
     load_extractor,
@@ -26,7 +26,8 @@ from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
 _TOGETHER = 16  # entries of a feed; the texts among them are sketched together
-_AHEAD = 16  # times as many entries a worker may be ahead
+_GROUPS_AHEAD = 16  # as many as are judged together: workers go on meanwhile
+_PAGES_AHEAD = 32  # for each worker; a page may have megabytes
 _FIRST = 512  # texts: a small file is done before a worker has started
 
 
@@ -50,7 +51,7 @@ class Page:
 class PageReader:
     """Use as a context manager. Workers start with the first page.
 
-    ``besides`` is what they make of each text; a file of texts starts workers for that alone, behind the first few.
+    With ``sketching`` they sketch texts too; a file of texts starts them for that alone, behind the first few.
     """
 
     def __init__(
@@ -60,15 +61,15 @@ class PageReader:
         workers: int,
         timeout: float = 10.0,
         *,
-        besides: Besides | None = None,
+        sketching: Sketching | None = None,
     ) -> None:
         self._extraction = ExtractionProcesses(
-            extractor, workers=workers, timeout=timeout, most_characters=max_html_bytes, besides=besides
+            extractor, workers=workers, timeout=timeout, most_characters=max_html_bytes, sketching=sketching
         )
         self._canonical = CanonicalUrls()
         self._max_html_bytes = max_html_bytes
-        self._ahead = _AHEAD * workers
-        self._first = _FIRST if besides is not None else None
+        self._pages_ahead = _PAGES_AHEAD * workers
+        self._first = _FIRST if sketching is not None else None
 
     @property
     def timings(self) -> Timings:
@@ -85,10 +86,10 @@ class PageReader:
         entries, ahead = iter(feed), deque[_Group]()
         while group := list(islice(entries, _TOGETHER)):
             ahead.append(self._submit(group))
-            if len(ahead) >= self._ahead:
-                yield from self._pages(ahead.popleft())
+            while len(ahead) >= _GROUPS_AHEAD or sum(each.pages for each in ahead) > self._pages_ahead:
+                yield from self._read_group(ahead.popleft())
         while ahead:
-            yield from self._pages(ahead.popleft())
+            yield from self._read_group(ahead.popleft())
 
     def _submit(self, entries: Sequence[Recorded | WrongLine]) -> _Group:
         texts = [entry.text for entry in entries if isinstance(entry, Recorded) and entry.text is not None]
@@ -97,34 +98,34 @@ class PageReader:
             if self._first <= 0:
                 sketches = self._extraction.submit_texts(texts)
             self._first -= len(texts)
-        return _Group([(entry, self._extracted(entry)) for entry in entries], sketches)
+        return _Group([(entry, self._submit_page(entry)) for entry in entries], sketches)
 
-    def _extracted(self, entry: Recorded | WrongLine) -> _Extracted | None:
+    def _submit_page(self, entry: Recorded | WrongLine) -> _Submitted | None:
         """None of a line that is wrong, or has its text."""
         if isinstance(entry, WrongLine) or entry.text is not None:
             return None
         try:
             page = _read(entry.html if entry.html is not None else entry.file, self._max_html_bytes)
-            return _Extracted(
+            return _Submitted(
                 self._extraction.submit(page, entry.url), self._canonical.of(page, entry.url), page_language(page)
             )
         except (OSError, ValueError, ExtractionError) as error:
             failed: Future[Extracted] = Future()
             failed.set_exception(error)
-            return _Extracted(failed)
+            return _Submitted(failed)
 
-    def _pages(self, group: _Group) -> Iterator[Page | WrongLine]:
-        sketches = iter(group.texts_besides())
-        for entry, extracted in group.entries:
+    def _read_group(self, group: _Group) -> Iterator[Page | WrongLine]:
+        sketches = iter(group.sketches_of_texts())
+        for entry, submitted in group.entries:
             if isinstance(entry, WrongLine):
                 yield entry
-            elif extracted is None:
+            elif submitted is None:
                 yield Page(entry, entry.text or "", sketch=next(sketches, b""))
             else:
-                yield _page(entry, extracted)
+                yield _page(entry, submitted)
 
 
-class _Extracted(NamedTuple):
+class _Submitted(NamedTuple):
     """The text to come, and canonical url and language as the page says."""
 
     future: Future[Extracted]
@@ -133,25 +134,30 @@ class _Extracted(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """Entries that stand together in the feed; ``sketches`` are those of the texts among them."""
+    """Entries that stand together in the feed, and the sketches to come of the texts among them."""
 
-    entries: list[tuple[Recorded | WrongLine, _Extracted | None]]
+    entries: list[tuple[Recorded | WrongLine, _Submitted | None]]
     sketches: Future[Extracted] | None
 
-    def texts_besides(self) -> tuple[bytes, ...]:
+    @property
+    def pages(self) -> int:
+        return sum(submitted is not None for _, submitted in self.entries)
+
+    def sketches_of_texts(self) -> tuple[bytes, ...]:
         try:
-            return self.sketches.result().besides if self.sketches is not None else ()
+            return self.sketches.result().sketches if self.sketches is not None else ()
         except ExtractionError:  # the worker is gone: they are made where they are needed
             return ()
 
 
-def _page(entry: Recorded, extracted: _Extracted) -> Page:
+def _page(entry: Recorded, submitted: _Submitted) -> Page:
     try:
-        text, besides = extracted.future.result()
+        text, sketches = submitted.future.result()
     except (OSError, ValueError, ExtractionError) as error:
         said = (error.strerror if isinstance(error, OSError) else None) or error
         return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")
-    return Page(entry, text, canonical=extracted.canonical, page_language=extracted.language, sketch=b"".join(besides))
+    canonical, language, sketch = submitted.canonical, submitted.language, b"".join(sketches)
+    return Page(entry, text, canonical=canonical, page_language=language, sketch=sketch)
 
 
 def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:

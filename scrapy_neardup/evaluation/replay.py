@@ -60,28 +60,15 @@ async def replay(
     """
     clock = time.time()
     iterator = iter(pages)
-    # Reading a page may wait for a worker process: not in the event loop, and while those before it are judged.
-    following = asyncio.create_task(asyncio.to_thread(_take, iterator))
-    while batch := await following:
-        following = asyncio.create_task(asyncio.to_thread(_take, iterator))
+    # Reading a page may wait for a worker process: not in the event loop.
+    while batch := await asyncio.to_thread(_take, iterator):
         documents: list[Document | None] = []
         for page in batch:
             if isinstance(page, WrongLine) or page.reason is not None:
                 documents.append(None)
                 continue
-            recorded = page.recorded
-            clock = clock if recorded.time is None else recorded.time
-            document = detector.document(
-                page.text,
-                url=recorded.url,
-                title=recorded.title,
-                seen_at=clock,
-                canonical=page.canonical,
-                language=page.language,
-            )
-            if page.sketch:
-                detector.take_over(document, page.sketch)
-            documents.append(document)
+            clock = clock if page.recorded.time is None else page.recorded.time
+            documents.append(_document(page, detector, clock))
         verdicts = iter(await detector.check_in_order([each for each in documents if each is not None]))
         for page, judged in zip(batch, documents, strict=True):
             if judged is not None:
@@ -93,6 +80,22 @@ async def replay(
         for event in detector.take_events():
             if on_event is not None:
                 on_event(event)
+
+
+def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document:
+    """The page's document; the detector knows its sketch, where a worker made one."""
+    recorded = page.recorded
+    document = detector.document(
+        page.text,
+        url=recorded.url,
+        title=recorded.title,
+        seen_at=seen_at,
+        canonical=page.canonical,
+        language=page.language,
+    )
+    if page.sketch:
+        detector.take_over(document, page.sketch)
+    return document
 
 
 def _take(iterator: Iterator[Page | WrongLine]) -> list[Page | WrongLine]:

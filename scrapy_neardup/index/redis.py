@@ -174,7 +174,7 @@ class RedisIndex(Index):
         for _, document in batch:
             if (found := self._layout.dead_after(int(document.seen_at))) is not None:
                 dead += found[0]
-                horizon = found[1]  # that of the last one: it only goes forward
+                horizon = max(horizon, found[1])
         if dead:
             await self._free(self._stories, dead, horizon)
 

@@ -23,6 +23,7 @@ from scrapy_neardup.sketch.signed import Signed
 FACTORY = f"{__name__}.sketch_ahead"
 
 _REMEMBERED = 64  # texts: a wire story comes many times
+_MOST_CHARACTERS = 65_536  # that are sketched together, or remembered
 
 # Milliseconds it took, size of the set, hash of the text, and how many there are of what follows.
 _HEAD = struct.Struct("=dI8s3I6I")
@@ -51,7 +52,14 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
         return [pack_sketch(sketch, each) for sketch in made]
 
     remembering = lru_cache(_REMEMBERED)(sketch)
-    return lambda texts: (sketch if len(texts) > 1 else remembering)(*texts)
+
+    def sketch_all(texts: Sequence[str]) -> list[bytes]:
+        characters = sum(map(len, texts))
+        if characters > _MOST_CHARACTERS:
+            return [packed for text in texts for packed in sketch(text)]
+        return list((sketch if len(texts) > 1 else remembering)(*texts))
+
+    return sketch_all
 
 
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
@@ -65,9 +73,13 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
 
 
 def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
-    """The sketch, and the milliseconds it took."""
-    milliseconds, size, text_hash, *counts = _HEAD.unpack_from(packed)
+    """The sketch, and the milliseconds it took. Raises ValueError for what is no packed sketch."""
     place = _HEAD.size
+    milliseconds, size, text_hash, *counts = _HEAD.unpack_from(packed.ljust(place, b"\0"))
+    # Strings, then the keys of lines, as many as there are words of lines, and six arrays.
+    length = place + sum(counts[:3]) + 8 * counts[6] + 4 * sum(counts[3:])
+    if len(packed) != length:
+        raise ValueError(f"a packed sketch of {length} bytes has {len(packed)}")
 
     def take(length: int) -> bytes:
         nonlocal place
@@ -75,7 +87,7 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
         return packed[place - length : place]
 
     signature, figures, specifics = map(take, counts[:3])
-    keys = array("Q", take(8 * counts[6]))  # as many as there are words of lines
+    keys = array("Q", take(8 * counts[6]))
     band_keys, sample_keys, names, words, samples, owners = (array("I", take(4 * count)) for count in counts[3:])
     sketch = TextSketch(
         trace=Trace(dict(zip(keys, range(len(keys)), strict=True)), words, samples, owners),

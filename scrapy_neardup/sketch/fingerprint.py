@@ -153,16 +153,16 @@ class Sketcher:
         return lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names)
 
     def whole(self, *texts: str) -> list[TextSketch]:
-        """The sketches of all lines, boilerplate or not; nothing is learned."""
+        """The sketches of texts with all their lines, boilerplate or not; nothing is learned."""
         return self._sketch(self._read(texts))
 
     def take_over(self, text: str, sketch: TextSketch, milliseconds: float) -> None:
         """Know what another process's ``whole`` made of a text, and how long that took."""
         key = _text_key(text)
         with self._lock:
-            is_new = key not in self._sketches
-        if is_new:
-            self._remember({key: sketch})
+            known = self._sketches.get(key)
+        self._remember({key: known or sketch})
+        if known is None:
             self.timings.add(milliseconds)
 
     def sketch(self, text: str) -> TextSketch:
@@ -190,7 +190,7 @@ class Sketcher:
         if wanted:
             made.update(zip(wanted, self._sketch(list(wanted.values())), strict=True))
             self._remember({key: made[key, boilerplate] for key, boilerplate in wanted})
-            self.timings.add((time.perf_counter() - start) * 1000, len(wanted))
+            self.timings.add((time.perf_counter() - start) * 1000, sum(key not in known for key, _ in wanted))
         return [made[each] for each in zip(keys, left_out, strict=True)]
 
     def _remember(self, sketches: dict[bytes, TextSketch]) -> None:
