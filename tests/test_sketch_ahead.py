@@ -213,6 +213,18 @@ async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
     assert what in line
 
 
+async def test_closing_in_the_middle_of_a_sketch_is_quick_and_keeps_the_text(
+    module: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=3600, sketching=Sketching("plain.hangs", str))
+    answer = pool.submit("text", "")
+    while not pool.timings.count:  # its text is here
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(pool.close)
+    assert answer.result(timeout=0) == Extracted("text")
+    assert not caplog.records
+
+
 async def test_the_time_of_a_sketch_is_not_that_of_the_extraction(module: str) -> None:
     pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=Sketching("plain.slow", str))
     try:

@@ -182,7 +182,7 @@ class ExtractionProcesses:
             return ()
 
     def _warn(self, error: Exception) -> None:
-        if not self._is_warned:
+        if not self._is_warned and not self._closing.is_set():
             self._is_warned = True
             logger.warning("A worker process could not sketch a text, which is said once: %s", error)
 
