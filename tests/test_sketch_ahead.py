@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections import Counter
 from pathlib import Path
 from textwrap import dedent
@@ -213,14 +214,14 @@ async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
     assert what in line
 
 
-async def test_closing_in_the_middle_of_a_sketch_is_quick_and_keeps_the_text(
+def test_closing_in_the_middle_of_a_sketch_is_quick_and_keeps_the_text(
     module: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=3600, sketching=Sketching("plain.hangs", str))
     answer = pool.submit("text", "")
     while not pool.timings.count:  # its text is here
-        await asyncio.sleep(0.01)
-    await asyncio.to_thread(pool.close)
+        time.sleep(0.01)
+    pool.close()
     assert answer.result(timeout=0) == Extracted("text")
     assert not caplog.records
 
