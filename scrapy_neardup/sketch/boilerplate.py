@@ -24,7 +24,7 @@ STORIES = 3
 """Different stories that make a line boilerplate."""
 
 MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB where a document brings twenty new ones
-MOST_DOCUMENTS = 1 << 14  # remembered for these lines: 40 MB where each of them brings one new line
+MOST_DOCUMENTS = 1 << 13  # remembered for these lines: another 20 MB where each of them brings one new line
 _MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
