@@ -22,6 +22,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import replay
+from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
 
@@ -149,7 +150,10 @@ EXTRACTOR = """
         return lambda texts: os._exit(3)
 
     def hangs(options):
-        return lambda texts: time.sleep(3600)
+        def sketch(texts):
+            open(texts[0], "w").close()
+            time.sleep(3600)
+        return sketch
 
     def slow(options):
         def sketch(texts):
@@ -192,17 +196,15 @@ def _no_options() -> str:
         (Sketching("plain.broken", str), "RuntimeError: cannot be made"),
         (Sketching("plain.breaks", str), "RuntimeError: cannot be made"),
         (Sketching("plain.ends", str), "SystemExit: cannot be made"),
-        (Sketching("plain.crashes", str), "its worker process ended with exit status 3"),
-        (Sketching("plain.hangs", str), "not sketched within 1 s"),
         (Sketching("nowhere.to_be_found", str), "No module named 'nowhere'"),
         (Sketching("plain.breaks", _no_options), "no datasketch"),
     ],
-    ids=["no factory", "raises", "exits", "crashes", "hangs", "no module", "no options"],
+    ids=["no factory", "raises", "exits", "no module", "no options"],
 )
 async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
     module: str, sketching: Sketching, what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=1, sketching=sketching)
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=sketching)
     try:
         texts = await asyncio.gather(*(pool.extract(text, "") for text in TEXTS[:3]))
         alone = await asyncio.to_thread(pool.submit_texts(TEXTS[:3]).result)
@@ -214,15 +216,34 @@ async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
     assert what in line
 
 
-def test_closing_in_the_middle_of_a_sketch_is_quick_and_keeps_the_text(
-    module: str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("factory", "what"),
+    [("plain.crashes", "its worker process ended with exit status 3"), ("plain.hangs", "not extracted within")],
+)
+async def test_a_worker_that_crashes_or_hangs_in_a_sketch_costs_its_page_alone(
+    module: str, factory: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=1, sketching=Sketching(factory, str))
+    try:
+        for text in ("one", "two"):
+            with pytest.raises(ExtractionError, match=what):
+                await pool.extract(text, "")
+        assert await asyncio.to_thread(pool.submit_texts(["three"]).result) == Extracted("")
+    finally:
+        pool.close()
+
+
+def test_closing_in_the_middle_of_sketches_is_quick_and_says_nothing(
+    module: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = tmp_path / "begun"
     pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=3600, sketching=Sketching("plain.hangs", str))
-    answer = pool.submit("text", "")
-    while not pool.timings.count:  # its text is here
+    answer = pool.submit_texts([str(begun)])
+    while not begun.exists():
         time.sleep(0.01)
     pool.close()
-    assert answer.result(timeout=0) == Extracted("text")
+    assert answer.result(timeout=0) == Extracted("")
     assert not caplog.records
 
 

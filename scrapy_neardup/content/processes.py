@@ -50,9 +50,9 @@ class ExtractionProcesses:
 
     A page that takes over ``timeout`` seconds, counted from when its worker reads it, ends its worker and raises
     ExtractionError; so does one that crashes it. The next page has a new worker. They start with the first pages.
-    ``extract`` holds at most four times as many pages as there are workers, further callers wait. Where they
-    sketch as well, that is no part of the ``timings``, and what goes wrong with it costs no text. Raises SettingsError
-    for an extractor that cannot be imported.
+    ``extract`` holds at most four times as many pages as there are workers, further callers wait. A sketch that cannot
+    be made costs no text, and its time is no part of the ``timings``. Raises SettingsError for an extractor that cannot
+    be imported.
     """
 
     def __init__(
@@ -165,13 +165,16 @@ class ExtractionProcesses:
             self._discard(child)
 
     def _extract(self, child: _Child, job: _Job) -> Extracted:
-        text = ""
         if job.kind == TEXTS:
             child.send(job)
-        else:
-            with self.timings.measure():
-                child.send(job)
-                text = child.text()
+            return Extracted("", self._sketches(child))
+        start = time.perf_counter()
+        seconds: float | None = None
+        try:
+            child.send(job)
+            text, seconds = child.text()
+        finally:
+            self.timings.add(1000 * (time.perf_counter() - start if seconds is None else seconds))
         return Extracted(text, self._sketches(child))
 
     def _sketches(self, child: _Child) -> tuple[bytes, ...]:
@@ -255,7 +258,10 @@ class _Child:
             if sys.platform == "win32"
             else {"start_new_session": True}
         )
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **apart)
+        # Most answers are one read: each lets go of the interpreter.
+        self._process = subprocess.Popen(
+            command, bufsize=1 << 16, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **apart
+        )
         self._requests = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)
         self._timeout = timeout
@@ -278,20 +284,21 @@ class _Child:
         except OSError:
             self._lost(self._too_slow)
 
-    def text(self) -> str:
-        """Of the page sent; its sketch comes next."""
-        kind, data = self._receive(self._too_slow)
-        is_over = kind == FAILED or not self._is_sketching
-        self.deadline = float("inf") if is_over else time.monotonic() + self._timeout
+    def text(self) -> tuple[str, float]:
+        """Of the page sent, and the seconds it took; its sketch comes next."""
+        kind, data, seconds = self._receive(self._too_slow)
         if kind == FAILED:
+            self.deadline = float("inf")
             raise ExtractionError(decode(data))
-        return decode(data)
+        if not self._is_sketching:
+            self.deadline = float("inf")
+        return decode(data), seconds
 
     def sketches(self) -> tuple[bytes, ...]:
         """Of the text received, or of the texts sent."""
         if not self._is_sketching:
             return ()
-        kind, data = self._receive(f"not sketched within {self._timeout:g} s")
+        kind, data, _ = self._receive(self._too_slow)
         self.deadline = float("inf")
         if kind == FAILED:
             raise ExtractionError(decode(data))
@@ -301,10 +308,10 @@ class _Child:
     def _too_slow(self) -> str:
         return f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s"
 
-    def _receive(self, too_slow: str) -> tuple[bytes, bytes]:
+    def _receive(self, too_slow: str) -> tuple[bytes, bytes, float]:
         try:
-            kind, size = ANSWER.unpack(read(self._answers, ANSWER.size))
-            return kind, read(self._answers, size)
+            kind, size, seconds = ANSWER.unpack(read(self._answers, ANSWER.size))
+            return kind, read(self._answers, size), seconds
         except (OSError, EOFError):
             self._lost(too_slow)
 

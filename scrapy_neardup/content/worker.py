@@ -11,6 +11,7 @@ import os
 import signal
 import struct
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from itertools import accumulate, pairwise
@@ -22,7 +23,9 @@ from scrapy_neardup.content.outcome import checked_text, failure
 from scrapy_neardup.imports import load_callable
 
 REQUEST = struct.Struct(">cII")  # kind, bytes of the url, bytes of the page
-ANSWER = struct.Struct(">cQ")  # kind, bytes of the text, of the sketches joined, or of what is wrong
+ANSWER = struct.Struct(
+    ">cQd"
+)  # kind, bytes of the text, of the sketches joined, or of what is wrong; seconds of a text
 TEXT, BYTES = b"t", b"b"  # a page as text, or to be decoded; answered by its text, and then the text's sketch
 TEXTS = b"s"  # to be sketched, joined; answered by their sketches
 READY, DONE, FAILED = b"r", b"+", b"-"
@@ -90,20 +93,22 @@ def main() -> None:
     sketch = _sketch(options["sketching"])
     alarm, limit = _alarm(), 2 * options["timeout"] + 10
     try:
-        _answer(answers, READY, b"")
+        _send(answers, [_frame(READY, b"")])
         while True:
             kind, url_size, size = REQUEST.unpack(read(requests, REQUEST.size))
             url, page = decode(read(requests, url_size)), read(requests, size)
             alarm(limit)
+            frames = []
             texts = list(map(decode, split(page))) if kind == TEXTS else []
             if kind != TEXTS:
+                start = time.perf_counter()
                 outcome, text = _outcome(extract, kind, page, url, options["most_characters"])
-                # Before it is sketched: what happens then does not cost the text.
-                _answer(answers, outcome, encode(text))
+                frames.append(_frame(outcome, encode(text), time.perf_counter() - start))
                 texts = [text] if outcome == DONE else []
-                alarm(limit)
             if sketch is not None and texts:
-                _answer(answers, *_sketched(sketch, texts))
+                frames.append(_frame(*_sketched(sketch, texts)))
+            # Together: the thread that reads them waits for its interpreter each time it wakes.
+            _send(answers, frames)
             alarm(0)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # threads that an extractor left behind would be waited for
@@ -140,8 +145,12 @@ def _sketch(named: tuple[str, str] | None) -> Sketch | None:
     return fail
 
 
-def _answer(answers: BinaryIO, kind: bytes, data: bytes) -> None:
-    answers.write(ANSWER.pack(kind, len(data)) + data)
+def _frame(kind: bytes, data: bytes, seconds: float = 0.0) -> bytes:
+    return ANSWER.pack(kind, len(data), seconds) + data
+
+
+def _send(answers: BinaryIO, frames: Sequence[bytes]) -> None:
+    answers.write(b"".join(frames))
     answers.flush()
 
 
