@@ -23,9 +23,7 @@ from scrapy_neardup.content.outcome import checked_text, failure
 from scrapy_neardup.imports import load_callable
 
 REQUEST = struct.Struct(">cII")  # kind, bytes of the url, bytes of the page
-ANSWER = struct.Struct(
-    ">cQd"
-)  # kind, bytes of the text, of the sketches joined, or of what is wrong; seconds of a text
+ANSWER = struct.Struct(">cQd")  # kind, bytes of the text, of joined sketches or of what is wrong, seconds of a text
 TEXT, BYTES = b"t", b"b"  # a page as text, or to be decoded; answered by its text, and then the text's sketch
 TEXTS = b"s"  # to be sketched, joined; answered by their sketches
 READY, DONE, FAILED = b"r", b"+", b"-"
@@ -98,20 +96,27 @@ def main() -> None:
             kind, url_size, size = REQUEST.unpack(read(requests, REQUEST.size))
             url, page = decode(read(requests, url_size)), read(requests, size)
             alarm(limit)
-            frames = []
-            texts = list(map(decode, split(page))) if kind == TEXTS else []
-            if kind != TEXTS:
-                start = time.perf_counter()
-                outcome, text = _outcome(extract, kind, page, url, options["most_characters"])
-                frames.append(_frame(outcome, encode(text), time.perf_counter() - start))
-                texts = [text] if outcome == DONE else []
+            frames: list[bytes] = []
+            if kind == TEXTS:
+                texts = list(map(decode, split(page)))
+            else:
+                frames, texts = _extracted(extract, kind, page, url, options["most_characters"])
             if sketch is not None and texts:
-                frames.append(_frame(*_sketched(sketch, texts)))
+                frames.append(_sketched(sketch, texts))
+            alarm(0)
             # Together: the thread that reads them waits for its interpreter each time it wakes.
             _send(answers, frames)
-            alarm(0)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # threads that an extractor left behind would be waited for
+
+
+def _extracted(
+    extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int
+) -> tuple[list[bytes], list[str]]:
+    """The answer, and the text that is to be sketched, where there is one."""
+    start = time.perf_counter()
+    outcome, text = _outcome(extract, kind, page, url, most_characters)
+    return [_frame(outcome, encode(text), time.perf_counter() - start)], [text] if outcome == DONE else []
 
 
 def _outcome(extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int) -> tuple[bytes, str]:
@@ -122,11 +127,11 @@ def _outcome(extract: Extractor, kind: bytes, page: bytes, url: str, most_charac
         return FAILED, failure(error)
 
 
-def _sketched(sketch: Sketch, texts: list[str]) -> tuple[bytes, bytes]:
+def _sketched(sketch: Sketch, texts: list[str]) -> bytes:
     try:
-        return DONE, join(sketch(texts))
+        return _frame(DONE, join(sketch(texts)))
     except BaseException as error:  # nor must a sketch
-        return FAILED, encode(failure(error))
+        return _frame(FAILED, encode(failure(error)))
 
 
 def _sketch(named: tuple[str, str] | None) -> Sketch | None:
