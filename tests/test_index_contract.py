@@ -24,6 +24,7 @@ from redis import Redis
 
 from scrapy_neardup.document import Match, Neighbour
 from scrapy_neardup.index import Index, Policy, Scope
+from scrapy_neardup.index.sharded import ShardedRedisIndex
 from scrapy_neardup.measures import containment, share_of_larger
 
 WIRE = "https://wire.example/a"
@@ -877,8 +878,14 @@ async def _opened(url: str, namespace: str, policy: Policy) -> AsyncIterator[Ind
 
 
 async def _answers(url: str, namespace: str, policy: Policy, articles: list[Article]) -> list[Match | None]:
+    answers = []
     async with _opened(url, namespace, policy) as index:
-        return [await check(index, article) for article in articles]
+        for article in articles:
+            answers.append(await check(index, article))
+            if isinstance(index, ShardedRedisIndex):
+                # Of candidates that are quite alike it takes one that is decided, which the last one may not be yet.
+                await index._decisions.join()
+    return answers
 
 
 _namespaces = itertools.count()
