@@ -20,6 +20,7 @@ import numpy as np
 import pyperf
 
 from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.sketch.ahead import pack_sketch, unpack_sketch
 from scrapy_neardup.sketch.body import read_body
 from scrapy_neardup.sketch.figures import changed_figures, find_figures, pack_figures, unpack_figures
 from scrapy_neardup.sketch.specifics import find_specifics
@@ -62,9 +63,10 @@ def print_comparison(seconds: dict[str, float], ratios: dict[str, float], baseli
 
 def parts() -> dict[str, Callable[[], object]]:
     """Each call takes the next text: nothing is found in the processor's cache because it was just there."""
-    sketcher = Sketcher(PRESETS["news"])
+    sketcher, taking_over = Sketcher(PRESETS["news"]), Sketcher(PRESETS["news"])
     texts = [text(number) for number in range(TEXTS)]
     bodies = [sketcher.body(each) for each in texts]
+    packed = [pack_sketch(each, 1.0) for each in sketcher.whole(*texts)]
     figures = [unpack_figures(pack_figures(find_figures(each))) for each in texts]
     others = [find_figures(each.replace("1", "2")) for each in texts]
     turn = count()
@@ -76,6 +78,10 @@ def parts() -> dict[str, Callable[[], object]]:
         bodies[number]._windows.clear()
         return sketcher._signer.sign([bodies[number]])
 
+    def take_over(number: int) -> object:
+        taking_over.take_over(texts[number], *unpack_sketch(packed[number]))
+        return taking_over.sketch(texts[number])
+
     return {
         CALIBRATION: calibration,
         # Past the memory of texts that were just there, and without learning from the same text again and again.
@@ -83,6 +89,7 @@ def parts() -> dict[str, Callable[[], object]]:
         "sixteen texts to fingerprints": each(
             lambda i: sketcher._sketch(sketcher._read((texts * 2)[i : i + TOGETHER]))
         ),
+        "sketch from a worker process": each(take_over),
         "lines and tokens": each(lambda i: read_body(texts[i], min_words=20, min_block_words=8)),
         "signature and bands": each(sign),
         "shingle hashes": each(lambda i: window_hashes(bodies[i].kept_hashes, 3)),
