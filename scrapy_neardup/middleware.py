@@ -100,7 +100,7 @@ class NearDupSpiderMiddleware:
             logger.warning("No main content: %s", error)
             return Content(url=response.url, reason="extraction-failed")
         reason: Reason | None = None if page.text.strip() else "no-text"
-        return Content(page.text, b"".join(page.sketches), response.url, reason=reason)
+        return Content(page.text, page.sketch, response.url, reason=reason)
 
     async def _said_by(self, response: Response) -> tuple[str, str]:
         """What a page says of itself: its canonical url, and its language."""

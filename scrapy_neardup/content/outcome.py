@@ -14,6 +14,11 @@ class Extracted(NamedTuple):
     text: str
     sketches: tuple[bytes, ...] = ()
 
+    @property
+    def sketch(self) -> bytes:
+        """That of a page; b"" where there is none."""
+        return b"".join(self.sketches)
+
 
 def checked_text(text: object, most_characters: int) -> str:
     """What an extractor returned. Raises TypeError for what is no text, ValueError for more than a page can hold."""

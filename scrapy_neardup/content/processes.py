@@ -287,11 +287,10 @@ class _Child:
     def text(self) -> tuple[str, float]:
         """Of the page sent, and the seconds it took; its sketch comes next."""
         kind, data, seconds = self._receive(self._too_slow)
+        if kind == FAILED or not self._is_sketching:
+            self.deadline = float("inf")
         if kind == FAILED:
-            self.deadline = float("inf")
             raise ExtractionError(decode(data))
-        if not self._is_sketching:
-            self.deadline = float("inf")
         return decode(data), seconds
 
     def sketches(self) -> tuple[bytes, ...]:

@@ -152,12 +152,12 @@ class _Group(NamedTuple):
 
 def _page(entry: Recorded, submitted: _Submitted) -> Page:
     try:
-        text, sketches = submitted.future.result()
+        extracted = submitted.future.result()
     except (OSError, ValueError, ExtractionError) as error:
         said = (error.strerror if isinstance(error, OSError) else None) or error
         return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")
-    canonical, language, sketch = submitted.canonical, submitted.language, b"".join(sketches)
-    return Page(entry, text, canonical=canonical, page_language=language, sketch=sketch)
+    canonical, language = submitted.canonical, submitted.language
+    return Page(entry, extracted.text, canonical=canonical, page_language=language, sketch=extracted.sketch)
 
 
 def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:
