@@ -111,11 +111,13 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
             "-" if row.precision is None else row.precision,
             "-" if row.recall is None else row.recall,
             row.f1,
-            row.note,
+            row.data,
+            row.protocol,
+            row.reported_in,
         )
         for row in PUBLISHED
     )
-    _table("Published figures", ("system", "precision", "recall", "F1", ""), published)
+    _table("Published figures", ("system", "precision", "recall", "F1", "data", "protocol", "reported in"), published)
 
 
 def _pages(reader: PageReader, feed: Iterable[Recorded]) -> list[Page]:

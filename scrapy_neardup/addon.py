@@ -40,6 +40,7 @@ class Addon:
 def _checked(settings: BaseSettings) -> NearDupSettings:
     """Our settings, and what they name can be imported."""
     from scrapy_neardup.content import load_extractor, worker_processes
+    from scrapy_neardup.crawl.feeds import check_feed_uri
     from scrapy_neardup.exceptions import SettingsError
     from scrapy_neardup.selection import ItemSelection
     from scrapy_neardup.settings import NearDupSettings
@@ -51,6 +52,9 @@ def _checked(settings: BaseSettings) -> NearDupSettings:
         load_extractor(checked.extractor, for_processes=processes != 0)
         load_rule(checked.event_rule)
         ItemSelection(checked.item_classes)
+        for name, uri in (("DROPPED", checked.dropped_feed), ("EVENTS", checked.events_feed)):
+            if uri is not None:
+                check_feed_uri(settings, f"NEARDUP_{name}_FEED", uri)
     except SettingsError as error:
         raise UsageError(str(error)) from None
     return checked

@@ -7,7 +7,8 @@ lasts as long as this item's way through the pipelines.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ from weakref import WeakKeyDictionary
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_neardup.document import Reason
+from scrapy_neardup.crawl.order import Ticket
+from scrapy_neardup.crawl.page import Page
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
 from scrapy_neardup.turns import Turns
@@ -29,16 +31,20 @@ MOST_ITEMS = 10_000  # items between the spider and the first pipeline; Scrapy h
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What the middleware found out about an item's page."""
+    """What the middleware knows about an item: its page, and its place in the order of verdicts."""
 
-    text: str = ""
-    sketch: bytes = b""  # of the text, where the worker that extracted it made one
-    url: str = ""
-    canonical: str = ""  # the url that the page gives as its own
-    language: str = ""  # ISO 639 code, as the page says
-    reason: Reason | None = None  # why there is no text
+    page: Page | None = None
+    ticket: Ticket | None = None
     opted_out: bool = False
-    serial: int = 0  # of the item among those of its response
+
+    def held(self) -> AbstractContextManager[None]:
+        """Let no item behind this one pass meanwhile."""
+        return nullcontext() if self.ticket is None else self.ticket.place.held()
+
+    def leave(self) -> None:
+        """Let the items behind this one go on."""
+        if self.ticket is not None:
+            self.ticket.leave()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,8 @@ class Carriage:
     def __init__(self) -> None:
         self.extract_times = Timings()  # of the pages whose contents these are
         self.turns = Turns()
-        self._contents: OrderedDict[int, tuple[object, Content, int]] = OrderedDict()
+        # By the identity of an item: the item, and a content for each time it was yielded.
+        self._contents: OrderedDict[int, tuple[object, deque[Content]]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._contents)
@@ -66,21 +73,29 @@ class Carriage:
     def put(self, item: object, content: Content) -> None:
         # The item is kept with its content: its id could otherwise be another item's soon. A spider may yield one
         # object several times.
-        _, _, times = self._contents.pop(id(item), (item, content, 0))
-        self._contents[id(item)] = (item, content, times + 1)
+        _, contents = self._contents.pop(id(item), (item, deque()))
+        contents.append(content)
+        self._contents[id(item)] = (item, contents)
         while len(self._contents) > MOST_ITEMS:
-            self._contents.popitem(last=False)
+            _, (_, lost) = self._contents.popitem(last=False)
+            for each in lost:
+                each.leave()
 
     def take(self, item: object) -> Content | None:
-        _, content, times = self._contents.pop(id(item), (item, None, 0))
-        if content is not None and times > 1:
-            self._contents[id(item)] = (item, content, times - 1)
+        if (found := self._contents.get(id(item))) is None:
+            return None
+        _, contents = found
+        content = contents.popleft()
+        if not contents:
+            del self._contents[id(item)]
         return content
 
     def forget(self, item: object) -> None:
-        """Let go of an item that left the pipelines before it was captured."""
-        if current.get().item is not item:
-            self.take(item)
+        """Let go of an item that left the pipelines before its verdict; those behind it no longer wait for it."""
+        captured = current.get()
+        content = captured.content if captured.item is item else self.take(item)
+        if content is not None:
+            content.leave()
 
 
 _carriages: WeakKeyDictionary[Crawler, Carriage] = WeakKeyDictionary()

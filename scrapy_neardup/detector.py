@@ -8,20 +8,33 @@ import logging
 import math
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
 import xxhash
 
-from scrapy_neardup.content import language_code, source_of, url_identity
-from scrapy_neardup.document import Document, Fingerprint, Join, Kind, Match, Member, Reason, Status, Verdict
+from scrapy_neardup.content import article_number, domain_of, language_code, source_of, url_identity
+from scrapy_neardup.document import (
+    EVERYWHERE,
+    Document,
+    Fingerprint,
+    Join,
+    Kind,
+    Learned,
+    Match,
+    Member,
+    Reason,
+    Status,
+    Verdict,
+)
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher, has_words, unpack_sketch
+from scrapy_neardup.sketch import Sketcher, has_words, source_hash, unpack_sketch
 from scrapy_neardup.sketch.figures import Change, changed_figures, find_figures, said, unpack_figures
+from scrapy_neardup.sketch.simhash import finds_every_match
 from scrapy_neardup.stories import StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
 
@@ -72,10 +85,13 @@ class NearDupDetector:
         self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)
         self.breaker = Breaker()
         self._events: list[StoryEvent] = []
+        self._taken: list[StoryEvent] = []
         self._clock = clock
         self._run = secrets.token_hex(8) if run is None else run
         self._serial = itertools.count()
         self._opened = False
+        self._told: set[str] = set()  # warnings
+        self._turn = asyncio.Lock()  # whose turn it is to be sketched; the first that waits is the next
         self.times = {"sketch": self.sketcher.timings, "check": Timings()}
         self._sketched = False
         self._long_texts = ThreadPoolExecutor(1, thread_name_prefix="neardup-sketch")
@@ -89,6 +105,7 @@ class NearDupDetector:
             raise
         self._opened = True
         await self._share_frequencies()
+        await self._share_boilerplate()
 
     async def prepare(self) -> None:
         """Import in a thread what the first document needs: half a second's work, no longer the event loop's."""
@@ -103,7 +120,9 @@ class NearDupDetector:
         """Wait for the checks under way and let go of the store."""
         self._long_texts.shutdown(wait=False, cancel_futures=True)
         if self._opened and not self.breaker.is_open:
+            await self.confirm_events()
             await self._share_frequencies()
+            await self._share_boilerplate()
         await self.index.close()
 
     async def summary(self) -> StoreSummary:
@@ -121,9 +140,11 @@ class NearDupDetector:
     async def similar(self, document: Document, most: int = 20) -> list[Match]:
         """What the store holds that is like a document, copies and related texts, best first; it is not registered.
 
-        Reads everything the store holds. Raises StoreError where it cannot be asked.
+        Reads everything the store holds, or, if the plan of a SimHash is sure to find every match, its tables alone.
+        Raises StoreError where it cannot be asked.
         """
-        return await self.index.similar(await self._fingerprint(document), document, most)
+        fingerprint = await self._fingerprint(document)
+        return await self.index.similar(fingerprint, document, most, by_keys=finds_every_match(self.preset))
 
     def document(
         self,
@@ -145,8 +166,18 @@ class NearDupDetector:
         seconds = min(max(given, 0.0), float(_LAST_SECOND))
         salt = f"{self._run}\n{next(self._serial)}\n{url}"
         key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
-        identity = url_identity(canonical or url) if url_is_own else ""
-        return Document(key.hex(), url, source_of(url), title, text, seconds, identity, language_code(language))
+        page = (canonical or url) if url_is_own else ""
+        return Document(
+            id=key.hex(),
+            url=url,
+            source=source_of(url),
+            title=title,
+            text=text,
+            seen_at=seconds,
+            url_identity=url_identity(page),
+            article=article_number(page),
+            language=language_code(language),
+        )
 
     def take_over(self, document: Document, sketch: bytes) -> None:
         """Take a document's sketch from the worker that extracted its text, see ``sketch.ahead``."""
@@ -156,7 +187,11 @@ class NearDupDetector:
         """The verdict for one document; it is registered in the window. Never raises for the store's sake."""
         if not has_words(document.text):
             return unchecked("no-text")
-        verdict, event = await self._check(document, await self._fingerprint(document))
+        async with self._turn:
+            await self._meet([document])
+            fingerprint = await self._fingerprint(document)
+        # Nothing is awaited until the check is in the store's queue: documents are registered in the order of calls.
+        verdict, event = await self._check(document, fingerprint)
         self._events += [event] if event else []
         await self._advance([document])
         return verdict
@@ -165,11 +200,14 @@ class NearDupDetector:
         """Verdicts as if the documents were checked one after the other; they travel to the store together."""
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
         checks: list[asyncio.Task[tuple[Verdict, StoryEvent | None]]] = []
+        await self._meet(documents)
         for group in _groups(documents):
             for document, fingerprint in zip(group, await self._fingerprints(group), strict=True):
                 has_text = has_words(document.text)
                 judged = self._check(document, fingerprint) if has_text else _ready(unchecked("no-text"))
                 checks.append(asyncio.create_task(judged))
+            if self.sketcher.frequencies is not None:
+                await asyncio.wait(checks)  # originals among them are learned: the next sketches depend on them
             await asyncio.sleep(0)  # the store answers these while the next are sketched
         answers = await asyncio.gather(*checks)
         self._events += [event for _, event in answers if event]
@@ -177,9 +215,21 @@ class NearDupDetector:
         return [verdict for verdict, _ in answers]
 
     def take_events(self) -> list[StoryEvent]:
-        """What the documents checked since the last call have raised, in their order."""
-        events, self._events = self._events, []
-        return events
+        """Return what the documents checked since the last call have raised, in their order.
+
+        Events taken before count as passed on. Whoever passes events on at once calls ``confirm_events`` then: of those
+        that are not confirmed within a minute, another process tells as well, under the same ``id``.
+        """
+        self.stories.pass_on(self._taken)
+        self._taken, self._events = self._events, []
+        return list(self._taken)
+
+    async def confirm_events(self) -> None:
+        """Tell the store that all events taken so far have been passed on. Never raises."""
+        self.stories.pass_on(self._taken)
+        self._taken = []
+        if not self.breaker.is_open:
+            await self._kept(self.stories.confirm())
 
     async def current_events(self) -> list[StoryEvent]:
         """Events that have not ended, as they stand. Raises StoreError where the store cannot be asked."""
@@ -215,7 +265,9 @@ class NearDupDetector:
         # Of a related document's story the match knows no more than its key, unless it is the first document itself.
         is_first = match.original == match.story
         url, title = (match.url, match.title) if is_first else ("", "")
-        first = Document(match.story, url, source_of(url), title, "", 0.0)
+        # A story begins with its first copy, whose candidate is the first document; a copy of it has its language too.
+        language = match.language if match.candidate == match.story or not match.related else ""
+        first = Document(match.story, url, source_of(url), title, "", 0.0, language=language)
         return Join(
             self._member(first, Verdict("original")),
             self._member(document, verdict),
@@ -243,6 +295,8 @@ class NearDupDetector:
     async def _advance(self, documents: Sequence[Document]) -> None:
         if self.sketcher.frequencies is not None and self.sketcher.frequencies.pending >= _LEARNED_TOGETHER:
             await self._share_frequencies()
+        if (boilerplate := self.sketcher.boilerplate) is not None and boilerplate.pending >= _LEARNED_TOGETHER:
+            await self._share_boilerplate()
         if not self.breaker.is_open:
             seconds = [int(document.seen_at) for document in documents]
             self._events += await self._kept(self.stories.advance(*seconds)) or []
@@ -252,7 +306,7 @@ class NearDupDetector:
         if (frequencies := self.sketcher.frequencies) is None or self.breaker.is_open:
             return
         taken = frequencies.take_pending()
-        total = await self._kept(self.index.add_frequencies(taken))
+        total = await self._kept(self.index.add_frequencies(taken), "The frequencies of features")
         try:
             frequencies.replace(total or b"")
         except ValueError as error:
@@ -260,16 +314,47 @@ class NearDupDetector:
             if total is not None:
                 logger.warning("Document frequencies cannot be read: %s", error)
 
-    async def _kept(self, answer: Awaitable[R]) -> R | None:
-        """None where the store fails: a verdict is not lost for its story's sake."""
+    async def _meet(self, documents: Sequence[Document]) -> None:
+        """Ask what the store knows of the sources that this process meets for the first time."""
+        if (boilerplate := self.sketcher.boilerplate) is not None:
+            new = boilerplate.unmet(source_hash(document.source) for document in documents if document.source)
+            if new:
+                await self._share_boilerplate(new)
+
+    async def _share_boilerplate(self, asked: Iterable[bytes] = ()) -> None:
+        """Tell the store what was learned of boilerplate here, and learn what was elsewhere. Never raises."""
+        if (boilerplate := self.sketcher.boilerplate) is None or not self._opened or self.breaker.is_open:
+            return
+        taken = boilerplate.take_pending()
+        # What is known everywhere comes with what is told, not with each new source.
+        questions = {source: Learned() for source in asked or [EVERYWHERE]} | taken
+        told: dict[bytes, Learned] | None = None
+        try:
+            told = await self.index.share_learned(questions)
+        except StoreError as error:
+            self._warn(f"What was learned of boilerplate cannot be shared: {error}")
+        finally:
+            if told is None:
+                boilerplate.give_back(taken)
+        if told is not None:
+            boilerplate.merge(told)
+
+    async def _kept(self, answer: Awaitable[R], what: str = "A story") -> R | None:
+        """Return None if the store fails: a verdict is not lost for the sake of its story. Each reason is told once."""
         try:
             return await answer
         except StoreUnavailable as error:
             if not self.breaker.is_open:
                 self.breaker.failed(error)
         except StoreError as error:
-            logger.warning("A story cannot be kept: %s", error)
+            self._warn(f"{what} cannot be kept: {error}")
         return None
+
+    def _warn(self, warning: str) -> None:
+        """Say it once."""
+        if warning not in self._told:
+            self._told.add(warning)
+            logger.warning("%s", warning)
 
     async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         if not self._opened:
@@ -294,8 +379,8 @@ class NearDupDetector:
     def _verdict(
         self, document: Document, fingerprint: Fingerprint, match: Match | None, changes: Sequence[Change]
     ) -> Verdict:
-        if match is None:
-            return Verdict("original", story=document.id) if fingerprint.signature else unchecked("too-short")
+        if match is None or (fingerprint.is_boilerplate and not match.same_text):
+            return self._first(document, fingerprint)
         status: Status
         kind: Kind | None = None
         if match.related:
@@ -309,11 +394,24 @@ class NearDupDetector:
             kind=kind,
             original=match.original,
             original_url=match.url or None,
+            match=match.candidate,
+            match_url=match.candidate_url or None,
             similarity=round(match.similarity, 4),
             containment=round(match.containment, 4),
+            share=round(match.share, 4),
+            would_drop=status == "duplicate" and self._would_drop(document, match),
             story=match.story,
             changes=tuple(change.line for change in changes),
         )
+
+    @staticmethod
+    def _first(document: Document, fingerprint: Fingerprint) -> Verdict:
+        if fingerprint.is_boilerplate:
+            return unchecked("boilerplate")
+        return Verdict("original", story=document.id) if fingerprint.signature else unchecked("too-short")
+
+    def _would_drop(self, document: Document, match: Match) -> bool:
+        return match.kept_share >= self.index.policy.least_dropped_share(document.source)
 
     def _is_changed_page(self, match: Match) -> bool:
         if not match.same_url or match.same_text:
@@ -338,7 +436,10 @@ class NearDupDetector:
         if match.same_text:
             return "revisit" if match.same_url else "exact"
         ratio = match.similarity / match.containment if match.containment else 1.0
-        return "near" if ratio >= _NEAR_SIZE else "contained"
+        if ratio >= _NEAR_SIZE:
+            return "near"
+        # What of the smaller one is in the larger is the share of the one that is smaller.
+        return "abridged" if match.share >= match.containment else "extended"
 
 
 def unchecked(reason: Reason) -> Verdict:
@@ -349,10 +450,10 @@ def unchecked(reason: Reason) -> Verdict:
 def _selection(source: str, url: str) -> Selection:
     """By the hashes the sketch makes of a document."""
     if source:
-        domain = source_of(source if "://" in source else f"https://{source}")
+        domain = domain_of(source)
         if not domain:
             raise ValueError(f"{source!r} is no source: name a domain such as example.com, or a url of it")
-        return Selection(source=domain, source_hash=xxhash.xxh32_digest(domain.encode()))
+        return Selection(source=domain, source_hash=source_hash(domain))
     if url:
         identity = url_identity(url)
         if not identity:

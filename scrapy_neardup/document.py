@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
-Kind = Literal["exact", "near", "contained", "revisit"]
-Reason = Literal["no-text", "too-short", "store-unavailable", "extraction-failed"]
+Kind = Literal["exact", "near", "abridged", "extended", "revisit"]
+Reason = Literal["no-text", "too-short", "boilerplate", "store-unavailable", "extraction-failed"]
 Level = Literal["watch", "breaking", "update", "ended"]
 
 STATUSES: tuple[Status, ...] = ("original", "related", "update", "duplicate", "unchecked")
-KINDS: tuple[Kind, ...] = ("exact", "near", "contained", "revisit")
+KINDS: tuple[Kind, ...] = ("exact", "near", "abridged", "extended", "revisit")
 LEVELS: tuple[Level, ...] = ("watch", "breaking", "update", "ended")
-REASONS: tuple[Reason, ...] = ("no-text", "too-short", "store-unavailable", "extraction-failed")
+REASONS: tuple[Reason, ...] = ("no-text", "too-short", "boilerplate", "store-unavailable", "extraction-failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ class Document:
     title: str
     text: str  # main content
     seen_at: float  # Unix seconds, UTC
-    url_identity: str = ""  # what makes two urls the same page; "" where the url does not name this text
-    language: str = ""  # ISO 639 code, as its page says; "" where nothing says it
+    url_identity: str = ""  # what makes two urls the same page; "" if the url does not name this text
+    article: str = ""  # the number by which its source knows the article; "" if the url has none
+    language: str = ""  # ISO 639 code, as its page says; "" if nothing says it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +48,43 @@ class Fingerprint:
     text_hash: bytes  # 8 bytes of the normalised text
     url_hash: bytes  # 8 bytes of the url identity, zeros where there is none
     source_hash: bytes  # 4 bytes of the source, zeros where there is none
-    identity_keys: tuple[int, ...]  # of the text, and of the url where it has one
+    identity_keys: tuple[int, ...]  # of the text, the url and the article number, as far as it has them
     band_keys: tuple[int, ...]
     sample_keys: tuple[int, ...] = ()  # a few of the shingles and sentences themselves
     topic_keys: tuple[int, ...] = ()  # pairs of the names it is about
     figures: bytes = b""  # packed, see sketch.figures
     topic: bytes = b""  # packed, see sketch.topic
     specifics: bytes = b""  # packed, see sketch.specifics
+    titles: bytes = b""  # terms of the title, packed, see sketch.titles
+    article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
+    language: bytes = bytes(2)  # ISO 639-1 code, zeros if nothing says it
+    edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
+    is_boilerplate: bool = False  # whether nothing but boilerplate is left of the text
 
     @property
     def text_keys(self) -> tuple[int, ...]:
         """What documents of like text or topic share, each with some probability."""
         return self.band_keys + self.sample_keys + self.topic_keys
+
+
+MOST_PRINTED = 24
+MOST_LINES = 256
+MOST_LINES_EVERYWHERE = 1024
+
+EVERYWHERE = bytes(4)
+"""Stands for a source in what is learned of boilerplate: that of several sources."""
+
+
+class Learned(NamedTuple):
+    """What is known of a source's boilerplate, packed by ``sketch.source_boilerplate``, the newest last."""
+
+    lines: tuple[bytes, ...] = ()  # that are boilerplate, at most MOST_LINES; MOST_LINES_EVERYWHERE of EVERYWHERE
+    printed: tuple[bytes, ...] = ()  # documents that others are compared with, at most MOST_PRINTED
+
+
+def most_lines_of(source: bytes) -> int:
+    """Return how many boilerplate lines are remembered of a source, or of ``EVERYWHERE``."""
+    return MOST_LINES_EVERYWHERE if source == EVERYWHERE else MOST_LINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +110,39 @@ class Match:
     title: str  # of the original
     story: str  # document id of the story's first document
     candidate: str  # document id of the best match itself
+    candidate_url: str
+    candidate_title: str
     similarity: float
     containment: float
+    share: float  # of the document's own text that the match holds
+    kept_share: float  # of the document's own text that the nearest document holds that ``drop`` keeps
     score: float  # what the thresholds of the policy were compared with
     same_text: bool
-    same_url: bool
+    same_url: bool  # or the same article number under another url
     related: bool  # similar enough for the story, too different for a copy
     figures: bytes  # packed, of the best match
     neighbour: Neighbour | None = None  # the best of another story; a document that is checked again has none
+    language: str = ""  # of the candidate, ISO 639-1; "" if nothing says it
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer for one document. ``original`` and ``story`` are document ids."""
+    """The answer for one document. ``original``, ``match`` and ``story`` are document ids.
+
+    ``kind``, ``similarity``, ``containment``, ``share`` and ``changes`` compare the document with its match, the
+    document it was found to be like; ``original`` is the first document of its kind.
+    """
 
     status: Status
     kind: Kind | None = None
     original: str | None = None
     original_url: str | None = None
+    match: str | None = None
+    match_url: str | None = None
     similarity: float | None = None
     containment: float | None = None
+    share: float | None = None  # of the document's own text that its match already holds, in [0, 1]
+    would_drop: bool = False  # whether ``NEARDUP_ACTION = "drop"`` drops the item
     story: str | None = None
     changes: tuple[str, ...] = ()
     event: str | None = None
@@ -206,6 +245,10 @@ class Claim:
     ``last_source`` is the time of the newest independent source this was decided by. ``ended`` is refused where a
     newer one has joined since, and ``update`` where others have signalled as much. ``peak`` goes into the record of the
     last days when an event has ended.
+
+    A claim with a token can be made again if its answer was lost: the same token gets the same grant. The store keeps
+    such a grant until it is confirmed that somebody has told of it. ``note`` is for whoever tells in the claimant's
+    place.
     """
 
     story: str
@@ -213,6 +256,8 @@ class Claim:
     last_source: int = 0
     peak: int = 0
     extent: Extent = Extent()  # of the story as the claimant knows it
+    token: str = ""  # 16 hexadecimal digits, or "" if nobody confirms the grant
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +266,13 @@ class Granted:
 
     members: tuple[Member, ...]  # of the story, in the order they joined
     told: Extent = Extent()  # what the signal before found
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """A grant that nobody has confirmed for a while: its claimant may have died before it told of it."""
+
+    token: str
+    note: str
+    story: Story  # as it is now, but for ``told``: what the signal before found
+    members: tuple[Member, ...]  # in the order they joined

@@ -20,6 +20,13 @@ SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the hig
 NAME_BYTES = 2  # of a name or figure in a topic, see sketch.topic
 LEAST_SHARED_NAMES = 5  # that two topics have in common: fewer meet by accident
 
+TERM_BYTES = 2  # of a term of a title, see sketch.titles
+LIKE_TITLES = 1 / 3  # titles from this overlap on may be of one article, if it has one number
+SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
+SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
+STRONG_EVIDENCE = 0.9  # the share of a text that is to be held in spite of a title that has nothing in common
+LEAST_OTHER_FIGURES = 3  # figures that differ, and more than are the same: of another report of one source
+
 LEADS = 3  # the first keys are those of the first names of a short text, whatever stands around them
 LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts share: fewer say nothing
 SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # the share of them up to which two texts are different reports
@@ -43,14 +50,18 @@ def containment(resemblance: float, a: int, b: int) -> float:
 
     Broder (1997), "On the resemblance and containment of documents".
     """
-    smaller = min(a, b)
-    return min(1.0, resemblance * (a + b) / ((1 + resemblance) * smaller)) if smaller else 0.0
+    return share_of(resemblance, min(a, b), max(a, b))
 
 
 def share_of_larger(resemblance: float, a: int, b: int) -> float:
     """Share of the larger of two sets that lies in the smaller, from their resemblance and sizes."""
     larger = max(a, b)
     return resemblance * (a + b) / ((1 + resemblance) * larger) if larger else 0.0
+
+
+def share_of(resemblance: float, own: int, other: int) -> float:
+    """Share of the first of two sets that lies in the second, from their resemblance and sizes."""
+    return min(1.0, resemblance * (own + other) / ((1 + resemblance) * own)) if own else 0.0
 
 
 def equal_bytes(a: bytes, b: bytes) -> float:
@@ -110,14 +121,53 @@ def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> L
     return Likeness(similarity, containment(similarity, size_a, size_b), score)
 
 
+def title_overlap(a: bytes, b: bytes) -> float:
+    """Share of the shorter title's terms that the other title has too, in [0, 1]; 1 if either has none.
+
+    The terms are packed as ``sketch.titles`` packs them.
+    """
+    ours, theirs = _parts(a, TERM_BYTES), _parts(b, TERM_BYTES)
+    shorter = min(len(ours), len(theirs))
+    return len(ours & theirs) / shorter if shorter else 1.0
+
+
+def is_copy_within_source(overlap: float, score: float, larger: float, threshold: float) -> bool:
+    """Decide whether two documents of one source are copies: the less their titles agree, the more text must.
+
+    ``larger`` is the share of the larger shingle set that the smaller one holds. It has to reach ``STRONG_EVIDENCE`` if
+    the titles have nothing in common: what is shared may be all that the source prints under every article.
+    """
+    if not overlap:
+        return larger >= STRONG_EVIDENCE
+    return score >= max(threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
+
+
+def have_other_figures(a: bytes, b: bytes) -> bool:
+    """Decide whether most figures of two texts differ, as those of two lottery draws do.
+
+    They are packed as ``sketch.figures`` packs them: their number, 4 bytes of context each, and their values as runs of
+    hexadecimal digits that end with f.
+    """
+    ours, theirs = _figures(a), _figures(b)
+    same = len(ours & theirs)
+    others = min(len(ours), len(theirs)) - same
+    return others >= LEAST_OTHER_FIGURES and others > same
+
+
+def _figures(packed: bytes) -> set[tuple[bytes, str]]:
+    count = packed[0] if packed else 0
+    values = packed[1 + 4 * count :].hex().split("f")
+    return {(packed[1 + 4 * place : 5 + 4 * place], value) for place, value in enumerate(values[:count])}
+
+
 def topic_share(a: bytes, b: bytes) -> float:
     """Share of the names of two topics that they have in common (Dice), in [0, 1]; 0 where those are too few."""
-    shared = len(_names(a) & _names(b))
+    shared = len(_parts(a, NAME_BYTES) & _parts(b, NAME_BYTES))
     return 2 * NAME_BYTES * shared / (len(a) + len(b)) if shared >= LEAST_SHARED_NAMES else 0.0
 
 
-def _names(topic: bytes) -> set[bytes]:
-    return {topic[at : at + NAME_BYTES] for at in range(0, len(topic), NAME_BYTES)}
+def _parts(packed: bytes, size: int) -> set[bytes]:
+    return {packed[at : at + size] for at in range(0, len(packed), size)}
 
 
 def same_template(a: bytes, b: bytes) -> bool:

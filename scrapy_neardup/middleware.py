@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,8 +14,18 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 from xxhash import xxh3_128_digest
 
 from scrapy_neardup.carriage import Content, carriage_of, settings_of
-from scrapy_neardup.content import CanonicalUrls, ExtractedPages, page_language, source_of, start_extraction
-from scrapy_neardup.document import Reason
+from scrapy_neardup.content import (
+    CanonicalUrls,
+    Extracted,
+    ExtractedPages,
+    is_built_in,
+    page_language,
+    page_title,
+    source_of,
+    start_extraction,
+)
+from scrapy_neardup.crawl.order import ResponseOrder
+from scrapy_neardup.crawl.page import Page
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
 
@@ -28,7 +37,11 @@ logger = logging.getLogger(__name__)
 
 
 class NearDupSpiderMiddleware:
-    """Extracts a response's main content once, when it yields its first item that carries no text of its own."""
+    """Extracts a response's main content once, when it yields its first item that has no text of its own.
+
+    The text belongs to the items that name the page, or no url at all. Items that name another url, as the teasers of
+    a listing page do, have no text.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         self.settings = settings_of(crawler)
@@ -43,6 +56,7 @@ class NearDupSpiderMiddleware:
             timings=self.carriage.extract_times,
             sketching=self.settings.sketching(),
         )
+        self._order = ResponseOrder(self.settings.extract_timeout)
         self._pages = ExtractedPages()
         self._canonical = CanonicalUrls()
         self._is_first = True
@@ -56,61 +70,81 @@ class NearDupSpiderMiddleware:
         return cls(crawler)
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        page: Content | None = None
-        named = ""
-        said: tuple[str, str] | None = None  # canonical url and language
-        serial = 0
         opted_out = response.meta.get("neardup") is False
-        await self.carriage.turns.next()  # the callback of a spider runs when its output is first asked for
-        async for output in result:
-            if not isinstance(output, Request) and is_item(output) and self.selection.includes(output):
-                if opted_out:
-                    content = Content(opted_out=True)
-                elif self._has_text(output):
-                    content = Content(url=response.url, serial=serial)
-                else:
-                    url = text_of(ItemAdapter(output), self.settings.url_field)
-                    if page is None:
-                        page, named = await self._content(response), url
-                        await self.carriage.turns.next()
-                    # Teasers of a listing page name other pages: its text is not theirs.
-                    content = page if url == named else Content(url=response.url, reason="no-text", serial=serial)
-                if not content.opted_out:
-                    said = said or await self._said_by(response)
-                    content = replace(content, canonical=said[0], language=said[1])
-                self.carriage.put(output, content)
-                serial += 1
-            yield output
-
-    def _has_text(self, item: Any) -> bool:
-        return bool(text_of(ItemAdapter(item), self.settings.text_field))
-
-    async def _content(self, response: Response) -> Content:
-        if not isinstance(response, TextResponse) or not _looks_like_html(response):
-            return Content(url=response.url, reason="no-text")
-        if len(response.body) > self.settings.max_html_bytes:
-            size = f"{response.url}: {len(response.body)} bytes, over NEARDUP_MAX_HTML_BYTES"
-            logger.warning("%s = %d", size, self.settings.max_html_bytes)
-            return Content(url=response.url, reason="extraction-failed")
+        page: Page | None = None
+        place = self._order.join()
+        if opted_out:
+            place.close()
         try:
-            # An extractor may know its sites, so a mirror's page is another page.
-            key = xxh3_128_digest(response.body), response.headers.get("Content-Type"), urlsplit(response.url).netloc
-            page = await self._pages.page(key, lambda: self._extraction.extract(response.text, response.url))
-        except ExtractionError as error:
-            logger.warning("No main content: %s", error)
-            return Content(url=response.url, reason="extraction-failed")
-        reason: Reason | None = None if page.text.strip() else "no-text"
-        return Content(page.text, page.sketch, response.url, reason=reason)
+            await self.carriage.turns.next()  # the callback of a spider runs when its output is first asked for
+            async for output in result:
+                if self._is_judged(output) and opted_out:
+                    self.carriage.put(output, Content(opted_out=True))
+                elif self._is_judged(output):
+                    with place.held():
+                        page = page or await self._page(response)
+                        if self._needs_text(output, page):
+                            await self._extract(response, page)
+                    self.carriage.put(output, Content(page, place.ticket()))
+                with place.handed_over():
+                    yield output
+        finally:
+            place.close()
 
-    async def _said_by(self, response: Response) -> tuple[str, str]:
-        """What a page says of itself: its canonical url, and its language."""
+    def _is_judged(self, output: Any) -> bool:
+        return not isinstance(output, Request) and is_item(output) and self.selection.includes(output)
+
+    def _needs_text(self, item: Any, page: Page) -> bool:
+        adapter = ItemAdapter(item)
+        if page.is_extracted or text_of(adapter, self.settings.text_field):
+            return False
+        return page.is_named_by(text_of(adapter, self.settings.url_field))
+
+    async def _page(self, response: Response) -> Page:
+        """What the page says of itself; its text is extracted only if an item needs it."""
+        assert response.request is not None
+        urls = [response.request.url, *response.meta.get("redirect_urls", ())]
         if not isinstance(response, TextResponse) or not _looks_like_html(response):
-            return response.url, ""
+            return Page(response.url, urls, is_list=isinstance(response, XmlResponse))
         if self._is_first:
             # The first one loads the list of public suffixes, which would hold up the event loop.
             self._is_first = False
             await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
-        return self._canonical.of(response.body, response.url), page_language(response.body)
+        return Page(
+            response.url,
+            urls,
+            canonical=self._canonical.of(response.body, response.url),
+            language=page_language(response.body),
+            title="" if self._is_too_large(response) else page_title(response.text),
+        )
+
+    async def _extract(self, response: Response, page: Page) -> None:
+        """Give the page its text, or the reason why it has none."""
+        page.is_extracted = True
+        if not isinstance(response, TextResponse) or not _looks_like_html(response):
+            return
+        if self._is_too_large(response):
+            size = f"{response.url}: {len(response.body)} bytes, over NEARDUP_MAX_HTML_BYTES"
+            logger.warning("%s = %d", size, self.settings.max_html_bytes)
+            page.reason = "extraction-failed"
+            return
+        try:
+            extracted = await self._extracted(response)
+        except ExtractionError as error:
+            logger.warning("No main content: %s", error)
+            page.reason = "extraction-failed"
+            return
+        page.text, page.sketch = extracted.text, extracted.sketch
+        await self.carriage.turns.next()
+
+    async def _extracted(self, response: TextResponse) -> Extracted:
+        # An extractor of the user's own may go by the url. Ours at most know the site, so a mirror's page is another.
+        url = urlsplit(response.url).netloc if is_built_in(self.settings.extractor) else response.url
+        key = xxh3_128_digest(response.body), response.headers.get("Content-Type"), url
+        return await self._pages.page(key, lambda: self._extraction.extract(response.text, response.url))
+
+    def _is_too_large(self, response: Response) -> bool:
+        return len(response.body) > self.settings.max_html_bytes
 
     def _close(self) -> None:
         self._extraction.close()

@@ -14,7 +14,10 @@ from scrapy.utils.project import data_path
 
 from scrapy_neardup import signals
 from scrapy_neardup.carriage import Captured, Content, carriage_of, current, settings_of
-from scrapy_neardup.content import language_code, url_identity
+from scrapy_neardup.content import language_code
+from scrapy_neardup.crawl.dropped import dropped_items
+from scrapy_neardup.crawl.order import AnswerOrder
+from scrapy_neardup.crawl.page import Page
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError
@@ -25,7 +28,6 @@ from scrapy_neardup.sinks import EventSinks
 from scrapy_neardup.stories import special_report
 from scrapy_neardup.tagging import Tagger
 from scrapy_neardup.times import parse_time
-from scrapy_neardup.wipeout import WipeoutGuard
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -58,7 +60,9 @@ class CapturePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        # Also where there is none: the context may still hold the content of the item before.
+        # The context may still hold the content of the item before, if that one was lost on its way.
+        if (before := current.get().content) is not None:
+            before.leave()
         current.set(Captured(item, self.carriage.take(item)))
         return item
 
@@ -71,10 +75,11 @@ class NearDupPipeline:
         self.crawler = crawler
         self.selection = ItemSelection(self.settings.item_classes)
         self.tagger = Tagger(self.settings.fields)
-        self.wipeout = WipeoutGuard()
         self.detector = NearDupDetector(in_data_path(self.settings))
         self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
+        self.dropped = dropped_items(crawler, self.settings)
         self.turns = carriage_of(crawler).turns
+        self.answers = AnswerOrder[Verdict]()
         self._prepared: asyncio.Task[None] | None = None
         self._is_frozen = False
         self._closing: asyncio.Future[None] | None = None
@@ -100,6 +105,8 @@ class NearDupPipeline:
             await self._send_events()
             await self.sinks.close()
         finally:
+            if self.dropped is not None:
+                await self.dropped.close()
             await self._close_detector()
         self._tell_times()
 
@@ -113,14 +120,27 @@ class NearDupPipeline:
                 unfreeze()
 
     async def process_item(self, item: Any) -> Any:
-        content = current.get().content
-        if (content is not None and content.opted_out) or not is_item(item) or not self.selection.includes(item):
-            return item
-        await self._prepare()
-        adapter = ItemAdapter(item)
-        document = self._document(adapter, content)
-        verdict = await self._judge(document, content)
+        content = current.get().content or Content()
+        try:
+            if content.opted_out or not is_item(item) or not self.selection.includes(item):
+                return item
+            if content.ticket is not None:
+                await content.ticket.turn()
+            with content.held():
+                await self._prepare()
+            adapter = ItemAdapter(item)
+            answer = self.answers.follow(self._ask(adapter, content.page))
+        finally:
+            content.leave()
+        verdict = await answer
         await self.turns.next()
+        await self._announce(item, verdict)
+        if verdict.would_drop and self._drop(adapter, verdict):
+            raise NearDuplicate(self._url(adapter, content.page), verdict)
+        self.tagger.tag(adapter, verdict)
+        return item
+
+    async def _announce(self, item: Any, verdict: Verdict) -> None:
         self._count_verdict(verdict)
         await self._send(signals.document_checked, item, verdict)
         await self._send_events()
@@ -129,13 +149,17 @@ class NearDupPipeline:
         elif verdict.reason == "store-unavailable":
             self._count("store/errors")
             await self._store_lost()
-        if self.settings.action == "drop" and self._may_drop(document, verdict):
-            if not self.settings.dry_run:
-                self._count("dropped")
-                raise NearDuplicate(document.url, verdict)
+
+    def _drop(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
+        """Whether an item that may be dropped is: never before it is in the feed of dropped items."""
+        if self.settings.action != "drop" or self.settings.dry_run:
             self._count("would_drop")
-        self.tagger.tag(adapter, verdict)
-        return item
+            return False
+        if self.dropped is not None and not self.dropped.put(adapter, self.tagger.tags(verdict)):
+            self._count("dropped_feed/errors")
+            return False
+        self._count("dropped")
+        return True
 
     async def _prepare(self) -> None:
         """Once, before the first item: what it needs is imported elsewhere than on the event loop."""
@@ -152,35 +176,45 @@ class NearDupPipeline:
         freeze()
         self._is_frozen = True
 
-    def _may_drop(self, document: Document, verdict: Verdict) -> bool:
-        is_duplicate = verdict.status == "duplicate"
-        copies_other_url = is_duplicate and verdict.kind != "revisit" and verdict.original_url != document.url
-        return self.wipeout.seen(document.source, copies_other_url) and is_duplicate
+    def _url(self, adapter: ItemAdapter, page: Page | None) -> str:
+        named = text_of(adapter, self.settings.url_field)
+        return named if page is None else page.absolute(named)
 
-    def _document(self, adapter: ItemAdapter, content: Content | None) -> Document:
-        own_text = text_of(adapter, self.settings.text_field)
-        own_url = text_of(adapter, self.settings.url_field)
-        page = _page_of(own_url, content)
-        page_text, page_url, serial = (content.text, content.url, content.serial) if content else ("", "", 0)
+    def _ask(self, adapter: ItemAdapter, page: Page | None) -> asyncio.Future[Verdict]:
+        """Ask for the verdict of an item, in its turn. Items that have nothing but their page share its verdict."""
+        is_of_page = page is not None and page.is_named_by(text_of(adapter, self.settings.url_field))
+        if text := text_of(adapter, self.settings.text_field):
+            document = self._document(adapter, text, page, is_of_page=is_of_page)
+            return asyncio.create_task(self._verdict(document, page))
+        if page is None or not is_of_page:
+            return _answered(unchecked("no-text"))
+        if not page.text.strip():
+            return _answered(unchecked(page.reason))
+        if page.verdict is None:
+            document = self._document(adapter, page.text, page, is_of_page=True)
+            page.verdict = asyncio.create_task(self._verdict(document, page))
+        return page.verdict
+
+    def _document(self, adapter: ItemAdapter, text: str, page: Page | None, *, is_of_page: bool) -> Document:
+        # The second text of one page is not that page's text changed.
+        is_page = page is not None and is_of_page and page.take_identity()
+        own_language = language_code(text_of(adapter, self.settings.language_field))
         return self.detector.document(
-            own_text or page_text,
-            url=own_url or page_url,
-            title=text_of(adapter, self.settings.title_field),
+            text,
+            url=self._url(adapter, page),
+            title=text_of(adapter, self.settings.title_field) or (page.title if page is not None and is_page else ""),
             seen_at=self._seen_at(adapter),
-            canonical=page.canonical,
-            language=language_code(text_of(adapter, self.settings.language_field)) or page.language,
-            # The second text of one page is not that page's text changed.
-            url_is_own=bool(own_url) or not own_text or serial == 0,
+            canonical=page.canonical if page is not None and is_of_page else "",
+            language=own_language or (page.language if page is not None and is_of_page else ""),
+            url_is_own=is_page or not is_of_page,
         )
 
-    async def _judge(self, document: Document, content: Content | None) -> Verdict:
-        if not document.text.strip() and content is not None and content.reason is not None:
-            return unchecked(content.reason)
+    async def _verdict(self, document: Document, page: Page | None) -> Verdict:
         try:
-            if content is not None and content.sketch and document.text == content.text:
-                self.detector.take_over(document, content.sketch)
+            if page is not None and page.sketch and document.text == page.text:
+                self.detector.take_over(document, page.sketch)
             return await self.detector.check(document)
-        except Exception:  # ours to mend, and no reason to lose an item
+        except Exception:  # a bug of ours: log it, keep the item
             self._count("errors")
             logger.exception("%s: could not be judged", document.url or "An item")
             return unchecked("extraction-failed")
@@ -226,10 +260,14 @@ class NearDupPipeline:
         await self.crawler.signals.send_catch_log_async(signal, item=item, verdict=verdict, spider=self.crawler.spider)
 
     async def _send_events(self) -> None:
-        for event in self.detector.take_events():
-            self._count(f"events/{event.level}")
-            report = special_report(event)
+        events = self.detector.take_events()
+        reports = [special_report(event) for event in events]
+        for report in reports:
             self.sinks.put(report)
+        if events:
+            await self.detector.confirm_events()
+        for event, report in zip(events, reports, strict=True):
+            self._count(f"events/{event.level}")
             await self.crawler.signals.send_catch_log_async(
                 signals.story_event, event=event, report=report, spider=self.crawler.spider
             )
@@ -243,10 +281,10 @@ class NearDupPipeline:
             self._closing = asyncio.ensure_future(engine.close_spider_async(reason="neardup_store_unavailable"))
 
 
-def _page_of(own_url: str, content: Content | None) -> Content:
-    """What is known of the page an item comes from; nothing where the item names another page."""
-    is_page = content is not None and (not own_url or url_identity(own_url) == url_identity(content.url))
-    return content if content is not None and is_page else Content()
+def _answered(verdict: Verdict) -> asyncio.Future[Verdict]:
+    answer = asyncio.get_running_loop().create_future()
+    answer.set_result(verdict)
+    return answer
 
 
 def _without_alarms(settings: NearDupSettings) -> NearDupSettings:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
+from os import PathLike
 from typing import Any, Literal, get_args
 
-from scrapy_neardup.content import Sketching
+from scrapy_neardup.content import Sketching, domain_of
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_shards, check_url
 from scrapy_neardup.index.connection import Address, without_password
@@ -24,12 +25,18 @@ PREFIX = "NEARDUP_"
 Action = Literal["tag", "drop"]
 OnStoreError = Literal["keep", "close"]
 
+DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(time)s.jsonl"
+"""In the project's data directory."""
+
 TAGS = (
     "neardup_status",
     "neardup_kind",
     "neardup_original",
+    "neardup_match",
     "neardup_similarity",
     "neardup_containment",
+    "neardup_share",
+    "neardup_would_drop",
     "neardup_story",
     "neardup_changes",
     "neardup_event",
@@ -40,6 +47,11 @@ _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 
 _ALLOWED_STREAMS = "must be the name of a stream in the store's Redis, or redis://host/0#name"
+_ALLOWED_PLANS = (
+    "must be 8, 4 or 5 (one block of 8, 16 or 13 bits in common) or 10 (two blocks of 13 bits) of a SimHash"
+)
+
+_SECRET_NAME = re.compile("SECRET|PASSWORD|TOKEN")
 
 Check = Callable[[str, Any], Any]
 
@@ -95,23 +107,41 @@ def _workers(name: str, value: Any) -> int | str:
         raise SettingsError(name, value, "must be 0 (threads), a number of processes up to 256, or 'auto'") from None
 
 
-def _text(pattern: str, allowed: str) -> Check:
+def _text(pattern: str, allowed: str, shown: Callable[[str, Any], Any] = lambda _, value: value) -> Check:
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str) or not re.fullmatch(pattern, value):
-            raise SettingsError(name, value, f"must be {allowed}")
+            raise SettingsError(name, shown(name, value), f"must be {allowed}")
         return value
 
     return check
 
 
+def without_secrets(name: str, value: Any) -> Any:
+    """Return the value of a setting as it may be shown: of what may be or hold a secret only the beginning of a url."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if not isinstance(text, str):
+        return value if isinstance(value, bool | int | float | None) and not _SECRET_NAME.search(name) else "***"
+    scheme, separator, _ = text.partition("://")
+    if separator and re.fullmatch(r"[\w+.-]*", scheme):
+        return f"{scheme}://***"
+    return "***" if _SECRET_NAME.search(name) or re.search("[:@/]", text) else text
+
+
 def _store(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise SettingsError(name, value, ALLOWED_STORES)
+        raise SettingsError(name, without_secrets(name, value), ALLOWED_STORES)
     try:
         check_url(value)
     except ValueError as error:
-        raise SettingsError(name, without_password(value), str(error)) from None
+        shown = without_password(value) if "://" in value or "@" not in value else without_secrets(name, value)
+        raise SettingsError(name, shown, str(error)) from None
     return value
+
+
+def _shown_of_unknown(name: str, value: Any) -> Any:
+    """A misspelt name may be that of a secret."""
+    is_plain = not isinstance(value, str | bytes) or not re.search("[:@/]", str(value))
+    return value if is_plain and not re.search("SECRET?S?|PASSWORD|TOKEN", name) else without_secrets(name, value)
 
 
 def _item_classes(name: str, value: Any) -> tuple[str | type, ...]:
@@ -146,7 +176,7 @@ def _field_names(name: str, value: Any) -> dict[str, str]:
 
 def _stream(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise SettingsError(name, value, _ALLOWED_STREAMS)
+        raise SettingsError(name, without_secrets(name, value), _ALLOWED_STREAMS)
     if "://" in value:
         url = value.partition("#")[0]
         try:
@@ -157,6 +187,18 @@ def _stream(name: str, value: Any) -> str:
     return value
 
 
+def _sources(name: str, value: Any) -> frozenset[str]:
+    """Registrable domains, from domains or urls of them."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, str) for each in items):
+        raise SettingsError(name, value, "must be a list of domains such as 'example.com'")
+    domains = {each.strip(): domain_of(each.strip()) for each in items if each.strip()}
+    for given, domain in domains.items():
+        if not domain:
+            raise SettingsError(name, value, f"{given!r} is no domain such as 'example.com'")
+    return frozenset(domains.values())
+
+
 def _owners(name: str, value: Any) -> dict[str, str]:
     try:
         return read_owners(value)
@@ -164,8 +206,17 @@ def _owners(name: str, value: Any) -> dict[str, str]:
         raise SettingsError(name, value, f"{error}; must be {ALLOWED_OWNERS}") from error
 
 
-def _setting(default: Any, check: Check) -> Any:
-    return field(default=default, metadata={"check": check})
+def _feed(name: str, value: Any) -> str | None:
+    """None is no feed; so is what the command line can say for it."""
+    if value is None or value in ("", "None", "null"):
+        return None
+    if not isinstance(value, str | PathLike):
+        raise SettingsError(name, value, "must be the URI of a feed, or None")
+    return str(value)
+
+
+def _setting(default: Any, check: Check, *, repr: bool = True) -> Any:  # noqa: A002  as field has it
+    return field(default=default, metadata={"check": check}, repr=repr)
 
 
 _field_name = _optional(_text(r".*", "the name of an item field, or None"))
@@ -181,12 +232,15 @@ class NearDupSettings:
     enabled: bool = _setting(True, _boolean)
     action: Action = _setting("tag", _one_of(*get_args(Action)))
     dry_run: bool = _setting(False, _boolean)
-    store: str = _setting("sqlite:///neardup.sqlite", _store)
+    drop_share: float = _setting(0.7, _number(float, 0, 1))
+    dropped_feed: str | None = field(default=DEFAULT_DROPPED_FEED, metadata={"check": _feed})
+    keep_sources: frozenset[str] = field(default=frozenset(), metadata={"check": _sources})
+    store: str = _setting("sqlite:///neardup.sqlite", _store, repr=False)
     shards: int = _setting(1, _number(int, 1, 64))
     namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     window: int = _setting(24 * 3600, _number(int, 7200, 31 * 24 * 3600))
     preset: str = _setting("news", _one_of(*PRESETS))
-    num_perm: int | None = _setting(None, _optional(_number(int, 16, 512)))
+    num_perm: int | None = _setting(None, _optional(_number(int, 5, 512)))
     bands: int | Literal["auto"] | None = _setting(None, _optional(_or_auto(_number(int, 1, 256))))
     rows: int | None = _setting(None, _optional(_number(int, 1, 64)))
     shingle_words: int | None = _setting(None, _optional(_number(int, 1, 20)))
@@ -197,6 +251,7 @@ class NearDupSettings:
     measure: Measure | None = _setting(None, _optional(_one_of(*SET_MEASURES)))
     stemming: str | None = _setting(None, _optional(_text(r"[a-z]+", "a language of Snowball, as 'english'")))
     stop_words: tuple[str, ...] | None = _setting(None, _optional(_words))
+    heaviest_terms: int | None = _setting(None, _optional(_number(int, 0, 1_000_000)))
     common_share: float | None = _setting(None, _optional(_number(float, 0, 0.5)))
     sample: int | None = _setting(None, _optional(_number(int, 0, 1_000_000)))
     lead_share: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
@@ -225,10 +280,14 @@ class NearDupSettings:
     event_rule: str = _setting("sources", _text(r"[\w.]+", ALLOWED_RULES))
     events_per_day: float = _setting(17.0, _number(float, 0, 1_000_000))
     source_owners: dict[str, str] = field(default_factory=dict, metadata={"check": _owners})
-    events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")))
-    events_stream: str | None = _setting(None, _optional(_stream))
-    events_webhook: str | None = _setting(None, _optional(_text(r"https?://.+", "an http or https url, or None")))
-    events_webhook_secret: str | None = _setting(None, _optional(_text(r".+", "a text, or None")))
+    events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")), repr=False)
+    events_stream: str | None = _setting(None, _optional(_stream), repr=False)
+    events_webhook: str | None = _setting(
+        None, _optional(_text(r"https?://[^/\s]+\S*", "an http or https url, or None", without_secrets)), repr=False
+    )
+    events_webhook_secret: str | None = _setting(
+        None, _optional(_text(r".+", "a text of one line, or None", without_secrets)), repr=False
+    )
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
@@ -238,7 +297,7 @@ class NearDupSettings:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
-                raise SettingsError(name, values[name], f"no such setting{meant}")
+                raise SettingsError(name, _shown_of_unknown(name, values[name]), f"no such setting{meant}")
         checked = {
             each.name: each.metadata["check"](name, values[name]) for name, each in known.items() if name in values
         }
@@ -268,10 +327,9 @@ class NearDupSettings:
             row["bands"], row["rows"] = self._bands_and_rows({**row, "bands": base.bands, "rows": base.rows})
         elif base.signature == "simhash" and self.bands is not None:
             if self.bands not in PLANS:
-                raise SettingsError(
-                    PREFIX + "BANDS", self.bands, "must be 4 (blocks of 16 bits) or 5 (of 13) of a SimHash"
-                )
-            row["rows"] = PLANS[self.bands]
+                raise SettingsError(PREFIX + "BANDS", self.bands, _ALLOWED_PLANS)
+            plan = PLANS[self.bands]
+            row["rows"] = plan.block_bits * plan.in_common
         elif base.signature == "sketch":
             row["bands"] = row["num_perm"]
             if row["collisions"] >= row["num_perm"]:
@@ -322,4 +380,14 @@ class NearDupSettings:
     def policy(self) -> Policy:
         preset = self.resolved_preset()
         thresholds = preset.threshold, preset.related_threshold, preset.topic_threshold
-        return Policy(self.window, preset.measure, *thresholds, self.scope, preset.collisions)
+        return Policy(
+            self.window,
+            preset.measure,
+            *thresholds,
+            scope=self.scope,
+            collisions=preset.collisions,
+            drop_share=self.drop_share,
+            keep_sources=self.keep_sources,
+            keep_updates=self.keep_updates,
+            by_titles=preset.guarded,
+        )

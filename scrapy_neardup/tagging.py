@@ -19,8 +19,11 @@ def tags_of(verdict: Verdict) -> dict[str, Any]:
         "neardup_status": verdict.status,
         "neardup_kind": verdict.kind,
         "neardup_original": verdict.original_url or verdict.original,
+        "neardup_match": verdict.match_url or verdict.match,
         "neardup_similarity": verdict.similarity,
         "neardup_containment": verdict.containment,
+        "neardup_share": verdict.share,
+        "neardup_would_drop": verdict.would_drop,
         "neardup_story": verdict.story,
         "neardup_changes": "; ".join(verdict.changes) or None,
         "neardup_event": verdict.event,
@@ -37,6 +40,11 @@ class Tagger:
     def __init__(self, fields: dict[str, str]) -> None:
         self._fields = fields
         self._told: set[type] = set()
+
+    def tags(self, verdict: Verdict) -> dict[str, Any]:
+        """The tags that ``fields`` asks for, by the names of their fields."""
+        tags = tags_of(verdict)
+        return {name: tags[tag] for tag, name in self._fields.items()}
 
     def tag(self, adapter: ItemAdapter, verdict: Verdict) -> None:
         tags = tags_of(verdict)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.index import Index
+from scrapy_neardup.sketch.figures import Figure, pack_figures
 
 MINUTE = 60
 HOUR = 3600
@@ -68,6 +69,17 @@ def topic(names: str) -> bytes:
     return b"".join(struct.pack(">H", ord(name)) for name in names)
 
 
+def headline(terms: str) -> bytes:
+    """One letter a term of a title."""
+    return b"".join(struct.pack(">H", ord(term)) for term in sorted(set(terms)))
+
+
+def figures(values: str) -> bytes:
+    """Numbers with blanks between them, each in a place of its own."""
+    places = enumerate(values.split())
+    return pack_figures([Figure(value, "", struct.pack(">I", place)) for place, value in places])
+
+
 @dataclass(frozen=True)
 class Article:
     """What a test says of a document. ``text`` names the text; ``equal`` of its lanes are those of ``like``."""
@@ -83,6 +95,11 @@ class Article:
     short: bool = False
     specifics: bytes = b""
     names: str = ""  # one letter each, ascending; two that share any two of them are candidates
+    headline: str = ""  # one letter a term of the title
+    figures: str = ""  # numbers with blanks between them
+    number: str = ""  # of the article, in its source
+    language: str = ""
+    edition: int = 0
     serial: int = -1
 
     def __post_init__(self) -> None:
@@ -102,6 +119,7 @@ class Article:
         signature = lanes(self.like, self.equal, self.text) if self.like else lanes(self.text)
         signature = b"" if self.short else signature
         identities = [key_of("text", self.text)] + ([key_of("url", self.url)] if self.url else [])
+        identities += [key_of("number", self.source, self.number)] if self.number else []
         return Fingerprint(
             signature=signature,
             size=0 if self.short else self.size,
@@ -113,6 +131,11 @@ class Article:
             topic_keys=tuple(key_of("pair", *pair) for pair in itertools.combinations(self.names[:PAIRED], 2)),
             topic=topic(self.names),
             specifics=self.specifics,
+            figures=figures(self.figures),
+            titles=headline(self.headline),
+            article_hash=digest(f"{self.source} {self.number}", 4) if self.number else bytes(4),
+            language=self.language.encode() or bytes(2),
+            edition=self.edition,
         )
 
     def copy(self, **changes: object) -> Article:

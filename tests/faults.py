@@ -55,6 +55,7 @@ class Network:
         self._target = port
         self.port = free_port()
         self.latency = 0.0  # seconds, one way
+        self._lost_answers = 0
         self._flowing = threading.Event()
         self._flowing.set()
         self._sockets: set[socket.socket] = set()
@@ -86,6 +87,10 @@ class Network:
     def flow(self) -> None:
         self._flowing.set()
 
+    def lose_answers(self, number: int) -> None:
+        """The next answers of the server never arrive, and their connections break."""
+        self._lost_answers = number
+
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
             while True:
@@ -96,10 +101,10 @@ class Network:
                     _close(near)
                     continue
                 self._sockets |= {near, far}
-                for ends in ((near, far), (far, near)):
+                for ends in ((near, far, False), (far, near, True)):
                     threading.Thread(target=self._pump, args=ends, daemon=True).start()
 
-    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+    def _pump(self, source: socket.socket, target: socket.socket, answers: bool) -> None:
         """What arrives is on its way for the latency, however much else is."""
         on_its_way: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
         threading.Thread(target=self._deliver, args=(on_its_way, target), daemon=True).start()
@@ -108,6 +113,9 @@ class Network:
             try:
                 data = source.recv(1 << 16)
             except OSError:
+                data = b""
+            if answers and data and self._lost_answers:
+                self._lost_answers -= 1
                 data = b""
             on_its_way.put((time.monotonic() + self.latency, data))
         _close(source)

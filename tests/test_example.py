@@ -140,6 +140,19 @@ def test_a_second_run_gives_the_same_statuses(project: Path, scrapy: Scrapy, ite
     ]
 
 
+def test_feed_and_drop_feed_together_hold_every_page(project: Path, scrapy: Scrapy, truth: list[Row]) -> None:
+    done = scrapy("crawl", "newswire", "-s", "NEARDUP_ACTION=drop", "-O", "kept.jsonl")
+    assert done.returncode == 0, done.stderr
+    (feed,) = (project / ".scrapy/neardup-dropped").iterdir()
+    kept, dropped = read_lines(project / "kept.jsonl"), read_lines(feed)
+
+    assert Counter(item["url"] for item in [*kept, *dropped]) == Counter(row["url"] for row in truth)
+    assert {item["neardup_status"] for item in dropped} == {"duplicate"}
+    assert all(item["neardup_would_drop"] for item in dropped)
+    # What is dropped is held by a page that was kept.
+    assert {item["neardup_original"] for item in dropped} <= {item["url"] for item in kept}
+
+
 def test_the_text_of_every_page_is_extracted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from scrapy.http import HtmlResponse
     from trafilatura import extract

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
-from news_site import NewsSite, article, page
-from projects import ITEM_A_PAGE, NOTING, Project, extracted
+from news_site import Answer, NewsSite, article, page
+from projects import ITEM_A_PAGE, NOTING, Crawl, Project, extracted
 
 TWENTY = """
 from scrapy_neardup import NearDupItem
@@ -31,32 +32,137 @@ class News(scrapy.Spider):
 """
 
 
-def test_twenty_items_of_a_response_are_one_original_and_one_extraction(project: Project, site: NewsSite) -> None:
-    kinds = ("dicts", "one-dict", "declared")
-    urls = [site.publish(f"/{kind}", page(article(kind))) for kind in kinds]
-    crawl = project.crawl(TWENTY, urls=urls, **NOTING)
+KINDS = ("dicts", "one-dict", "declared")
 
-    assert crawl.neardup == {"checked": 60, "original": 3, "duplicate": 57, "duplicate/revisit": 57}
-    assert Counter(item["page"] for item in crawl.items) == dict.fromkeys(kinds, 20)
-    for kind in ("dicts", "declared"):
-        statuses = Counter(item["neardup_status"] for item in crawl.items if item["page"] == kind)
-        assert statuses == {"original": 1, "duplicate": 19}
-    assert extracted(project) == dict.fromkeys(kinds, 1)
-    assert crawl.stats["carriage"] == 0
+
+def test_items_of_a_page_are_one_document_with_one_verdict(project: Project, site: NewsSite) -> None:
+    """Judged and extracted once, and tagged alike; across runs they all follow the verdict of their page."""
+    urls = [site.publish(f"/{kind}", page(article(kind))) for kind in KINDS]
+    first = project.crawl(TWENTY, urls=urls, **NOTING)
+
+    assert first.neardup == {"checked": 60, "original": 60}
+    assert Counter(item["page"] for item in first.items) == dict.fromkeys(KINDS, 20)
+    assert len({json.dumps(item, sort_keys=True) for item in first.items}) == 3
+    assert extracted(project) == dict.fromkeys(KINDS, 1)
+    assert first.stats["neardup/check/ms_count"] == 3
+    assert first.stats["carriage"] == 0
+
+    second = project.crawl(TWENTY, urls=urls, **NOTING)
+    assert second.neardup == {"checked": 60, "duplicate": 60, "duplicate/revisit": 60, "would_drop": 60}
+    assert len({json.dumps(item, sort_keys=True) for item in second.items}) == 3
 
 
 @pytest.mark.parametrize("concurrent_items", [1, 4, 100])
-def test_twenty_items_of_a_response_leave_one_when_duplicates_are_dropped(
+def test_none_of_the_items_of_a_page_is_dropped_for_another(
     project: Project, site: NewsSite, concurrent_items: int
 ) -> None:
-    """However many the pipelines have in hand, one object yielded twenty times keeps its content twenty times."""
-    kinds = ("dicts", "one-dict", "declared")
-    urls = [site.publish(f"/{kind}", page(article(kind))) for kind in kinds]
-    crawl = project.crawl(TWENTY, urls=urls, NEARDUP_ACTION="drop", CONCURRENT_ITEMS=concurrent_items, **NOTING)
+    """However many the pipelines have in hand. A page that is crawled again is dropped with all of its items."""
+    urls = [site.publish(f"/{kind}", page(article(kind))) for kind in KINDS]
+    settings = {"NEARDUP_ACTION": "drop", "CONCURRENT_ITEMS": concurrent_items, **NOTING}
+    first = project.crawl(TWENTY, urls=urls, **settings)
+    assert first.neardup == {"checked": 60, "original": 60}
+    assert len(first.items) == 60
 
-    assert crawl.neardup["dropped"] == 57
-    assert sorted(item["page"] for item in crawl.items) == sorted(kinds)
-    assert crawl.stats["carriage"] == 0
+    second = project.crawl(TWENTY, urls=urls, **settings)
+    assert second.neardup["dropped"] == 60
+    assert second.items == []
+    assert second.stats["carriage"] == 0
+
+
+FIRST_DROPPED = """
+from scrapy.exceptions import DropItem
+
+
+class Sieve:
+    def process_item(self, item):
+        if item["number"] == 0:
+            raise DropItem("the first one")
+        return item
+
+
+class News(scrapy.Spider):
+    name = "news"
+    custom_settings = {"ITEM_PIPELINES": {Sieve: 100}}
+
+    async def start(self):
+        yield scrapy.Request(self.urls)
+
+    def parse(self, response):
+        for number in range(3):
+            yield {"number": number, "title": f"Title {number}"}
+"""
+
+
+def test_if_the_first_item_of_a_page_is_dropped_the_next_one_is_judged(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(FIRST_DROPPED, urls=[site.publish("/page", page(article("page")))], **NOTING)
+    assert [(item["number"], item["neardup_status"]) for item in crawl.items] == [(1, "original"), (2, "original")]
+    assert crawl.stats["neardup/check/ms_count"] == 1
+
+
+OWN_AND_PAGE = """
+class News(scrapy.Spider):
+    name = "news"
+
+    async def start(self):
+        yield scrapy.Request(self.urls)
+
+    def parse(self, response):
+        yield {"name": "article"}
+        for number, text in enumerate(self.comments.split("|")):
+            yield {"name": f"comment {number}", "url": response.url, "text": text}
+        yield {"name": "photograph", "url": response.url + "#photo"}
+"""
+
+
+def test_items_with_a_text_of_their_own_are_documents_beside_their_page(project: Project, site: NewsSite) -> None:
+    """None of them is the page's text changed, and the page stays known by its url."""
+    url = site.publish("/page", page(article("page")))
+    comments = f"comments={article('one', 40)}|{article('two', 40)}"
+    first = project.crawl(OWN_AND_PAGE, "-a", comments, urls=[url], **NOTING)
+    assert first.statuses == {"original": 4}
+    assert first.item(name="article")["neardup_story"] == first.item(name="photograph")["neardup_story"]
+    assert len({item["neardup_story"] for item in first.items}) == 3
+
+    second = project.crawl(OWN_AND_PAGE, "-a", comments, urls=[url], **NOTING)
+    kinds = {item["name"]: item["neardup_kind"] for item in second.items}
+    assert kinds == {"article": "revisit", "photograph": "revisit", "comment 0": "exact", "comment 1": "exact"}
+
+
+RSS = """
+class News(scrapy.Spider):
+    name = "news"
+
+    async def start(self):
+        yield scrapy.Request(self.urls)
+
+    def parse(self, response):
+        for entry in response.xpath("//item"):
+            item = {"name": entry.xpath("title/text()").get(), "text": entry.xpath("description/text()").get()}
+            yield {**item, "url": entry.xpath("link/text()").get()} if self.linked == "yes" else item
+"""
+
+
+@pytest.mark.parametrize("linked", ["yes", "no"])
+def test_the_entries_of_a_feed_are_documents_of_their_own(project: Project, site: NewsSite, linked: str) -> None:
+    def feed(numbers: range) -> Answer:
+        entries = "".join(
+            f"<item><title>{number}</title><link>{site.url}/{number}</link>"
+            f"<description>{article(number)}</description></item>"
+            for number in numbers
+        )
+        return Answer(f"<rss><channel>{entries}</channel></rss>".encode(), "application/rss+xml")
+
+    def crawl(numbers: range) -> Crawl:
+        url = site.publish("/feed", feed(numbers))
+        return project.crawl(RSS, "-a", f"linked={linked}", urls=[url], NEARDUP_ACTION="drop")
+
+    first = crawl(range(50))
+    assert first.statuses == {"original": 50}
+    # Its first entry is a new one now: that is no changed text of the feed's page.
+    later = crawl(range(-1, 50))
+    assert [item["name"] for item in later.items] == ["-1"]
+    assert later.neardup["dropped"] == 50
+    assert later.statuses == {"original": 1}
 
 
 LISTING = """
@@ -68,16 +174,79 @@ class News(scrapy.Spider):
             yield scrapy.Request(url)
 
     def parse(self, response):
-        for number in range(20):
-            yield {"url": response.urljoin(f"/story-{number}"), "title": f"Story {number}"}
+        if "/listing-" not in response.url:
+            yield {"url": response.url}
+        for link in response.css("h2 a"):
+            yield {"url": link.attrib["href"], "title": link.css("::text").get()}
 """
 
 
-def test_teasers_of_a_listing_page_are_not_copies_of_each_other(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(LISTING, urls=[site.publish("/front", page(article("front")))], NEARDUP_ACTION="drop")
+def test_listing_pages_cost_no_article(project: Project, site: NewsSite) -> None:
+    """120 of them, with teasers in common words; neither the teasers nor the articles they name are dropped."""
+    listings, articles = [], []
+    intro = article("what this site is")
+    for number in range(120):
+        path = f"/articles/{number}"
+        articles.append(site.publish(path, page(article(number))))
+        links = f"<h2><a href='{path}'>{number}</a></h2><h2><a href='{site.url}/other/{number}'>and more</a></h2>"
+        listings.append(site.publish(f"/listing-{number}", page(intro).replace("<h1>", f"{links}<h1>")))
+    settings = {"NEARDUP_ACTION": "drop", **NOTING}
 
-    assert len(crawl.items) == 20
-    assert crawl.neardup == {"checked": 20, "original": 1, "unchecked": 19, "unchecked/no-text": 19}
+    teasers = project.crawl(LISTING, urls=listings, **settings)
+    assert len(teasers.items) == 240
+    assert teasers.neardup == {"checked": 240, "unchecked": 240, "unchecked/no-text": 240}
+    assert extracted(project) == {}
+
+    found = project.crawl(LISTING, urls=articles, **settings)
+    assert found.statuses == {"original": 120}
+
+
+ADDRESSES = """
+class News(scrapy.Spider):
+    name = "news"
+
+    async def start(self):
+        yield scrapy.Request(self.urls + "?utm_source=start")
+
+    def parse(self, response):
+        for name in self.names.split():
+            yield {"url": name}
+        yield {"url": None}
+"""
+
+
+def test_a_page_has_the_text_of_all_items_that_name_one_of_its_addresses(project: Project, site: NewsSite) -> None:
+    """Of the request, of each redirect, of the response and of its canonical url, however they are written."""
+    site.publish("/old", Answer(status=301, headers={"Location": "/moved"}))
+    site.publish("/moved", Answer(status=302, headers={"Location": "/page?id=7&utm_medium=x"}))
+    canonical = page(article("page")).replace("<head>", '<head><link rel="canonical" href="/canonical">')
+    site.publish("/page", canonical)
+    own = ["/old", "/moved", f"{site.url}/page?id=7", f"{site.url}/page/amp?id=7#top", "canonical", "urn:article:7"]
+    other = ["/page", "/page?id=8", f"{site.url}/", "https://elsewhere.example/page?id=7"]
+    crawl = project.crawl(ADDRESSES, "-a", f"names={' '.join([*own, *other])}", urls=[f"{site.url}/old"], **NOTING)
+
+    assert {item["url"]: item["neardup_status"] for item in crawl.items} == {
+        **dict.fromkeys([*own, None], "original"),
+        **dict.fromkeys(other, "unchecked"),
+    }
+    assert crawl.neardup["unchecked/no-text"] == len(other)
+
+
+BY_URL = """
+def extract(html, url):
+    name = url.rpartition("/")[2]
+    return " ".join(f"{name}{number}" for number in range(100))
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_extractor_of_the_users_own_is_asked_for_each_url(project: Project, site: NewsSite, workers: int) -> None:
+    """Three urls with one JavaScript shell: the extractor gets the articles elsewhere, by the url."""
+    project.write("news/by_url.py", BY_URL)
+    shell = "<html><body><div id='app'></div><script src='/app.js'></script></body></html>"
+    urls = [site.publish(f"/{name}", shell) for name in ("one", "two", "three")]
+    settings = {"NEARDUP_EXTRACTOR": "news.by_url.extract", "NEARDUP_EXTRACT_WORKERS": workers}
+    assert project.crawl(ITEM_A_PAGE, urls=urls, **settings).statuses == {"original": 3}
 
 
 OWN_TEXT = """

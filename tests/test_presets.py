@@ -18,10 +18,11 @@ from news_site import article as news_article
 from projects import ITEM_A_PAGE, Project
 from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 
-from scrapy_neardup import NearDupSettings
-from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
+from scrapy_neardup.index.sqlite import MEMORY, SQLiteIndex
 from scrapy_neardup.measures import LEAD_LANES, likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
@@ -161,6 +162,43 @@ def test_all_stores_give_the_same_verdicts(
     assert by_memory == by_sqlite == by_redis
 
 
+class _LateStore(SQLiteIndex):
+    """A store whose answers arrive when the event loop has turned many times."""
+
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+        match = await super().check(fingerprint, document)
+        for _ in range(500):
+            await asyncio.sleep(0)
+        return match
+
+
+async def _replayed(settings: NearDupSettings, store: type[SQLiteIndex], texts: Sequence[str]) -> list[Verdict]:
+    row = settings.resolved_preset()
+    policy = Policy(
+        measure=row.measure,
+        threshold=row.threshold,
+        related_threshold=row.related_threshold,
+        collisions=row.collisions,
+    )
+    index = store(MEMORY, "replay", row.config(), policy)
+    detector = NearDupDetector(settings, run="", index=index)
+    await detector.open()
+    try:
+        return await detector.check_in_order([detector.document(text, seen_at=START) for text in texts])
+    finally:
+        await detector.close()
+
+
+@pytest.mark.parametrize(("preset", "common_share"), [*((name, None) for name in NAMES), ("cedar", 0.05)])
+async def test_verdicts_do_not_depend_on_how_soon_the_store_answers(preset: str, common_share: float | None) -> None:
+    """Of the same documents in the same order: what is learned from originals is learned at the same places."""
+    common = "Every report of the agency begins with the same sentence about rights and prices"
+    texts = [f"{common}.\n{noisy(article(number % 120, 120), 0.1, number)}" for number in range(240)]
+    settings = NearDupSettings(preset=preset, store="memory://", common_share=common_share)
+
+    assert await _replayed(settings, SQLiteIndex, texts) == await _replayed(settings, _LateStore, texts)
+
+
 @pytest.mark.parametrize("preset", NAMES)
 def test_a_crawl_is_judged_by_it(preset: str, project: Project, site: NewsSite) -> None:
     urls = [
@@ -206,6 +244,7 @@ _VALUES = {
     "features": "collections.Counter",
     "stemming": "english",
     "stop_words": ("of", "the"),
+    "heaviest_terms": 100,
     "reference": "no/such/file.json",
     "threshold": 0.95,
     "related_threshold": 0.15,
@@ -237,7 +276,7 @@ def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None
             {"NEARDUP_PRESET": "simhash", "NEARDUP_NUM_PERM": 128},
             "NEARDUP_NUM_PERM = 128: NEARDUP_PRESET = 'simhash' has no such parameter; it has NEARDUP_BANDS, ",
         ),
-        ({"NEARDUP_PRESET": "simhash", "NEARDUP_BANDS": 8}, "NEARDUP_BANDS = 8: must be 4 (blocks of 16 bits) or 5"),
+        ({"NEARDUP_PRESET": "simhash", "NEARDUP_BANDS": 6}, "NEARDUP_BANDS = 6: must be 8, 4 or 5 (one block of "),
         (
             {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.nowhere.vector"},
             "NEARDUP_FEATURES = 'news.nowhere.vector': No module named 'news'; must be the import path of a callable",
@@ -297,7 +336,7 @@ def test_nrc_confirms_by_the_beginning_of_both() -> None:
     """The second halves are the same, so there are collisions enough; the first halves are not."""
     tail = article("tail")
     same, other = f"{article('lead')}\n{tail}", f"{article('another lead')}\n{tail}"
-    row = PRESETS["nrc"]
+    row = replace(PRESETS["nrc"], lead_share=0.5)
     prints = [
         Sketcher(row, figures=False).fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in (same, other)
     ]
@@ -306,6 +345,18 @@ def test_nrc_confirms_by_the_beginning_of_both() -> None:
 
     assert found.similarity * row.num_perm > row.collisions
     assert found.score < row.threshold
+
+
+@pytest.mark.parametrize(("words", "alike"), [(40, True), (100, False)])
+def test_nrc_confirms_short_texts_by_all_of_them(words: int, alike: bool) -> None:
+    """Up to 99 words, whatever part of longer ones confirms; the first halves have nothing in common."""
+    row = replace(PRESETS["nrc"], lead_share=0.5)
+    tail = article("tail", words // 2)
+    texts = [f"{article(lead, words // 2)}\n{tail}" for lead in ("lead", "another lead")]
+    a, b = (Sketcher(row, figures=False).fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in texts)
+    score = likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions).score
+
+    assert (score >= row.threshold) is alike
 
 
 def test_nrc_needs_more_collisions_than_are_set() -> None:
@@ -331,6 +382,15 @@ async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: s
     assert (match is not None) is matches
     assert repeat is not None
     assert int(repeat.original[8:], 16) == (0 if matches else 1)  # as the store has linked it
+
+
+async def test_nrc_takes_five_permutations() -> None:
+    """As many as in the example of the paper: benchmarks/nrc_table1.py."""
+    async with opened("nrc", "memory://", "nrc", NEARDUP_NUM_PERM=5, NEARDUP_MIN_WORDS=5) as detector:
+        texts = (SENTENCES[0], f"{SENTENCES[0]} morning", SENTENCES[2])
+        statuses = [(await detector.check(detector.document(text, seen_at=START))).status for text in texts]
+
+    assert statuses == ["original", "duplicate", "original"]
 
 
 def test_nrc_counts_the_title() -> None:

@@ -170,7 +170,7 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-_QUICK = ("--sample", "20", "--pairs", "100", "--population", "6", "--generations", "2")
+_QUICK = ("--sample", "20", "--pairs", "100", "--population", "6", "--generations", "2", "--runs", "2")
 
 
 def test_the_command_writes_a_reference_that_a_crawl_takes(tmp_path: Path, corpus: Path) -> None:
@@ -179,12 +179,25 @@ def test_the_command_writes_a_reference_that_a_crawl_takes(tmp_path: Path, corpu
     found = json.loads(ran.stdout)
 
     assert 0 < found["mean_absolute_error"] <= found["first_generation"]
+    assert found["held_out_error"] == min(found["held_out_errors"])
+    assert len(set(found["held_out_errors"])) == 2
     assert found["generations"] == 2
     assert (tmp_path / "mine.json").read_bytes() == (tmp_path / "other.json").read_bytes()
     assert "mean absolute error" in again.stdout
     assert not list(tmp_path.glob("*.unfinished"))
     values = {"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": str(tmp_path / "mine.json")}
     NearDupSettings.from_mapping(values)
+
+
+def test_the_best_of_several_runs_is_written(tmp_path: Path, corpus: Path) -> None:
+    """By the held-out texts, whichever of the runs it was."""
+    errors = json.loads(
+        neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "--runs", "3", "-o", "best.json", "--json").stdout
+    )["held_out_errors"]
+    seed = 1 + errors.index(min(errors))
+    neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "--runs", "1", "--seed", str(seed), "-o", "alone.json")
+
+    assert (tmp_path / "best.json").read_bytes() == (tmp_path / "alone.json").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -210,8 +223,8 @@ def test_a_corpus_with_few_different_3_grams_is_named() -> None:
 
 
 def test_what_is_left_of_an_interrupted_training_and_damaged_is_named(tmp_path: Path, corpus: Path) -> None:
-    (tmp_path / "reference.json.unfinished").write_text("{")
+    (tmp_path / "reference.json.2.unfinished").write_text("{")
     ran = neardup(tmp_path, "train-reference", str(corpus), *_QUICK)
 
     assert ran.returncode == 2
-    assert "reference.json.unfinished: cannot be gone on with" in " ".join(ran.stderr.split())
+    assert "reference.json.2.unfinished: cannot be gone on with" in " ".join(ran.stderr.split())

@@ -22,8 +22,12 @@ KEYS = [
     "kind",
     "original",
     "original_url",
+    "match",
+    "match_url",
     "similarity",
     "containment",
+    "share",
+    "would_drop",
     "story",
     "changes",
     "event",
@@ -86,10 +90,12 @@ def test_one_line_out_for_each_line_in_with_exactly_the_documented_keys(replay: 
         ("duplicate", "revisit", "a", None),
         ("unchecked", None, None, "too-short"),
         ("unchecked", None, None, "no-text"),
-        ("duplicate", "contained", "a", None),
+        ("duplicate", "abridged", "a", None),
     ]
-    assert out[1]["original_url"] == "https://one.example/1"
-    assert out[1]["similarity"] == out[1]["containment"] == 1.0
+    assert (out[1]["original_url"], out[1]["match_url"]) == ("https://one.example/1", "https://one.example/1")
+    assert out[1]["similarity"] == out[1]["containment"] == out[1]["share"] == 1.0
+    assert [row["would_drop"] for row in out] == [False, True, True, False, True, False, False, True]
+    assert out[0]["match"] is out[0]["match_url"] is out[0]["share"] is None
     assert [row["story"] for row in out] == ["a", "a", "a", "d", "a", None, None, "a"]
 
 
@@ -104,6 +110,21 @@ def test_figures_that_changed_make_an_update(replay: Replay) -> None:
     assert (out[1]["status"], out[1]["original"]) == ("update", "first")
     assert len(out[1]["changes"]) == 1
     assert out[1]["changes"][0].endswith(": 4 -> 12")
+
+
+def test_a_copy_of_an_update_names_both_what_it_matched_and_the_first_of_its_kind(replay: Replay) -> None:
+    report = f"At least 4 people were killed in the town of Skerrow. {text(3)}"
+    update = report.replace("4 people", "12 people")
+    out = replay(
+        [
+            {"id": "first", "url": "https://one.example/1", "time": NOON, "text": report},
+            {"id": "update", "url": "https://two.example/1", "time": NOON + 3600, "text": update},
+            {"id": "copy", "url": "https://three.example/1", "time": NOON + 7200, "text": update},
+        ]
+    )
+    assert (out[2]["status"], out[2]["kind"], out[2]["similarity"]) == ("duplicate", "exact", 1.0)
+    assert (out[2]["original"], out[2]["original_url"]) == ("first", "https://one.example/1")
+    assert (out[2]["match"], out[2]["match_url"]) == ("update", "https://two.example/1")
 
 
 def test_the_window_is_the_documents_own(replay: Replay) -> None:

@@ -36,7 +36,7 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_NAMESPACE": ["", "a b", "{x}", "n" * 65, None],
     "NEARDUP_WINDOW": [0, 3600, -1, "a day", 1e9, True, None, float("nan")],
     "NEARDUP_PRESET": ["best", None],
-    "NEARDUP_NUM_PERM": [0, 15, 513, "many", 64.5],
+    "NEARDUP_NUM_PERM": [0, 4, 513, "many", 64.5],
     "NEARDUP_BANDS": [0, 257, "optimal", 100],
     "NEARDUP_ROWS": [0, 65],
     "NEARDUP_SHINGLE_WORDS": [0, 21],
@@ -88,9 +88,18 @@ def says(name: str, value: object) -> str:
     return rf"^{name} = {re.escape(repr(value))}: [^\n]{{5,}}$"
 
 
+HOLD_SECRETS = (
+    "NEARDUP_STORE",
+    "NEARDUP_EVENTS_STREAM",
+    "NEARDUP_EVENTS_WEBHOOK",
+    "NEARDUP_EVENTS_WEBHOOK_SECRET",
+)
+"""Their values are shown in part, or not at all."""
+
+
 @pytest.mark.parametrize("name", FIELDS)
 def test_no_setting_takes_just_anything(name: str) -> None:
-    with pytest.raises(SettingsError, match=says(name, Nonsense())):
+    with pytest.raises(SettingsError, match=says(name, "***" if name in HOLD_SECRETS else Nonsense())):
         NearDupSettings.from_mapping({name: Nonsense()})
 
 
@@ -112,7 +121,8 @@ def test_its_own_default_is_a_value_every_setting_takes(name: str) -> None:
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_misspelt_name_is_told_the_right_one(name: str) -> None:
     wrong = name[:-1] + name[-1] * 2
-    with pytest.raises(SettingsError, match=f"^{wrong} = 'x': no such setting; is it {name}\\?$"):
+    shown = "..." if name.endswith("SECRET") else "x"
+    with pytest.raises(SettingsError, match=f"^{wrong} = '{shown}': no such setting; is it {name}\\?$"):
         NearDupSettings.from_mapping({wrong: "x"})
 
 
@@ -219,3 +229,38 @@ def test_a_wrong_setting_stops_what_is_wired_by_hand(run: Callable[..., Crawl]) 
     )
     assert crawl.status == LATE_STATUS
     assert "SettingsError: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'" in crawl.log
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NEARDUP_EVENTS_WEBHOOK", "htps://anna:sEcReT@hooks.example/sEcReT?token=sEcReT"),
+        ("NEARDUP_EVENTS_WEBHOOK", "hooks.example/sEcReT"),
+        ("NEARDUP_EVENTS_WEBHOOK", b"https://hooks.example/sEcReT"),
+        ("NEARDUP_EVENTS_WEBHOOKS", "https://hooks.example/sEcReT"),
+        ("NEARDUP_EVENTS_WEBHOOK_SECRET", "two\nlines: sEcReT"),
+        ("NEARDUP_EVENTS_WEBHOOK_SECRET", ["sEcReT"]),
+        ("NEARDUP_EVENT_WEBHOOK_SECRET", "sEcReT"),
+        ("NEARDUP_EVENTS_STREAM", b"redis://:sEcReT@host/0#news"),
+        ("NEARDUP_EVENTS_STREAM", "redis://:sEcReT@host/x#news"),
+        ("NEARDUP_STORE", "redis:/:sEcReT@host/0"),
+        ("NEARDUP_STORE", "redis://:sEcReT@host/x"),
+        ("NEARDUP_STORE", ["redis://:sEcReT@host/0"]),
+        ("NEARDUP_STOER", "redis://:sEcReT@host/0"),
+    ],
+)
+def test_an_error_shows_no_secret(name: str, value: object) -> None:
+    with pytest.raises(SettingsError, match=f"^{name} = ") as raised:
+        NearDupSettings.from_mapping({name: value})
+    assert "sEcReT" not in f"{raised.value} {raised.value!r} {vars(raised.value)}"
+
+
+def test_settings_show_no_secret() -> None:
+    settings = NearDupSettings(
+        store="redis://:sEcReT@host/0",
+        events_feed="ftp://anna:sEcReT@host/events.jsonl",
+        events_stream="redis://:sEcReT@host/0#news",
+        events_webhook="https://hooks.example/sEcReT",
+        events_webhook_secret="sEcReT",
+    )
+    assert "sEcReT" not in f"{settings} {settings!r}"

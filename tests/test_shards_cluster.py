@@ -147,7 +147,7 @@ async def test_what_a_dead_process_left_undecided_delays_two_and_loses_none(
     dead, index = await open_index(url, timeout=0.4), await open_index(url, timeout=0.4)
     assert isinstance(dead, ShardedRedisIndex)
     article = Article()
-    await dead._ask_shards(Question.of(article.fingerprint, article.document, 3))
+    await dead._ask_shards(Question.of(article.fingerprint, article.document, 3, 0.7))
 
     matches = [await check(index, article.copy(at=number)) for number in range(4)]
 

@@ -120,7 +120,7 @@ def test_texts_that_were_just_there_are_not_sketched_again_but_for_long_ones() -
         assert unpack_sketch(once)[0] == unpack_sketch(again)[0]
 
 
-@pytest.mark.parametrize("preset", ["nrc", "cedar", "simhash", "multiref"])
+@pytest.mark.parametrize("preset", ["nrc", "simhash", "multiref"])
 def test_a_sketch_that_takes_more_than_the_text_is_not_made_ahead(preset: str) -> None:
     assert NearDupSettings(store="memory://", preset=preset).sketching() is None
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.content import CanonicalUrls, url_identity
+from scrapy_neardup.content import CanonicalUrls, article_number, url_identity
 from scrapy_neardup.content.canonical import canonical_url
 
 PAGE = "https://www.wire.example/news/bridge?id=7"
@@ -25,6 +25,24 @@ PAGE = "https://www.wire.example/news/bridge?id=7"
         "https://www.wire.example/news/bridge.amp?id=7",
         "https://www.wire.example/news/bridge?id=7&amp=1",
         "https://www.wire.example/news/bridge?outputType=amp&id=7",
+        "https://www.wire.example/news/amp/bridge?id=7",
+        "https://www.m.wire.example/news/bridge?id=7",
+        "https://touch.wire.example/news/bridge?id=7",
+        "https://www.wire.example/mobile/news/bridge?id=7",
+        "https://www.wire.example/m/news/bridge?id=7",
+        "https://www.wire.example/news/bridge?mobile=1&id=7",
+        "https://www.wire.example/print/news/bridge?id=7",
+        "https://www.wire.example/news/print/bridge?id=7",
+        "https://www.wire.example/news/bridge/print?id=7",
+        "https://www.wire.example/news/bridge/print/?id=7",
+        "https://www.wire.example/news/bridge/print.html?id=7",
+        "https://www.wire.example/news/bridge?id=7&print=1",
+        "https://www.wire.example/news/bridge?id=7&print",
+        "https://www.wire.example/news/bridge?id=7&printable=true",
+        "https://www.wire.example/news/bridge?id=7&view=print",
+        "https://www.wire.example/news/bridge?id=7&format=print",
+        "https://www.wire.example/news/bridge?id=7&action=print",
+        "https://www.wire.example/news/bridge?id=7&tmpl=component&print=1",
         "https://www-wire-example.cdn.ampproject.org/c/s/www.wire.example/news/bridge?id=7",
         "https://www.google.com/amp/s/www.wire.example/news/bridge?id=7",
         "https://www.wire.example/news/bridge?id=7&utm_source=feed&utm_id=12&fbclid=Iw3&gclid=9",
@@ -38,8 +56,33 @@ def test_forms_of_one_page(form: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "form",
+    [
+        "https://wire.example/news/bridge-1234567-amp.html",
+        "https://wire.example/news/bridge-1234567.amp.html",
+        "https://wire.example/news/bridge-1234567_amp.html",
+        "https://wire.example/news/bridge-1234567-print.html",
+        "https://wire.example/news/bridge-1234567.print.html",
+        "https://wire.example/news/bridge-1234567.html?m=1",
+    ],
+)
+def test_forms_of_one_file(form: str) -> None:
+    assert url_identity(form) == url_identity("https://wire.example/news/bridge-1234567.html")
+    assert article_number(form) == "1234567"
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
+        ("https://wire.example/best-guitar-amp", "https://wire.example/best-guitar"),
+        ("https://wire.example/how-to-print", "https://wire.example/how-to"),
+        ("https://wire.example/print", "https://wire.example/"),
+        ("https://wire.example/news?y=2019&m=1", "https://wire.example/news?y=2019"),
+        ("https://wire.example/view?print=101", "https://wire.example/view?print=102"),
+        ("https://wire.example/news/bridge?page=2", "https://wire.example/news/bridge"),
+        ("https://wire.example/news/bridge/page/2", "https://wire.example/news/bridge"),
+        ("https://wire.example/news/bridge/2", "https://wire.example/news/bridge"),
+        ("https://wire.example/news/bridge-seite-2", "https://wire.example/news/bridge"),
         ("https://wire.example/articles/?3769767", "https://wire.example/articles/?3769771"),
         ("https://wire.example/view?cid=101", "https://wire.example/view?cid=102"),
         ("https://wire.example/view?uid=101&p=1", "https://wire.example/view?uid=102&p=1"),

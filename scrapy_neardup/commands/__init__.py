@@ -78,6 +78,7 @@ class Command(ScrapyCommand):
                 self.settings.pop(parameter, None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from scrapy_neardup.commands.terminal import printable
         from scrapy_neardup.exceptions import NearDupError
 
         if args:
@@ -87,7 +88,7 @@ class Command(ScrapyCommand):
         try:
             self.exitcode = _module(opts.subcommand).run(opts, settings)
         except NearDupError as error:
-            raise UsageError(str(error), print_help=False) from error
+            raise UsageError(printable(str(error)), print_help=False) from error
 
 
 def _module(name: str) -> Subcommand:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.commands.live import add_store_arguments, live_detector
+from scrapy_neardup.commands.terminal import as_json, make_console
 
 if TYPE_CHECKING:
     from scrapy_neardup.stories import StoryEvent
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     events = asyncio.run(_running(options, settings))
     if options.json:
         for event in events:
-            print(json.dumps(special_report(event), ensure_ascii=False))
+            print(as_json(special_report(event)))
     else:
         _print_table(events)
     return 0
@@ -37,7 +37,6 @@ async def _running(options: argparse.Namespace, settings: dict[str, Any]) -> lis
 
 
 def _print_table(events: Sequence[StoryEvent]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     from scrapy_neardup.stories import special_report
@@ -46,5 +45,6 @@ def _print_table(events: Sequence[StoryEvent]) -> None:
     for report in map(special_report, events):
         since = report["first"]["time"] if report["first"] else ""
         sources, items = str(report["measures"]["sources"]), str(report["items"])
-        table.add_row(report["level"], since, report["time"], sources, items, report["headline"] or report["url"])
-    Console().print(table)
+        told = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
+        table.add_row(report["level"], since, report["time"], sources, items, told)
+    make_console().print(table)

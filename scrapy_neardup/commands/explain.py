@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from scrapy_neardup.commands.terminal import as_json, make_console, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     seen = _texts(options.seen, configured) if options.seen else ()
     comparison = asyncio.run(compare(first, second, configured, seen))
     if options.json:
-        print(json.dumps({"a": options.a, "b": options.b, **asdict(comparison)}, ensure_ascii=False))
+        print(as_json({"a": options.a, "b": options.b, **asdict(comparison)}))
     else:
         _print(options, comparison)
     return 0
@@ -70,16 +71,15 @@ def _texts(path: Path, settings: NearDupSettings) -> Iterator[str]:
     ) as reader:
         for page in tqdm(reader.read(feed), unit=" documents", disable=not sys.stderr.isatty()):
             if page.error is not None:
-                tqdm.write(page.error, file=sys.stderr)
+                tqdm.write(printable(page.error), file=sys.stderr)
             if not isinstance(page, WrongLine):
                 yield page.text
 
 
 def _print(options: argparse.Namespace, comparison: Comparison) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False)
+    console = make_console(highlight=False)
     console.print(f"A  {options.a}\nB  {options.b}\n")
     verdict = comparison.verdict
     detail = verdict.kind or verdict.reason

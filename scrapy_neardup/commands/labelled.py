@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scrapy_neardup.commands.terminal import printable
 from scrapy_neardup.exceptions import SettingsError
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def read_input(options: argparse.Namespace, settings: NearDupSettings) -> Labell
         for page in tqdm(reader.read(documents), total=len(documents), unit=" pages", disable=not sys.stderr.isatty()):
             assert isinstance(page, Page)  # wrong lines were errors already
             if page.error is not None:
-                tqdm.write(page.error, file=sys.stderr)
+                tqdm.write(printable(page.error), file=sys.stderr)
             pages.append(page)
     others: list[str | None] = [None] * len(background)
     clusters = {label: [*names, *others] for label, names in labelled.clusters.items()}

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from scrapy_neardup.commands.terminal import make_console, printable
 from scrapy_neardup.document import LEVELS, STATUSES
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.index import REDIS_SCHEMES
@@ -103,7 +104,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
                 tally.add(judged)
                 bar.update()
                 if judged.error is not None:
-                    tqdm.write(judged.error, file=sys.stderr)
+                    tqdm.write(printable(judged.error), file=sys.stderr)
                 line = output_format.line(judged)  # also where nobody reads it: events speak of ids of the input
                 if output is not None:
                     output.write(line + "\n")
@@ -155,7 +156,6 @@ def _print_json(tally: Tally, seconds: float, times: dict[str, Timings]) -> None
 
 
 def _print_table(tally: Tally, seconds: float, times: dict[str, Timings]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("status", "kind or reason", title=f"{tally.documents} documents in {seconds:.1f} s")
@@ -172,7 +172,7 @@ def _print_table(tally: Tally, seconds: float, times: dict[str, Timings]) -> Non
     if tally.errors:
         table.add_section()
         table.add_row("wrong lines and pages", "", str(tally.errors), "")
-    console = Console()
+    console = make_console()
     console.print(table)
     if times:
         console.print(_profile(tally, seconds, times))

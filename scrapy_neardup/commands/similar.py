@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.commands.live import add_store_arguments, live_detector
+from scrapy_neardup.commands.terminal import as_json, make_console
 from scrapy_neardup.exceptions import SettingsError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     matches = asyncio.run(_similar(options, settings))
     if options.json:
         for match in matches:
-            print(json.dumps(_row(match), ensure_ascii=False))
+            print(as_json(_row(match)))
     else:
         _print(options.document, matches)
     return 0
@@ -53,21 +53,25 @@ def _row(match: Match) -> dict[str, Any]:
         "seen_at": seen_at.isoformat(),
         "like": "related" if match.related else "copy",
         "score": round(match.score, 4),
-        "url": match.url,
-        "title": match.title,
+        "url": match.candidate_url,
+        "title": match.candidate_title,
+        "original": match.original,
+        "original_url": match.url,
+        "original_title": match.title,
         "story": match.story,
     }
 
 
 def _print(name: str, matches: list[Match]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title=f"{len(matches)} documents like {name}")
-    for column in ("seen (UTC)", "", "score", "first published as"):
+    for column in ("seen (UTC)", "", "score", "document", "original"):
         table.add_column(column, overflow="fold")
     for match in matches:
         row = _row(match)
-        seen_at, published = row["seen_at"][:16].replace("T", " "), filter(None, (match.title, match.url))
-        table.add_row(seen_at, row["like"], f"{match.score:.3f}", "\n".join(published))
-    Console().print(table)
+        seen_at, title = row["seen_at"][:16].replace("T", " "), " ".join(row["title"].split())
+        document = filter(None, (title, row["url"]))
+        original = "" if match.original == match.candidate else row["original_url"] or match.original
+        table.add_row(seen_at, row["like"], f"{match.score:.3f}", "\n".join(document), original)
+    make_console().print(table)

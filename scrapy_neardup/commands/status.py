@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.commands.live import add_store_arguments, live_detector
+from scrapy_neardup.commands.terminal import as_json, make_console
 
 if TYPE_CHECKING:
     from scrapy_neardup.index import StoreSummary
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     summary, configuration = asyncio.run(_summarise(options, settings))
     if options.json:
-        print(json.dumps(_as_object(summary, configuration), ensure_ascii=False))
+        print(as_json(_as_object(summary, configuration)))
     else:
         _print(summary, configuration)
     return 0
@@ -55,10 +55,9 @@ def _as_object(summary: StoreSummary, configuration: dict[str, Any]) -> dict[str
 
 
 def _print(summary: StoreSummary, configuration: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = make_console()
     table = Table(show_header=False)
     rows = {
         "namespace": summary.namespace,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.commands.labelled import add_input_arguments, label_names, read_input
+from scrapy_neardup.commands.terminal import make_console
 from scrapy_neardup.exceptions import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -103,7 +104,6 @@ def _print_json(points: list[Point], suggested: Point | None, precision: float |
 
 
 def _print_table(points: list[Point], suggested: Point | None, precision: float | None) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title="online, by threshold")
@@ -114,7 +114,7 @@ def _print_table(points: list[Point], suggested: Point | None, precision: float 
         table.add_row(
             *(f"{value:.4g}" if name == "threshold" else f"{value:.4f}" for name, value in _row(point).items()), mark
         )
-    console = Console()
+    console = make_console()
     console.print(table)
     if suggested is None:
         console.print(f"No threshold here has a precision of {precision}; try a higher --to.")

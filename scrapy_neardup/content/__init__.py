@@ -1,15 +1,17 @@
 """HTML -> main content, off the event loop; and what a url says of a document."""
 
+from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.canonical import CanonicalUrls
 from scrapy_neardup.content.decoding import decode_html
 from scrapy_neardup.content.extraction import Extraction, start_extraction, worker_processes
-from scrapy_neardup.content.extractors import load_extractor
+from scrapy_neardup.content.extractors import is_built_in, load_extractor
 from scrapy_neardup.content.language import language_code, page_language
 from scrapy_neardup.content.memory import ExtractedPages
 from scrapy_neardup.content.outcome import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
-from scrapy_neardup.content.urls import source_of, url_identity
+from scrapy_neardup.content.title import page_title
+from scrapy_neardup.content.urls import domain_of, source_of, url_identity
 from scrapy_neardup.content.worker import Sketching
 
 __all__ = [
@@ -20,10 +22,14 @@ __all__ = [
     "ExtractionProcesses",
     "ExtractionThreads",
     "Sketching",
+    "article_number",
     "decode_html",
+    "domain_of",
+    "is_built_in",
     "language_code",
     "load_extractor",
     "page_language",
+    "page_title",
     "source_of",
     "start_extraction",
     "url_identity",

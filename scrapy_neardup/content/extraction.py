@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from scrapy_neardup.content.extractors import BUILT_IN, load_extractor
+from scrapy_neardup.content.extractors import is_built_in, load_extractor
 from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
@@ -60,5 +60,5 @@ def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> i
     what it knows with his spider, so it stays in this process.
     """
     if workers is None:
-        return 1 if extractor in BUILT_IN else 0
+        return 1 if is_built_in(extractor) else 0
     return workers

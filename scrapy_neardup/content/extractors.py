@@ -27,6 +27,11 @@ _NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
 _MOST_NESTING = 1_000_000  # blocks times their depth: 1,400 in each other, or a page of 50,000 at a depth of 20
 
 
+def is_built_in(name: str) -> bool:
+    """Whether the extractor is one of this package, which makes the same text of the same page at any url."""
+    return name in BUILT_IN
+
+
 def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
     """The extractor of a name or import path. Raises SettingsError where there is none, or none for processes."""
     if for_processes and name.startswith("__main__."):

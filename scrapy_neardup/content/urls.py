@@ -6,15 +6,23 @@ import ipaddress
 import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urldefrag, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
 
-_MOBILE_HOST = re.compile(r"^(?:www\d?|amp|m|mobile)\.(?=[^.]+\.)")
+_MOBILE_HOST = re.compile(r"^(?:(?:www\d?|amp|m|mobile?|touch|wap|pda)\.)+(?=[^.]+\.)")
 _AMP_CACHE = re.compile(r"^(?:[^/]+\.cdn\.ampproject\.org/[acv]/s/|(?:www\.)?google\.[a-z.]+/amp/s/)([^/?]+\.)")
-_AMP_PATH = re.compile(r"^/amp(?=/.)|(?:/amp|\.amp|/amp\.html?)/?$")
-_AMP_VALUE = re.compile(r"(?:amp|1|true)?", re.IGNORECASE)
+_FORM_PATH = re.compile(
+    r"^/(?:amp|m|mobile|print(?:able)?)(?=/.)"  # /amp/news/bridge
+    r"|(?<=.)/(?:amp|print(?:able)?)(?=/.)"  # /news/amp/bridge
+    r"|(?:/amp|(?<=.)/print(?:able)?)(?:\.html?|\.php)?/?$"  # /news/bridge/amp
+    r"|(?:[._]|(?<=[0-9])-)(?:amp|print(?:able)?)(?=(?:\.html?)?/?$)"  # /news/bridge.amp.html
+)
+_FORM_FLAGS = frozenset({"amp", "mobile", "print", "printable", "printview", "print_view"})
+_FLAG_VALUES = frozenset({"", "1", "true", "yes", "on", "amp", "print"})
+_FORM_NAMES = frozenset({"output", "outputtype", "view", "format", "action", "mode", "version", "type", "tmpl"})
+_FORM_VALUES = frozenset({"amp", "print", "printable", "printer", "mobile"})
 _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # What courlan takes for a tracker by its name alone may number an article (cid, eid, uid); these never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
@@ -33,29 +41,61 @@ def source_of(url: str) -> str:
     return ".".join(host.split(".")[-2:])
 
 
+def domain_of(name: str) -> str:
+    """The publisher that a domain or url names, "" if it names none."""
+    return source_of(name if "://" in name else f"https://{name}")
+
+
 @lru_cache(maxsize=4096)
 def url_identity(url: str) -> str:
-    """What makes two urls the same page: without scheme, www, mobile and AMP forms, tracking parameters, fragment.
+    """Return what makes two urls the same page, "" if the url is no web address.
 
-    Returns "" for what is no web address.
+    Scheme, ``www.``, AMP, mobile and print forms, tracking parameters and the fragment make no difference.
     """
     from courlan import normalize_url
 
     if not _host(url):
         return ""
     try:
-        page, fragment = urldefrag(url)
-        scheme, _, rest = page.partition("://")
-        given = urlsplit("//" + _AMP_CACHE.sub(r"\1", rest))
-        parts = urlsplit(normalize_url(urlunsplit((scheme, given.netloc, _SESSION.sub("", given.path), "", ""))))
+        given = _without_session_and_cache(url)
+        parts = urlsplit(normalize_url(urlunsplit((given.scheme, given.netloc, given.path, "", ""))))
     except ValueError:
         return ""
     host = _MOBILE_HOST.sub("", parts.netloc.lower())
-    path = _AMP_PATH.sub("", parts.path).rstrip("/")
-    query = urlencode(sorted(pair for pair in _parameters(given.query) if not _says_nothing(*pair)))
+    path = _without_form(parts.path).rstrip("/")
+    query = urlencode(_telling(given.query))
     # A fragment that begins with ! is a page of its own, in sites that route by it.
-    route = f"#{fragment}" if fragment.startswith("!") else ""
+    route = f"#{given.fragment}" if given.fragment.startswith("!") else ""
     return f"{host}{path}?{query}{route}" if query else f"{host}{path}{route}"
+
+
+def path_and_parameters(url: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return a page's path, the same one for its AMP, mobile and print forms, and the parameters of its query.
+
+    Both are empty if the url is no web address.
+    """
+    if not _host(url):
+        return "", []
+    try:
+        given = _without_session_and_cache(url)
+        return _without_form(given.path), _parameters(given.query) if given.query else []
+    except ValueError:
+        return "", []
+
+
+def _without_session_and_cache(url: str) -> SplitResult:
+    given = urlsplit(url)
+    if "/s/" in given.path:
+        scheme, _, rest = url.partition("://")
+        given = urlsplit(f"{scheme}://" + _AMP_CACHE.sub(r"\1", rest))
+    return given._replace(path=_SESSION.sub("", given.path)) if ";" in given.path else given
+
+
+def _without_form(path: str) -> str:
+    # Most paths have none of this, and the search for a word is faster than the pattern.
+    if "amp" in path or "print" in path or path.startswith("/m"):
+        return _FORM_PATH.sub("", path)
+    return path
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
@@ -63,15 +103,28 @@ def _parameters(query: str) -> list[tuple[str, str]]:
     return parse_qsl(query, keep_blank_values=True)
 
 
+def _telling(query: str) -> list[tuple[str, str]]:
+    """Return the parameters that tell one page from another, sorted."""
+    found = sorted(pair for pair in _parameters(query) if not _says_nothing(*pair))
+    # The mobile form of many blogs. Next to other parameters it may be a month.
+    return [] if found in ([("m", "0")], [("m", "1")]) else found
+
+
 def _says_nothing(name: str, value: str) -> bool:
-    """Whether a parameter names no page: a tracker, or the wish for the AMP form."""
+    """Decide whether a parameter names no page: it is a tracker, or asks for the AMP, mobile or print form."""
     from courlan.clean import clean_query
 
-    if name.lower() in ("amp", "outputtype", "output") and _AMP_VALUE.fullmatch(value):
-        return name.lower() == "amp" or value.lower() == "amp"
+    if _is_form(name.lower(), value.lower()):
+        return True
     if value.isdigit() and not _NUMBERED_TRACKER.search(name):
         return False
     return not clean_query(urlencode({name: "1"}))
+
+
+def _is_form(name: str, value: str) -> bool:
+    if name in _FORM_FLAGS:
+        return value in _FLAG_VALUES
+    return name in _FORM_NAMES and (value in _FORM_VALUES or (name, value) == ("tmpl", "component"))
 
 
 def _host(url: str) -> str:

@@ -202,12 +202,16 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
         yield from _score_against_thresholds(comparison, detector, comparison.score, template, topic)
     if verdict.status == "update" and verdict.changes:
         yield f"figures changed: {'; '.join(verdict.changes)}"
-    if verdict.kind in ("near", "contained") and comparison.containment:
+    if verdict.kind in ("near", "abridged", "extended") and comparison.containment:
         ratio = comparison.resemblance / comparison.containment
         yield f"resemblance is {ratio:.2f} of containment: {_KIND_SAYS[verdict.kind]}"
 
 
-_KIND_SAYS = {"near": "about the same length", "contained": "one of the two is abridged or extended"}
+_KIND_SAYS = {
+    "near": "about the same length",
+    "abridged": "the match holds nearly all of it",
+    "extended": "it holds its match and adds to it",
+}
 
 
 def _score_against_thresholds(

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 under three protocols: plain arithmetic on labels and verdicts."""
+"""Precision, recall and F1 under several protocols: plain arithmetic on labels and verdicts."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ def mean(scores: Sequence[Score]) -> Score:
     return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
 
 
-def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
+def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_links_are_misses: bool = True) -> Score:
     """How well copies are told from firsts, documents in the order they came.
 
     ``clusters`` holds the true cluster of each document, None for background; ``links`` the position of the original
     each was called a copy of, None where it was called no copy. A link is right if that original is of the document's
     own cluster. Precision: right links of all links that have a labelled document at either end. Recall: right links
-    of all documents that have an earlier document of their own cluster. (Rodier and Carter 2020.)
+    of all documents that have an earlier document of their own cluster.
+
+    Without ``wrong_links_are_misses`` a copy linked to a wrong cluster is a false positive and not a false negative
+    as well, as Rodier and Carter (2020, section 3.2) count: recall is over the copies with a right link or none.
     """
     right = found = wanted = 0
     seen: set[T] = set()
@@ -50,7 +53,8 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
         found += link is not None and (cluster is not None or target is not None)
         right += cluster is not None and cluster == target
         if cluster is not None:
-            wanted += cluster in seen
+            is_wrong_link = link is not None and cluster != target
+            wanted += cluster in seen and (wrong_links_are_misses or not is_wrong_link)
             seen.add(cluster)
     return Score.of(right, found, wanted)
 

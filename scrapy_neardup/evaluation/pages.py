@@ -19,6 +19,7 @@ from scrapy_neardup.content import (
     language_code,
     load_extractor,
     page_language,
+    page_title,
 )
 from scrapy_neardup.document import Reason
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
@@ -42,6 +43,11 @@ class Page:
     canonical: str = ""  # the url that the page gives as its own
     page_language: str = ""  # ISO 639 code, as the page says
     sketch: bytes = b""  # of the text, where a worker made one
+    page_title: str = ""  # as the page says
+
+    @property
+    def title(self) -> str:
+        return self.recorded.title or self.page_title
 
     @property
     def language(self) -> str:
@@ -107,7 +113,10 @@ class PageReader:
         try:
             page = _read(entry.html if entry.html is not None else entry.file, self._max_html_bytes)
             return _Submitted(
-                self._extraction.submit(page, entry.url), self._canonical.of(page, entry.url), page_language(page)
+                self._extraction.submit(page, entry.url),
+                self._canonical.of(page, entry.url),
+                page_language(page),
+                page_title(page),
             )
         except (OSError, ValueError, ExtractionError) as error:
             failed: Future[Extracted] = Future()
@@ -126,11 +135,12 @@ class PageReader:
 
 
 class _Submitted(NamedTuple):
-    """The text to come, and canonical url and language as the page says."""
+    """The text to come, and canonical url, language and title as the page says."""
 
     future: Future[Extracted]
     canonical: str = ""
     language: str = ""
+    title: str = ""
 
 
 class _Group(NamedTuple):
@@ -156,8 +166,14 @@ def _page(entry: Recorded, submitted: _Submitted) -> Page:
     except (OSError, ValueError, ExtractionError) as error:
         said = (error.strerror if isinstance(error, OSError) else None) or error
         return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")
-    canonical, language = submitted.canonical, submitted.language
-    return Page(entry, extracted.text, canonical=canonical, page_language=language, sketch=extracted.sketch)
+    return Page(
+        entry,
+        extracted.text,
+        canonical=submitted.canonical,
+        page_language=submitted.language,
+        page_title=submitted.title,
+        sketch=extracted.sketch,
+    )
 
 
 def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:

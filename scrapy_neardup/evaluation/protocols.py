@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from statistics import fmean
@@ -19,6 +19,12 @@ from scrapy_neardup.sketch import BoilerplateGuard, Preset, Sketcher
 from scrapy_neardup.sketch.fingerprint import TextRead, TextSketch
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
+"""Those of the verdicts in random orders that are asked for most."""
+
+ORIGINAL_FIRST_PROTOCOLS = ("original-first", "original-first-once")
+ALL_PAIRS_PROTOCOLS = ("all-pairs", "all-pairs-b-cubed")
+EVERY_PROTOCOL = (*PROTOCOLS, "online-once", *ORIGINAL_FIRST_PROTOCOLS, *ALL_PAIRS_PROTOCOLS)
+
 COPIES = ("duplicate", "update")
 """Verdicts that link a document to its original."""
 
@@ -54,26 +60,39 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The verdicts of several orders under one configuration."""
+    """The verdicts of several orders under one configuration.
+
+    ``original_first`` holds orders in which the first document of each cluster is its original, if any were asked for.
+    """
 
     preset: str
     orders: tuple[Order, ...]
     cost: Cost
+    original_first: tuple[Order, ...] = ()
 
     def scores(self, clusters: Sequence[str | None]) -> dict[str, list[Score]]:
-        """Of each protocol one score an order; ``clusters`` has None for background documents.
+        """Return one score an order for each protocol; ``clusters`` has None for background documents.
 
         Online judges copies, verdicts ``duplicate`` and ``update``, by the earlier document they were recognised by;
         originals is the same, stricter: by the original they were linked to. The two differ where labels tell
         clusters apart that copy each other. Pairwise and B-cubed judge stories: all that ``duplicate``, ``update``
-        and ``related`` joined; a document that was not judged is a story of its own.
+        and ``related`` joined; a document that was not judged is a story of its own. Online-once is online with a
+        link to a wrong cluster counted once, as a false positive. Original-first and original-first-once are these two
+        in the orders that begin each cluster with its original; the last is the protocol of Rodier and Carter (2020).
         """
-        return {
+        scores = {
             "online": [_online(order, order.matches, clusters) for order in self.orders],
             "originals": [_online(order, order.originals, clusters) for order in self.orders],
             "pairwise": [pairwise(clusters, order.stories) for order in self.orders],
             "b-cubed": [b_cubed(clusters, order.stories) for order in self.orders],
+            "online-once": [_online(order, order.matches, clusters, once=True) for order in self.orders],
         }
+        if self.original_first:
+            scores["original-first"] = [_online(order, order.matches, clusters) for order in self.original_first]
+            scores["original-first-once"] = [
+                _online(order, order.matches, clusters, once=True) for order in self.original_first
+            ]
+        return scores
 
     def mean_scores(self, clusters: Sequence[str | None]) -> dict[str, Score]:
         """The mean over the orders, of precision, recall and F1 each by itself."""
@@ -87,11 +106,13 @@ async def evaluate(
     sketcher: RememberingSketcher | None = None,
     *,
     corpus: Sequence[Page] = (),
+    originals: Originals | None = None,
 ) -> Evaluation:
     """Check all pages in one random order a seed, each time in an empty window in memory, spread over that window.
 
     The urls, titles and texts are judged; the recorded times are not. A ``sketcher`` of the same configuration that
-    is handed from one call to the next saves sketching again. Of a ``corpus`` the features are counted first. Raises
+    is handed from one call to the next saves sketching again. Of a ``corpus`` the features are counted first. With
+    ``originals`` all pages are checked again in as many orders that begin each cluster with its original. Raises
     ValueError without a seed.
     """
     if not seeds:
@@ -100,9 +121,10 @@ async def evaluate(
     sketcher = sketcher or RememberingSketcher.of(settings, corpus)
     sketched_before = sketcher.seconds
     orders, sizes, seconds = [], [], 0.0
-    for seed in seeds:
-        positions = list(range(len(pages)))
-        random.Random(seed).shuffle(positions)
+    arranged = [(seed, shuffled(len(pages), seed)) for seed in seeds]
+    if originals is not None:
+        arranged += [(seed, originals.first(positions)) for seed, positions in arranged]
+    for seed, positions in arranged:
         detector = _WitnessedDetector(settings, run=str(seed))
         sketcher.begin_order()
         detector.sketcher = sketcher
@@ -119,10 +141,49 @@ async def evaluate(
         orders.append(_order(seed, positions, checked, detector.matches))
     cost = Cost(
         sketch=1e6 * sketcher.seconds_a_text,
-        check=1e6 * (seconds + sketched_before - sketcher.seconds) / max(1, len(pages) * len(seeds)),
+        check=1e6 * (seconds + sketched_before - sketcher.seconds) / max(1, len(pages) * len(arranged)),
         bytes=fmean(sizes) if sizes else None,
     )
-    return Evaluation(settings.preset, tuple(orders), cost)
+    return Evaluation(settings.preset, tuple(orders[: len(seeds)]), cost, tuple(orders[len(seeds) :]))
+
+
+def shuffled(count: int, seed: int) -> list[int]:
+    """Return the positions of so many documents in the random order of a seed."""
+    positions = list(range(count))
+    random.Random(seed).shuffle(positions)
+    return positions
+
+
+@dataclass(frozen=True, slots=True)
+class Originals:
+    """The cluster of each document, None for background, and the position of the original of each cluster."""
+
+    clusters: Sequence[Hashable]
+    position: dict[Hashable, int]
+
+    @classmethod
+    def of(cls, pages: Sequence[Page], clusters: Sequence[str | None]) -> Originals:
+        """From the labels ``original``: true; the first of a cluster that has several."""
+        position: dict[Hashable, int] = {}
+        for number, (page, cluster) in enumerate(zip(pages, clusters, strict=True)):
+            if cluster is not None and page.recorded.extra.get("original") is True:
+                position.setdefault(cluster, number)
+        return cls(clusters, position)
+
+    def first(self, positions: Sequence[int]) -> list[int]:
+        """Return an order in which each original has changed places with the first document of its cluster."""
+        order = list(positions)
+        place = {position: number for number, position in enumerate(order)}
+        seen: set[Hashable] = set()
+        for number in range(len(order)):
+            cluster = self.clusters[order[number]]
+            if cluster in seen or cluster not in self.position:
+                continue
+            seen.add(cluster)
+            other = place[self.position[cluster]]
+            order[number], order[other] = order[other], order[number]
+            place[order[number]], place[order[other]] = number, other
+        return order
 
 
 def sketch_all(
@@ -248,11 +309,12 @@ def _order(
     )
 
 
-def _online(order: Order, links: Sequence[int | None], clusters: Sequence[str | None]) -> Score:
+def _online(order: Order, links: Sequence[int | None], clusters: Sequence[str | None], *, once: bool = False) -> Score:
     """``metrics.online`` wants documents, and the links between them, in the order they came."""
     came = {position: number for number, position in enumerate(order.order)}
     linked = (links[position] for position in order.order)
     return online(
         [clusters[position] for position in order.order],
         [None if link is None else came[link] for link in linked],
+        wrong_links_are_misses=not once,
     )

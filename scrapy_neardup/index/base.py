@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Neighbour, Story
+from scrapy_neardup.document import (
+    Claim,
+    Document,
+    Fingerprint,
+    Granted,
+    Join,
+    Learned,
+    Match,
+    Member,
+    Neighbour,
+    Story,
+    Untold,
+)
 from scrapy_neardup.measures import Measure
 
 Scope = Literal["all", "same-source", "cross-source"]
 
 HOUR = 3600
+NEVER_DROPPED = 2.0
 PEAKS_SECONDS = 8 * 24 * HOUR
 """How long the peaks of events that have ended are kept after the last of them."""
+
+
+MOST_TAKEN_OVER = 64
+"""Events of dead processes that one process takes over at once; the others follow a minute later."""
+
+LEARNED_SECONDS = PEAKS_SECONDS
+"""How long the boilerplate of a source is remembered that prints nothing any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +47,11 @@ class Policy:
     first document of a story, or to a copy of it, of another source, with which it shares ``topic_threshold`` of the
     names it is about: a story grows by what is rewritten, and not by what is like a rewrite. ``scope`` never hides the
     document's own url.
+
+    With ``by_titles`` two documents of one source under different urls are copies on more evidence the more their
+    titles differ, see ``measures.is_copy_within_source``. ``drop_share`` and ``keep_sources`` say which copies a crawl
+    that drops them would keep, whether this one drops or not; ``keep_updates`` says that it keeps a page whose text
+    changed.
     """
 
     window: int = 24 * HOUR  # seconds
@@ -36,6 +61,14 @@ class Policy:
     topic_threshold: float = 0.4
     scope: Scope = "all"
     collisions: int = 0  # equal lanes that are not yet enough for the measure "overlap"
+    drop_share: float = 0.7
+    keep_sources: frozenset[str] = frozenset()
+    keep_updates: bool = True
+    by_titles: bool = True
+
+    def least_dropped_share(self, source: str) -> float:
+        """Return the share from which on a copy by this source is dropped; over 1 if none of them ever is."""
+        return NEVER_DROPPED if source in self.keep_sources else self.drop_share
 
     @property
     def hours(self) -> int:
@@ -106,8 +139,11 @@ class Index(ABC):
     5. A match names the original, never another duplicate, also when the original's own hour is over.
     6. What is read back is length-checked and never evaluated.
     7. Two stores given the same documents in the same order give the same answers.
-    8. A document joins its story once, however often it is said; a level of an event is granted to one claim.
+    8. A document joins its story once, however often it is said; a level of an event is granted to one claim, and to
+       that claim as often as it asks.
     """
+
+    policy: Policy
 
     @abstractmethod
     async def open(self) -> None:
@@ -137,7 +173,22 @@ class Index(ABC):
 
     @abstractmethod
     async def claim(self, claim: Claim) -> Granted | None:
-        """What there is to tell where the level or update is now the claimant's, else None."""
+        """Return what there is to tell if the level or update is now the claimant's, else None.
+
+        A claim that was granted is granted again until it is confirmed. Raises StoreUnavailable if the store does not
+        answer in time; then ask again with the same token.
+        """
+
+    @abstractmethod
+    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
+        """Forget grants, each a story and a token: somebody has told of them."""
+
+    @abstractmethod
+    async def take_over(self, seconds: float) -> list[Untold]:
+        """Return grants that were given this many seconds ago and not confirmed; the caller is to tell of them.
+
+        Nobody else gets them for as many seconds. There are at most ``MOST_TAKEN_OVER``.
+        """
 
     @abstractmethod
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
@@ -152,8 +203,14 @@ class Index(ABC):
         """The peak of each event that has ended, by story; forgets stories that began before ``since``."""
 
     @abstractmethod
-    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
-        """All that the store holds that matches, best first; nothing is registered. Reads every record: for people."""
+    async def similar(
+        self, fingerprint: Fingerprint, document: Document, most: int, *, by_keys: bool = False
+    ) -> list[Match]:
+        """Return all documents that match, best first; register nothing. Reads every record: for people.
+
+        ``by_keys`` says that documents that match are sure to have a key in common. A store then reads only the
+        documents that do, if it still has every posting of the keys.
+        """
 
     @abstractmethod
     async def add_frequencies(self, counted: bytes) -> bytes:
@@ -161,6 +218,15 @@ class Index(ABC):
 
         They live a window after they were last added to. Raises StoreUnavailable where the store does not answer in
         time; they may then be added or not.
+        """
+
+    @abstractmethod
+    async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+        """Add what was learned of some sources' boilerplate, and return all that is known of each of them.
+
+        Sources go by their hash; one with nothing to add is only asked about. Of each the newest entries are kept, as
+        many as ``Learned`` says, ``LEARNED_SECONDS`` long after the last was added. Raises StoreUnavailable if the
+        store does not answer in time; what was to be added may then be added or not.
         """
 
     @abstractmethod

@@ -178,8 +178,7 @@ class Tally:
 
     @property
     def signalled(self) -> Extent:
-        found = _TOLD.fullmatch(self.told)
-        return Extent(*map(int, found.groups())) if found else Extent()
+        return read_extent(self.told)
 
     def story(self, key: bytes) -> Story:
         """Raises StoreError on what is not as it was stored."""
@@ -210,6 +209,12 @@ class Tally:
         return [(entry[:4], int.from_bytes(entry[4:], "big")) for entry in _entries(self.sources)]
 
 
+def read_extent(packed: str) -> Extent:
+    """Read "12 6 1": items, sources and changes. Anything else is nothing told."""
+    found = _TOLD.fullmatch(packed)
+    return Extent(*map(int, found.groups())) if found else Extent()
+
+
 def join_tally(tally: Tally, join: Join, known: bool) -> list[tuple[bytes, bytes]]:
     """Count a document into its story, and the story's first one where there is no story yet.
 
@@ -223,9 +228,9 @@ def join_tally(tally: Tally, join: Join, known: bool) -> list[tuple[bytes, bytes
         key = bytes.fromhex(member.id)
         new_source = tally.add(key, owner_hash(member), counted=counted, copy=member.status == "duplicate")
         brings_news = False
+        if counted and member.language:
+            tally.speak(member.language)
         if member is join.member:
-            if counted and member.language:
-                tally.speak(member.language)
             brings_news = tally.say(key, owner_hash(member), join)
             tally.meet(bytes.fromhex(join.story), pack_neighbour(join.neighbour))
         if tally.joined <= MOST_LOGGED or new_source or brings_news:

@@ -10,26 +10,33 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 
 KEY_BYTES = 8
-# version, size, text hash, url hash, source hash, original, story, candidate; lengths of signature, figures,
-# specifics, topic, url and title
-_HEADER = struct.Struct(">BI8s8s4s8s8s8sHBBBHB")
+# version, size, held, text hash, url hash, source hash, article hash, language, edition, original, story, candidate;
+# lengths of signature, figures, specifics, topic, titles, own url and title, url and title of the original
+_HEADER = struct.Struct(">BIB8s8s4s4s2sB8s8s8sHBBBBHBHB")
 HEADER_BYTES = _HEADER.size
-VERSION = 3
+VERSION = 4
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
+WHOLE = 255  # what ``held`` is counted in
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """One registered document. ``original`` and ``story`` are keys; of an original they are its own.
 
-    ``url`` and ``title`` are those of the original, so that a link outlives the original's own hour.
+    A copy has the url and title of its original too, so that a link outlives the original's own hour. ``held`` is the
+    share of the document's text, in parts of ``WHOLE``, that the feed of a crawl that drops copies holds: all of it if
+    the document was kept, else the share in its match times the match's own.
     """
 
     size: int
+    held: int
     text_hash: bytes
     url_hash: bytes
     source_hash: bytes
+    article_hash: bytes
+    language: bytes
+    edition: int  # of the dates in the title, 0 if there are none
     original: bytes
     story: bytes
     candidate: bytes  # the best match at the time of registration, its own key where there was none
@@ -37,34 +44,47 @@ class Record:
     figures: bytes
     specifics: bytes
     topic: bytes
+    titles: bytes
     url: bytes
     title: bytes
+    original_url: bytes = b""  # of a copy
+    original_title: bytes = b""
+
+    def of_original(self, key: bytes) -> tuple[bytes, bytes]:
+        """Return url and title of the original of the document of this key, which may be the document itself."""
+        return (self.url, self.title) if self.original == key else (self.original_url, self.original_title)
 
     def pack(self) -> bytes:
+        parts = self._parts
         header = _HEADER.pack(
             VERSION,
             self.size,
+            self.held,
             self.text_hash,
             self.url_hash,
             self.source_hash,
+            self.article_hash,
+            self.language,
+            self.edition,
             self.original,
             self.story,
             self.candidate,
-            len(self.signature),
-            len(self.figures),
-            len(self.specifics),
-            len(self.topic),
-            len(self.url),
-            len(self.title),
+            *map(len, parts),
         )
-        return header + self.signature + self.figures + self.specifics + self.topic + self.url + self.title
+        return header + b"".join(parts)
+
+    @property
+    def _parts(self) -> tuple[bytes, ...]:
+        sketches = self.signature, self.figures, self.specifics, self.topic, self.titles
+        return (*sketches, self.url, self.title, self.original_url, self.original_title)
 
     @classmethod
     def unpack(cls, data: bytes) -> Record:
         """Raises StoreError on bytes that are no record of this version."""
         if len(data) < HEADER_BYTES or data[0] != VERSION:
             raise StoreError(f"a record of {len(data)} bytes is not one of version {VERSION}")
-        _, size, text, url, source, original, story, candidate, *lengths = _HEADER.unpack_from(data)
+        fields = _HEADER.unpack_from(data)[1:]
+        fixed, lengths = fields[:11], fields[11:]
         if HEADER_BYTES + sum(lengths) != len(data):
             raise StoreError(f"a record of {len(data)} bytes says it has {HEADER_BYTES + sum(lengths)}")
         parts = []
@@ -72,7 +92,7 @@ class Record:
         for length in cast("list[int]", lengths):
             parts.append(data[start : start + length])
             start += length
-        return cls(size, text, url, source, original, story, candidate, *parts)
+        return cls(*fixed, *parts)
 
 
 def intact(data: bytes) -> Record | None:
@@ -88,9 +108,13 @@ def new_record(fingerprint: Fingerprint, document: Document) -> Record:
     key = bytes.fromhex(document.id)
     return Record(
         size=fingerprint.size,
+        held=WHOLE,
         text_hash=fingerprint.text_hash,
         url_hash=fingerprint.url_hash,
         source_hash=fingerprint.source_hash,
+        article_hash=fingerprint.article_hash,
+        language=fingerprint.language,
+        edition=fingerprint.edition,
         original=key,
         story=key,
         candidate=key,
@@ -98,6 +122,7 @@ def new_record(fingerprint: Fingerprint, document: Document) -> Record:
         figures=fingerprint.figures,
         specifics=fingerprint.specifics,
         topic=fingerprint.topic,
+        titles=fingerprint.titles,
         url=cut(document.url, MAX_URL_BYTES),
         title=cut(document.title, MAX_TITLE_BYTES),
     )

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.frequencies import MOST_DOCUMENTS, SUM_BYTES
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
@@ -22,8 +22,10 @@ from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
 from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_layout import RedisLayout
+from scrapy_neardup.index.redis_learned import share_learned
 from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.redis_survey import purge, records_of, survey
+from scrapy_neardup.index.redis_tables import records_by_keys
 from scrapy_neardup.index.verification import grade, most_alike, to_match
 
 logger = logging.getLogger(__name__)
@@ -90,6 +92,12 @@ class RedisIndex(Index):
     async def claim(self, claim: Claim) -> Granted | None:
         return await self._claims.submit(claim)
 
+    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
+        await self._ask(lambda client: self._stories.confirm(client, grants))
+
+    async def take_over(self, seconds: float) -> list[Untold]:
+        return await self._ask(lambda client: self._stories.take_over(client, seconds))
+
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
         return await self._ask(lambda client: self._stories.open_events(client, quiet_since))
 
@@ -99,9 +107,21 @@ class RedisIndex(Index):
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._ask(lambda client: self._stories.peaks(client, since))
 
-    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
-        records = await self._ask(lambda client: records_of(client, self.namespace, self.stored_as))
+    async def similar(
+        self, fingerprint: Fingerprint, document: Document, most: int, *, by_keys: bool = False
+    ) -> list[Match]:
+        keys = self._keys_by_prefix(fingerprint, document) if by_keys else None
+        records = await self._ask(lambda client: self._records(client, keys))
         return most_alike(records, new_record(fingerprint, document), self.policy, most)
+
+    def _keys_by_prefix(self, fingerprint: Fingerprint, document: Document) -> Mapping[str, Sequence[int]]:
+        """Return the keys of a document by the prefix under which they are posted."""
+        return {self.prefix: fingerprint.identity_keys + fingerprint.text_keys}
+
+    async def _records(self, client: Redis, keys: Mapping[str, Sequence[int]] | None) -> Sequence[tuple[bytes, bytes]]:
+        """Return the records that have one of the keys; all records if the keys are None or too common."""
+        found = None if keys is None else await records_by_keys(client, self.namespace, keys)
+        return await records_of(client, self.namespace, self.stored_as) if found is None else found
 
     async def add_frequencies(self, counted: bytes) -> bytes:
         arguments = (counted, *(str(n).encode() for n in (SUM_BYTES, MOST_DOCUMENTS, self.policy.window + HOUR)))
@@ -110,6 +130,9 @@ class RedisIndex(Index):
         if isinstance(answer, Exception):
             raise self._named(answer) from answer
         return cast("bytes", answer)
+
+    async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+        return await self._ask(lambda client: share_learned(client, self.prefix, learned))
 
     async def summary(self) -> StoreSummary:
         return await self._ask(lambda client: survey(client, self.url, self.namespace, self.config))
@@ -153,7 +176,9 @@ class RedisIndex(Index):
             bytes.fromhex(document.id),
             record.pack(),
             struct.pack(f">{len(posted)}I", *posted),
-            self._layout.pack_numbers(len(fingerprint.identity_keys), numbers),
+            self._layout.pack_numbers(
+                len(fingerprint.identity_keys), self.policy.least_dropped_share(document.source), numbers
+            ),
         )
 
     def _match(self, new: Record, answer: object) -> Match | BaseException | None:
@@ -166,7 +191,8 @@ class RedisIndex(Index):
             return StoreError(f"{without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
         old = intact(packed)
         graded = None if old is None else grade(key, new, old, self.policy)
-        return None if graded is None else to_match(graded, intact(others[0]) if others else None)
+        other = intact(others[1]) if others else None
+        return None if graded is None else to_match(graded, (others[0], other) if other else None)
 
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""

@@ -15,11 +15,24 @@ from typing import get_args
 
 from scrapy_neardup.index.base import HOUR, Policy
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST
-from scrapy_neardup.measures import LEAST_FIGURES, LEAST_NAMES, LEAST_SHARED_NAMES, SAME_FIGURES, SAME_NAMES, Measure
+from scrapy_neardup.measures import (
+    LEAST_FIGURES,
+    LEAST_NAMES,
+    LEAST_OTHER_FIGURES,
+    LEAST_SHARED_NAMES,
+    LIKE_TITLES,
+    OTHER_TITLE_SCORE,
+    SAME_FIGURES,
+    SAME_NAMES,
+    SAME_TITLE_SCORE,
+    SAME_TITLES,
+    STRONG_EVIDENCE,
+    Measure,
+)
 
-_GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
+GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
 _MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
-_NUMBERS = struct.Struct(">23d")
+_NUMBERS = struct.Struct(">32d")
 _MEASURES = {measure: number for number, measure in enumerate(get_args(Measure))}
 _SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
 _BITS_OF_EMPTY_WINDOW = 18  # 100,000 documents a day leave 16 postings a shard
@@ -37,11 +50,11 @@ class RedisLayout:
         self._first_live: tuple[int, int] | None = None  # hour, generation
 
     def keys_and_numbers(self, second: int) -> tuple[tuple[bytes, ...], tuple[float, ...]]:
-        """KEYS of ``window.lua``, and the last 22 of its numbers.
+        """KEYS of ``window.lua``, and the last 30 of its numbers.
 
         Most documents of a crawl are of one hour, and of one span of generations and hours.
         """
-        window, length = self._policy.window, _GENERATION
+        window, length = self._policy.window, GENERATION
         spans = (second - window) // length, (second + window) // length, second // length
         hours = (second - window) // HOUR, (second + window) // HOUR
         if self._kept is None or self._kept[0] != (spans, hours):
@@ -55,14 +68,16 @@ class RedisLayout:
                 *(NEWEST, MAX_CANDIDATES, IDENTITY_WEIGHT, self._bits),
                 *(LEAST_NAMES, SAME_NAMES, LEAST_FIGURES, SAME_FIGURES, policy.collisions),
                 *(policy.topic_threshold, LEAST_SHARED_NAMES),
+                *(SAME_TITLES, SAME_TITLE_SCORE, OTHER_TITLE_SCORE, STRONG_EVIDENCE, LEAST_OTHER_FIGURES),
+                *(policy.keep_updates, policy.by_titles, LIKE_TITLES),
             )
             self._kept = (spans, hours), tuple(map(str.encode, keys)), numbers
         return self._kept[1:]
 
     @staticmethod
-    def pack_numbers(identities: int, numbers: tuple[float, ...]) -> bytes:
+    def pack_numbers(identities: int, least_dropped: float, numbers: tuple[float, ...]) -> bytes:
         """ARGV[4] of ``window.lua``."""
-        return _NUMBERS.pack(identities, *numbers)
+        return _NUMBERS.pack(identities, least_dropped, *numbers)
 
     def records(self, hour: int) -> str:
         return f"{self.prefix}:records:{hour}"
@@ -77,7 +92,7 @@ class RedisLayout:
         horizon = agreed - self._policy.window
         hour = horizon // HOUR
         # A late document may match whatever the oldest hour holds, and find it by the bands of all of that hour.
-        live = hour, hour * HOUR // _GENERATION
+        live = hour, hour * HOUR // GENERATION
         if self._first_live is None or live < self._first_live:
             self._first_live = live
         elif live > self._first_live:

@@ -4,16 +4,20 @@
 ``…:stories``    ZSET story -> the latest second of a member
 ``…:events``     ZSET story -> second of the newest source, of events that have not ended
 ``…:peaks``      ZSET story -> most new sources within an hour, of events that have ended
+``…:grants``     HASH token -> a grant that is not confirmed (see claim.lua), until two windows after the newest
 """
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.document import Claim, Granted, Join, Member, Story
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.base import PEAKS_SECONDS
+from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS
 from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.membership import (
     BITS,
@@ -27,12 +31,15 @@ from scrapy_neardup.index.membership import (
     owner_hash,
     pack_member,
     pack_neighbour,
+    read_extent,
     read_members,
 )
 from scrapy_neardup.index.record import KEY_BYTES
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
+
+logger = logging.getLogger(__name__)
 
 _COUNTERS = (
     *("joined", "items", "copies", "levels", "last", "ids", "sources"),
@@ -47,7 +54,8 @@ class RedisStories:
     def __init__(self, prefix: str, window: int) -> None:
         self._prefix = prefix
         self._window = window
-        self._all, self._open, self._peaks = (f"{prefix}:{name}" for name in ("stories", "events", "peaks"))
+        names = "stories", "events", "peaks", "grants"
+        self._all, self._open, self._peaks, self._grants = (f"{prefix}:{name}" for name in names)
 
     async def join(self, client: Redis, batch: Sequence[Join]) -> list[Story | BaseException]:
         answers = await script("join").run(client, [self._join_call(join) for join in batch])
@@ -56,6 +64,38 @@ class RedisStories:
     async def claim(self, client: Redis, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
         answers = await script("claim").run(client, [self._claim_call(claim) for claim in batch])
         return [_granted(answer) for answer in answers]
+
+    async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
+        if grants:
+            await client.hdel(self._grants, *(token for _, token in grants))
+
+    async def take_over(self, client: Redis, seconds: float) -> list[Untold]:
+        arguments = [str(int(number)).encode() for number in (seconds, MOST_TAKEN_OVER, time.time())]
+        (answer,) = await script("untold").run(client, [((self._grants,), arguments)])
+        if isinstance(answer, Exception):
+            raise answer
+        flat = cast("list[bytes]", answer)
+        untold = []
+        for token, grant in zip(flat[::2], flat[1::2], strict=True):
+            key, items, sources, changes, note = grant.decode("utf-8", "replace").split(" ", 4)
+            story = await self._story_now(client, key, Extent(int(items), int(sources), int(changes)))
+            if story is None:
+                await client.hdel(self._grants, cast("str", token))  # redis-py takes bytes too
+            else:
+                untold.append(Untold(token.decode(), note, story, await self.members(client, key)))
+        return untold
+
+    async def _story_now(self, client: Redis, key: str, told: Extent) -> Story | None:
+        """Return a story as it is now, None if it is gone or damaged."""
+        name = self._name(bytes.fromhex(key))
+        kept = cast("list[bytes | None]", await client.hmget(name, list(_COUNTERS)))
+        if kept[0] is None:
+            return None
+        story = _story(key, kept)
+        if isinstance(story, BaseException):
+            logger.warning("An event is not told: %s", story)
+            return None
+        return replace(story, told=told)
 
     async def open_events(self, client: Redis, quiet_since: int | None) -> list[Story]:
         newest = "+inf" if quiet_since is None else quiet_since
@@ -114,13 +154,16 @@ class RedisStories:
             *arguments,
             *(join.figures_before, join.figures_after, join.figures),
             pack_neighbour(join.neighbour),
+            join.first.language.encode("utf-8", "replace"),
         ]
 
     def _claim_call(self, claim: Claim) -> Call:
         key = bytes.fromhex(claim.story)
         level = BITS.get(claim.level, 0)
         numbers = (level, claim.last_source, claim.peak, PEAKS_SECONDS, self._window, *claim.extent)
-        return (self._name(key), self._open, self._peaks), [key, " ".join(map(str, numbers)).encode()]
+        arguments = [key, " ".join(map(str, numbers)).encode(), claim.token.encode(), claim.note.encode()]
+        arguments.append(str(int(time.time())).encode())
+        return (self._name(key), self._open, self._peaks, self._grants), arguments
 
 
 def _story(story: str, answer: object) -> Story | BaseException:
@@ -144,7 +187,7 @@ def _granted(answer: object) -> Granted | BaseException | None:
         return answer
     flat = cast("list[bytes]", answer)
     fields = dict(zip(flat[::2], flat[1::2], strict=True))
-    return Granted(_members(fields), Tally(told=fields.get(b"told", b"").decode("ascii", "replace")).signalled)
+    return Granted(_members(fields), read_extent(fields.get(b"told", b"").decode("ascii", "replace")))
 
 
 def _members(fields: dict[bytes, bytes]) -> tuple[Member, ...]:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
 from scrapy_neardup.index.connection import without_password
@@ -16,8 +17,7 @@ from scrapy_neardup.index.record import KEY_BYTES, intact
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-_AT_ONCE = 500
-_FREQUENCIES = ":frequencies"
+AT_ONCE = 500
 _SAMPLES = 50  # fields measured of a hash: enough for a per cent or so, and no hash holds up the server
 
 
@@ -27,9 +27,9 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
     hours: dict[int, int] = {}
     others: set[str] = set()
     used = 0
-    async for name in _names(client, namespace):
+    async for name in names_of(client, namespace):
         if not name.startswith(prefix):
-            if not name.endswith(_FREQUENCIES):  # those of all shards together are under the tag of none of them
+            if not _is_of_all_shards(name):
                 others.add(_configuration(name))
             continue
         used += await client.memory_usage(name, samples=_SAMPLES) or 0
@@ -85,8 +85,9 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
         return len(removed)
     if not selection.is_all:
         await _purge_members(client, namespace, selection, gone)
+        await _purge_learned(client, namespace, selection.source_hash)
         return len(removed)
-    async for name in _names(client, namespace):
+    async for name in names_of(client, namespace):
         await client.unlink(name)
     return len(removed)
 
@@ -94,21 +95,36 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
 async def records_of(client: Redis, namespace: str, config: str) -> list[tuple[bytes, bytes]]:
     """Document keys and packed records of ``<config>``, or ``<config>/<shards>``. Raises what redis-py raises."""
     found: dict[bytes, bytes] = {}  # several shards have a document
-    async for name in _names(client, namespace):
+    async for name in names_of(client, namespace):
         if _configuration(name) == config and ":records:" in name:
-            found.update([each async for each in client.hscan_iter(name, count=_AT_ONCE)])
+            found.update([each async for each in client.hscan_iter(name, count=AT_ONCE)])
     return list(found.items())
 
 
 async def _purge_members(client: Redis, namespace: str, selection: Selection, gone: set[bytes]) -> None:
-    async for name in _names(client, namespace):
+    async for name in names_of(client, namespace):
         if ":story:" not in name:
             continue
-        async for key, packed in client.hscan_iter(name, count=_AT_ONCE):
+        async for key, packed in client.hscan_iter(name, count=AT_ONCE):
             if len(key) == KEY_BYTES and (key in gone or _takes_member(selection, key, packed)):
                 await client.hdel(name, key)
             elif key == b"neighbours" and (kept := kept_neighbours(packed, selection, gone)) != packed:
                 await script("forget").run(client, [((name,), (packed, kept))])
+
+
+async def _purge_learned(client: Redis, namespace: str, source: bytes) -> None:
+    """Forget what was learned of a source, also as part of what is boilerplate everywhere."""
+    if not source:
+        return
+    async for name in names_of(client, namespace):
+        if ":learned:" not in name:
+            continue
+        if name.endswith(f":{source.hex()}"):
+            await client.unlink(name)
+        elif name.endswith(f":{EVERYWHERE.hex()}"):
+            for entry in cast("list[bytes]", await client.lrange(name, 0, -1)):
+                if entry[4:8] == source:
+                    await client.lrem(name, 0, cast("str", entry))  # redis-py takes bytes too
 
 
 def _takes_member(selection: Selection, key: bytes, packed: bytes) -> bool:
@@ -120,20 +136,25 @@ def _takes_member(selection: Selection, key: bytes, packed: bytes) -> bool:
 
 async def _records(client: Redis, namespace: str) -> AsyncIterator[tuple[str, bytes, tuple[bytes, bytes, bytes]]]:
     """Key of the hash, document key, and hashes of the source and of the url and the original's document key."""
-    async for name in _names(client, namespace):
+    async for name in names_of(client, namespace):
         if ":records:" not in name:
             continue
-        async for key, packed in client.hscan_iter(name, count=_AT_ONCE):
+        async for key, packed in client.hscan_iter(name, count=AT_ONCE):
             record = intact(packed)
             nothing = (b"", b"", b"")
             yield name, key, (record.source_hash, record.url_hash, record.original) if record else nothing
 
 
-async def _names(client: Redis, namespace: str) -> AsyncIterator[str]:
+async def names_of(client: Redis, namespace: str) -> AsyncIterator[str]:
     """Keys of a namespace, of every configuration."""
     escaped = "".join(f"\\{character}" if character in "\\*?[]" else character for character in namespace)
-    async for name in client.scan_iter(match=f"{{neardup:{escaped}:*", count=_AT_ONCE):
+    async for name in client.scan_iter(match=f"{{neardup:{escaped}:*", count=AT_ONCE):
         yield cast("bytes", name).decode()
+
+
+def _is_of_all_shards(name: str) -> bool:
+    """Whether a key is under the hash tag of no shard."""
+    return name.endswith(":frequencies") or ":learned:" in name
 
 
 def _configuration(name: str) -> str:

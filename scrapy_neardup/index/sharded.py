@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story, Untold
 from scrapy_neardup.index.base import HOUR, Policy, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.lua import ScriptCall, run_all, script
@@ -59,7 +59,7 @@ class Shard:
             question.key,
             question.record.pack(),
             pack_keys(part.keys),
-            self.layout.pack_numbers(part.identities, numbers),
+            self.layout.pack_numbers(part.identities, question.least_dropped, numbers),
             question.packed_keys,
             str(MOST_RETURNED).encode(),
         )
@@ -129,7 +129,8 @@ class ShardedRedisIndex(RedisIndex):
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         """Goes on where its caller is cancelled: others may wait for what it decides."""
-        question = Question.of(fingerprint, document, len(self.shards))
+        least_dropped = self.policy.least_dropped_share(document.source)
+        question = Question.of(fingerprint, document, len(self.shards), least_dropped)
         if (task := self._checks.get(question.key)) is None:
             task = self._checks[question.key] = asyncio.create_task(self._check(question))
             self._under_way.add(task)
@@ -151,7 +152,7 @@ class ShardedRedisIndex(RedisIndex):
             found = candidates(question, answers, self.policy, len(self.shards))
             best = await self._decide(question, found)
             if best is not None:
-                packed = linked(question.record, best).pack()
+                packed = linked(question.record, best, self.policy, question.least_dropped).pack()
         finally:
             decided.set_result(packed or question.record.pack())
             settled = self._settle(undecided, question.key, packed)
@@ -161,7 +162,7 @@ class ShardedRedisIndex(RedisIndex):
             return None
         # The story of one that is not decided is not known.
         other = beside((graded for graded, candidate in found if candidate.is_decided), best)
-        return to_match(best, other.record if other else None)
+        return to_match(best, (other.key, other.record) if other else None)
 
     async def _ask_shards(self, question: Question) -> dict[int, Sequence[bytes]]:
         calls = [self.shards[part.shard].probe(question, part) for part in question.parts]
@@ -255,6 +256,17 @@ class ShardedRedisIndex(RedisIndex):
     async def _claim_in(self, shard: Shard, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
         return self._each_named(await self._ask(lambda client: shard.stories.claim(client, batch)))
 
+    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
+        by_shard: dict[int, list[tuple[str, str]]] = {}
+        for story, token in grants:
+            by_shard.setdefault(self._shard_of(story), []).append((story, token))
+        for shard, own in by_shard.items():
+            await self._ask(partial(self.shards[shard].stories.confirm, grants=own))
+
+    async def take_over(self, seconds: float) -> list[Untold]:
+        parts = await self._of_all(lambda client, stories: stories.take_over(client, seconds))
+        return [untold for part in parts for untold in part]
+
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
         parts = await self._of_all(lambda client, stories: stories.open_events(client, quiet_since))
         return sorted((story for part in parts for story in part), key=lambda story: story.id)
@@ -274,6 +286,10 @@ class ShardedRedisIndex(RedisIndex):
         return await asyncio.gather(*map(ask, self.shards))
 
     # For people
+
+    def _keys_by_prefix(self, fingerprint: Fingerprint, document: Document) -> Mapping[str, Sequence[int]]:
+        parts = Question.of(fingerprint, document, len(self.shards), least_dropped=1.0).parts
+        return {self.shards[part.shard].prefix: part.keys for part in parts}
 
     async def summary(self) -> StoreSummary:
         return await self._ask(

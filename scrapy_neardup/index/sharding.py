@@ -54,9 +54,10 @@ class Question:
     record: Record  # as an original
     keys: frozenset[int]
     parts: tuple[Part, ...]
+    least_dropped: float  # share from which on it is dropped as a copy
 
     @classmethod
-    def of(cls, fingerprint: Fingerprint, document: Document, shards: int) -> Question:
+    def of(cls, fingerprint: Fingerprint, document: Document, shards: int, least_dropped: float) -> Question:
         keys = fingerprint.identity_keys + fingerprint.text_keys
         spread: dict[int, list[int]] = {}
         identities: dict[int, int] = {}
@@ -70,6 +71,7 @@ class Question:
             record=new_record(fingerprint, document),
             keys=frozenset(keys),
             parts=tuple(Part(shard, identities[shard], tuple(spread[shard])) for shard in sorted(spread)),
+            least_dropped=least_dropped,
         )
 
     @property
@@ -143,4 +145,4 @@ def candidates(
         if passed := grade(candidate.key, question.record, record, policy):
             graded.append((passed, candidate))
     # Of equals one that is decided: it need not be waited for.
-    return sorted(graded, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].key))
+    return sorted(graded, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].rank[-1]))

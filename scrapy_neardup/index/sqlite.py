@@ -7,18 +7,20 @@ import sqlite3
 import struct
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.frequencies import added
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.record import Record, intact, new_record, seconds_of
+from scrapy_neardup.index.sqlite_learned import SCHEMA as _LEARNED_SCHEMA
+from scrapy_neardup.index.sqlite_learned import share_learned
 from scrapy_neardup.index.sqlite_stories import SCHEMA as _STORIES_SCHEMA
 from scrapy_neardup.index.sqlite_stories import TABLES as _STORIES_TABLES
 from scrapy_neardup.index.sqlite_stories import SQLiteStories
@@ -67,6 +69,7 @@ _SPACE_SCHEMA = (
     # Records that are gone and whose postings are not yet.
     "CREATE TABLE IF NOT EXISTS expired_{space} (id INTEGER PRIMARY KEY, keys BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS frequencies_{space} (id INTEGER PRIMARY KEY CHECK (id = 0), total BLOB NOT NULL)",
+    *_LEARNED_SCHEMA,
     *_STORIES_SCHEMA,
 )
 R = TypeVar("R")
@@ -126,6 +129,12 @@ class SQLiteIndex(Index):
     async def claim(self, claim: Claim) -> Granted | None:
         return await self._in_thread(self._write, lambda sql: self._stories.claim(sql, claim))
 
+    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
+        await self._in_thread(self._write, lambda sql: self._stories.confirm(sql, grants))
+
+    async def take_over(self, seconds: float) -> list[Untold]:
+        return await self._in_thread(self._write, lambda sql: self._stories.take_over(sql, seconds))
+
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
         return await self._in_thread(self._write, lambda sql: self._stories.open_events(sql, quiet_since))
 
@@ -135,13 +144,18 @@ class SQLiteIndex(Index):
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._in_thread(self._write, lambda sql: self._stories.peaks(sql, since))
 
-    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
-        return await self._in_thread(
-            self._write, lambda sql: self._similar(sql, new_record(fingerprint, document), most)
-        )
+    async def similar(
+        self, fingerprint: Fingerprint, document: Document, most: int, *, by_keys: bool = False
+    ) -> list[Match]:
+        new = new_record(fingerprint, document)
+        keys = fingerprint.identity_keys + fingerprint.text_keys if by_keys else None
+        return await self._in_thread(self._write, lambda sql: self._similar(sql, new, keys, most))
 
     async def add_frequencies(self, counted: bytes) -> bytes:
         return await self._in_thread(self._write, lambda sql: self._add_frequencies(sql, counted))
+
+    async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+        return await self._in_thread(self._write, lambda sql: share_learned(sql, self._space, learned))
 
     async def summary(self) -> StoreSummary:
         return await self._in_thread(self._summarise)
@@ -263,7 +277,7 @@ class SQLiteIndex(Index):
 
     def _drop_idle_spaces(self, sql: sqlite3.Connection) -> None:
         for (space,) in sql.execute("SELECT id FROM spaces WHERE expires < ?", (time.time(),)).fetchall():
-            for table in ("records", "postings", "expired", "frequencies", *_STORIES_TABLES):
+            for table in ("records", "postings", "expired", "frequencies", "learned", *_STORIES_TABLES):
                 sql.execute(f"DROP TABLE IF EXISTS {table}_{space}")
             sql.execute("DELETE FROM spaces WHERE id = ?", (space,))
 
@@ -291,12 +305,13 @@ class SQLiteIndex(Index):
             return self._answer_again(sql, key)
         graded = list(self._graded(sql, fingerprint, key, new))
         match = best(graded)
-        registered = new if match is None else linked(new, match)
+        least_dropped = self.policy.least_dropped_share(document.source)
+        registered = new if match is None else linked(new, match, self.policy, least_dropped)
         self._insert(sql, key, registered, fingerprint.identity_keys + fingerprint.text_keys)
         if match is None:
             return None
         other = beside(graded, match)
-        return to_match(match, other.record if other else None)
+        return to_match(match, (other.key, other.record) if other else None)
 
     def _is_registered(self, sql: sqlite3.Connection, key: bytes) -> bool:
         return sql.execute(f"SELECT 1 FROM records_{self._space} WHERE key = ?", (key,)).fetchone() is not None
@@ -377,8 +392,13 @@ class SQLiteIndex(Index):
             )
             sql.execute(f"DELETE FROM {expired} WHERE id = ?", (row_id,))
 
-    def _similar(self, sql: sqlite3.Connection, new: Record, most: int) -> list[Match]:
-        return most_alike(sql.execute(f"SELECT key, record FROM records_{self._space}"), new, self.policy, most)
+    def _similar(self, sql: sqlite3.Connection, new: Record, keys: tuple[int, ...] | None, most: int) -> list[Match]:
+        """Look at the records that have one of the keys; at all of them if the keys are None."""
+        query = f"SELECT key, record FROM records_{self._space}"
+        if keys is not None:
+            bands = ", ".join("?" * len(keys))
+            query += f" WHERE id IN (SELECT id FROM postings_{self._space} WHERE band IN ({bands}))"
+        return most_alike(sql.execute(query, keys or ()), new, self.policy, most)
 
     def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
         row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()

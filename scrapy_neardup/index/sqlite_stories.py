@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
+import time
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story
-from scrapy_neardup.index.membership import Tally, join_tally, read_members
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.base import MOST_TAKEN_OVER
+from scrapy_neardup.index.membership import Tally, join_tally, read_extent, read_members
+
+logger = logging.getLogger(__name__)
 
 SCHEMA = (
     """
@@ -29,8 +35,14 @@ SCHEMA = (
     ) WITHOUT ROWID
     """,
     "CREATE TABLE IF NOT EXISTS peaks_{space} (story BLOB PRIMARY KEY, peak INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE IF NOT EXISTS grants_{space} (
+        token TEXT PRIMARY KEY, story BLOB NOT NULL, granted_at REAL NOT NULL,  -- Unix seconds by this machine's clock
+        told TEXT NOT NULL, note TEXT NOT NULL
+    ) WITHOUT ROWID
+    """,
 )
-TABLES = ("stories", "members", "peaks")
+TABLES = ("stories", "members", "peaks", "grants")
 _TALLY = "joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours"
 
 
@@ -57,6 +69,8 @@ class SQLiteStories:
         return tally.story(key)
 
     def claim(self, sql: sqlite3.Connection, claim: Claim) -> Granted | None:
+        if (before := self._told_before(sql, claim.token)) is not None:
+            return Granted(self.members(sql, claim.story), before)
         key = bytes.fromhex(claim.story)
         tally = self._tally(sql, key)
         told = Extent() if tally is None else tally.signalled
@@ -65,7 +79,31 @@ class SQLiteStories:
         self._save(sql, key, tally)
         if claim.level == "ended" and claim.peak:
             sql.execute(f"INSERT OR REPLACE INTO peaks_{self._space} VALUES (?, ?)", (key, claim.peak))
+        if claim.token:
+            grant = claim.token, key, time.time(), " ".join(map(str, told)), claim.note
+            sql.execute(f"INSERT INTO grants_{self._space} VALUES (?, ?, ?, ?, ?)", grant)
         return Granted(self.members(sql, claim.story), told)
+
+    def confirm(self, sql: sqlite3.Connection, grants: Sequence[tuple[str, str]]) -> None:
+        sql.executemany(f"DELETE FROM grants_{self._space} WHERE token = ?", [(token,) for _, token in grants])
+
+    def take_over(self, sql: sqlite3.Connection, seconds: float) -> list[Untold]:
+        # Also what is dated ahead: the clock was set back.
+        now = time.time()
+        rows = sql.execute(
+            f"SELECT token, story, told, note FROM grants_{self._space} WHERE abs(? - granted_at) >= ?"
+            " ORDER BY granted_at LIMIT ?",
+            (now, seconds, MOST_TAKEN_OVER),
+        ).fetchall()
+        untold = []
+        for token, key, told, note in rows:
+            if (story := self._story(sql, key)) is None:
+                self.confirm(sql, [(key.hex(), token)])
+                continue
+            sql.execute(f"UPDATE grants_{self._space} SET granted_at = ? WHERE token = ?", (now, token))
+            story = replace(story, told=read_extent(told))
+            untold.append(Untold(token, note, story, self.members(sql, story.id)))
+        return untold
 
     def open_events(self, sql: sqlite3.Connection, quiet_since: int | None) -> list[Story]:
         rows = sql.execute(
@@ -91,6 +129,19 @@ class SQLiteStories:
         for key in expired:
             sql.execute(f"DELETE FROM members_{self._space} WHERE story = ?", key)
             sql.execute(f"DELETE FROM stories_{self._space} WHERE key = ?", key)
+
+    def _told_before(self, sql: sqlite3.Connection, token: str) -> Extent | None:
+        """Return what had been told before a claim of this token was granted, None if none was."""
+        row = sql.execute(f"SELECT told FROM grants_{self._space} WHERE token = ?", (token,)).fetchone()
+        return read_extent(row[0]) if row else None
+
+    def _story(self, sql: sqlite3.Connection, key: bytes) -> Story | None:
+        """Return a story, None if it is gone or damaged."""
+        try:
+            return None if (tally := self._tally(sql, key)) is None else tally.story(key)
+        except StoreError as error:
+            logger.warning("An event is not told: %s", error)
+            return None
 
     def _tally(self, sql: sqlite3.Connection, key: bytes) -> Tally | None:
         row: Sequence[object] | None = sql.execute(

@@ -9,6 +9,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import HOUR, Selection, StoreSummary
 from scrapy_neardup.index.membership import kept_neighbours, unpack_member
 from scrapy_neardup.index.record import intact, seconds_of
+from scrapy_neardup.index.sqlite_learned import forget_learned
 
 
 def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, config: str) -> StoreSummary:
@@ -38,7 +39,17 @@ def purge(sql: sqlite3.Connection, space: int, selection: Selection, *, dry_run:
     if selection.is_all:
         (count,) = sql.execute(f"SELECT count(*) FROM records_{space}").fetchone()
         if not dry_run:
-            for table in ("records", "postings", "expired", "stories", "members", "peaks", "frequencies"):
+            for table in (
+                "records",
+                "postings",
+                "expired",
+                "stories",
+                "members",
+                "peaks",
+                "grants",
+                "frequencies",
+                "learned",
+            ):
                 sql.execute(f"DELETE FROM {table}_{space}")
         return int(count)
     links: dict[bytes, bytes] = {}  # document key -> key of its original
@@ -56,6 +67,8 @@ def purge(sql: sqlite3.Connection, space: int, selection: Selection, *, dry_run:
             )
             sql.execute(f"DELETE FROM records_{space} WHERE key = ?", (key,))
         _purge_members(sql, space, selection, gone)
+        if selection.source_hash:
+            forget_learned(sql, space, selection.source_hash)
     return len(removed)
 
 

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from scrapy_neardup.document import Match, Neighbour
 from scrapy_neardup.index.base import Policy
-from scrapy_neardup.index.record import Record, intact
-from scrapy_neardup.measures import SAME, likeness, same_template, topic_share
+from scrapy_neardup.index.record import WHOLE, Record, intact
+from scrapy_neardup.measures import (
+    LIKE_TITLES,
+    SAME,
+    SAME_TITLES,
+    SET_MEASURES,
+    STRONG_EVIDENCE,
+    Likeness,
+    have_other_figures,
+    is_copy_within_source,
+    likeness,
+    same_template,
+    share_of,
+    share_of_larger,
+    title_overlap,
+    topic_share,
+)
 
 NEWEST = 16
 """Postings read a key, the newest: what more documents share is a template, and each copy names its original."""
@@ -30,8 +46,11 @@ class Graded:
     similarity: float
     containment: float
     score: float
+    share: float  # of the new document's text that the candidate holds
+    alike: float  # what candidates are ranked by
+    is_new_headline: bool  # whether its source now prints the text under another title
     same_text: bool
-    same_url: bool
+    same_page: bool
     related: bool
     topic: float = 0.0  # share of common names, where there is nothing else it passes by
 
@@ -40,39 +59,103 @@ class Graded:
         """Smallest first: the page itself unchanged, the same text, the page itself changed, copies, related ones,
         those of one topic.
 
-        Within each the most alike and of equals the oldest. What passes by containment is still ranked by
-        resemblance: figures and kind are best told against the version that lies nearest.
+        Within each the most alike and of equals the oldest; of the page itself unchanged the newest, for the lines that
+        are too short to be compared may have changed since the oldest. What passes by containment is ranked by
+        resemblance too, for figures and kind are best told against the version that lies nearest; and, if titles are
+        evidence, by how much of it is held.
         """
-        alike = self.topic or self.similarity
-        return (not self.same_text, not self.same_url, self.related, self.topic > 0, -alike, self.key)
+        is_page_unchanged = self.same_text and self.same_page
+        place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
+        return (not self.same_text, not self.same_page, self.related, self.topic > 0, -self.alike, place)
+
+    @property
+    def kept_share(self) -> float:
+        """Share of the new document's text that the nearest document holds that is kept: shares multiply.
+
+        A source that prints a text again under another title has something to add: then little of it may be new.
+        """
+        if self.is_new_headline and self.share < STRONG_EVIDENCE:
+            return 0.0
+        return self.share * self.record.held / WHOLE
 
 
 def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None:
-    """None where the candidate is no match under the policy."""
-    same_url = new.url_hash == old.url_hash and any(new.url_hash)
+    """Return by what a candidate passes, or None if it is no match under the policy."""
     same_source = new.source_hash == old.source_hash and any(new.source_hash)
-    if not same_url and (
-        (policy.scope == "same-source" and not same_source) or (policy.scope == "cross-source" and same_source)
-    ):
-        return None
     same_text = new.text_hash == old.text_hash
     found = (
         SAME
         if same_text
         else likeness(policy.measure, new.signature, old.signature, new.size, old.size, policy.collisions)
     )
-    copy = same_url or same_text or found.score >= policy.threshold
-    topic = 0.0
-    if not copy and found.score < policy.related_threshold:
+    overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
+    same_page = _is_same_page(new, old, overlap, found.score >= policy.related_threshold)
+    if not same_page and (
+        (policy.scope == "same-source" and not same_source) or (policy.scope == "cross-source" and same_source)
+    ):
+        return None
+    if same_page and same_text and new.signature != old.signature and old.held < WHOLE:
+        return None  # it was dropped as a copy by what is known to be boilerplate by now: judge it anew
+    copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
+    if not copy and (found.score < policy.related_threshold or not overlap):
         # With what the story began alone: rewrites of rewrites would soon join everything. And with another source's:
         # one publisher writes of the same names day by day.
         apart = old.original == old.story and not same_source
         topic = topic_share(new.topic, old.topic) if apart else 0.0
         if not topic or topic < policy.topic_threshold:
             return None
-    if not same_url and not same_text and same_template(new.specifics, old.specifics):
+    if not same_page and not same_text and same_template(new.specifics, old.specifics):
         return None
-    return Graded(key, old, found.similarity, found.containment, found.score, same_text, same_url, not copy, topic)
+    share = 1.0 if same_text else _own_share(found, new, old, policy)
+    return Graded(
+        key,
+        old,
+        found.similarity,
+        found.containment,
+        found.score,
+        share=share,
+        alike=topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity),
+        is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
+        same_text=same_text,
+        same_page=same_page,
+        related=not copy,
+        topic=topic,
+    )
+
+
+def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool) -> bool:
+    """Decide whether two documents are one page: by its url, or by its source's number for the article.
+
+    A number alone is no proof, for it may be that of a section: titles or texts have to be alike as well, unless one
+    of the two may be a translation. A text without a signature, such as a wall, proves nothing by being the same.
+    """
+    if new.url_hash == old.url_hash and any(new.url_hash):
+        return True
+    if new.article_hash != old.article_hash or not any(new.article_hash):
+        return False
+    if new.language != old.language and any(new.language) and any(old.language):
+        return True
+    have_titles = bool(new.titles and old.titles)
+    return (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES)
+
+
+def _is_copy(new: Record, old: Record, found: Likeness, overlap: float, same_source: bool, policy: Policy) -> bool:
+    if not same_source or not policy.by_titles:
+        return found.score >= policy.threshold
+    if not new.signature and not overlap:
+        return False  # the same few words under another headline
+    if found is SAME:
+        return True
+    if new.edition and old.edition and new.edition != old.edition:
+        return False  # what is printed for one day and for another
+    larger = share_of_larger(found.similarity, new.size, old.size)
+    is_copy = is_copy_within_source(overlap, found.score, larger, policy.threshold)
+    return is_copy and not have_other_figures(new.figures, old.figures)
+
+
+def _own_share(found: Likeness, new: Record, old: Record, policy: Policy) -> float:
+    is_of_sets = policy.measure in SET_MEASURES or policy.measure == "overlap"
+    return share_of(found.similarity, new.size, old.size) if is_of_sets else found.similarity
 
 
 def best(graded: Iterable[Graded]) -> Graded | None:
@@ -95,34 +178,65 @@ def most_alike(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Poli
     return [to_match(found) for found in heapq.nsmallest(most, graded, key=lambda found: found.rank)]
 
 
-def linked(record: Record, best: Graded) -> Record:
-    """The record of a document with its match; of a copy it names the original, however many copies lie between."""
+def linked(record: Record, best: Graded, policy: Policy, least_dropped: float) -> Record:
+    """Return the record of a document with its match; of a copy it names the original, however many lie between.
+
+    A copy of which ``least_dropped`` or more is held by a document that is kept would be dropped.
+    """
     old = best.record
     if best.related:
         return replace(record, story=old.story, candidate=best.key)
-    return replace(record, original=old.original, story=old.story, candidate=best.key, url=old.url, title=old.title)
-
-
-def to_match(best: Graded, other: Record | None = None) -> Match:
-    """With the record of the best candidate of another story, where there is one."""
-    record = best.record
-    return Match(
-        original=record.original.hex(),
-        url=record.url.decode("utf-8", "replace"),
-        title=record.title.decode("utf-8", "replace"),
-        story=record.story.hex(),
-        candidate=best.key.hex(),
-        similarity=best.similarity,
-        containment=best.containment,
-        score=best.score,
-        same_text=best.same_text,
-        same_url=best.same_url,
-        related=best.related,
-        figures=record.figures,
-        neighbour=None if other is None else _neighbour(other),
+    original_url, original_title = old.of_original(best.key)
+    return replace(
+        record,
+        held=_held(best, policy, least_dropped),
+        original=old.original,
+        story=old.story,
+        candidate=best.key,
+        original_url=original_url,
+        original_title=original_title,
     )
 
 
-def _neighbour(record: Record) -> Neighbour:
-    url, title = record.url.decode("utf-8", "replace"), record.title.decode("utf-8", "replace")
-    return Neighbour(record.story.hex(), url, title)
+def _held(best: Graded, policy: Policy, least_dropped: float) -> int:
+    is_changed_page = best.same_page and not best.same_text and policy.keep_updates
+    if is_changed_page or best.kept_share < least_dropped:
+        return WHOLE
+    # Not below what is dropped: what is dropped now is dropped when its page is met again.
+    return max(int(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped))
+
+
+def to_match(best: Graded, other: tuple[bytes, Record] | None = None) -> Match:
+    """``other`` is key and record of the best candidate of another story, if there is one."""
+    record = best.record
+    url, title = record.of_original(best.key)
+    return Match(
+        original=record.original.hex(),
+        url=url.decode("utf-8", "replace"),
+        title=title.decode("utf-8", "replace"),
+        story=record.story.hex(),
+        candidate=best.key.hex(),
+        candidate_url=record.url.decode("utf-8", "replace"),
+        candidate_title=record.title.decode("utf-8", "replace"),
+        similarity=best.similarity,
+        containment=best.containment,
+        share=best.share,
+        kept_share=best.kept_share,
+        score=best.score,
+        same_text=best.same_text,
+        same_url=best.same_page,
+        related=best.related,
+        figures=record.figures,
+        neighbour=None if other is None else _neighbour(*other),
+        language=_language_of(record),
+    )
+
+
+def _language_of(record: Record) -> str:
+    code = record.language.decode("ascii", "replace")
+    return code if code.isascii() and code.isalpha() and code.islower() else ""
+
+
+def _neighbour(key: bytes, record: Record) -> Neighbour:
+    url, title = record.of_original(key)
+    return Neighbour(record.story.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace"))

@@ -3,7 +3,7 @@
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options, unpack_sketch
 from scrapy_neardup.sketch.body import Body
 from scrapy_neardup.sketch.boilerplate import BoilerplateGuard
-from scrapy_neardup.sketch.fingerprint import Sketcher
+from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
 from scrapy_neardup.sketch.presets import PRESETS, Preset
 from scrapy_neardup.sketch.reading import has_words
 
@@ -16,5 +16,6 @@ __all__ = [
     "Sketcher",
     "ahead_options",
     "has_words",
+    "source_hash",
     "unpack_sketch",
 ]

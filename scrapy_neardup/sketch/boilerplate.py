@@ -99,10 +99,10 @@ class BoilerplateGuard:
         """How many are remembered."""
         return len(self._lines_of)
 
-    def learn(self, trace: Trace, least: int) -> frozenset[int]:
-        """Note a document's lines; returns the keys of those that are boilerplate.
+    def learn(self, trace: Trace, least: int, known: frozenset[int] = frozenset()) -> frozenset[int]:
+        """Note a document's lines; return the keys of those that are boilerplate beside those known as such already.
 
-        Never over half of its words, and never so many that fewer than ``least`` are left.
+        Never over half of its other words, and never so many that fewer than ``least`` are left.
         """
         different: dict[int, bool] = {}  # whether this document and another one tell different stories
         seen: list[int] = []
@@ -122,7 +122,7 @@ class BoilerplateGuard:
             self._lines_of[id(trace)] += remembered
         while len(self._stories) > self._most_lines or len(self._lines_of) > self._most_documents:
             self._forget_oldest()
-        return self._among(seen, trace, least)
+        return self._among([key for key in seen if key not in known], trace, least, known)
 
     def _forget_oldest(self) -> None:
         """The line that was not met for the longest, and the documents that no other line remembers."""
@@ -136,11 +136,13 @@ class BoilerplateGuard:
         """As ``learn``, without noting anything."""
         return self._among(trace.lines, trace, least)
 
-    def _among(self, keys: Iterable[int], trace: Trace, least: int) -> frozenset[int]:
+    def _among(
+        self, keys: Iterable[int], trace: Trace, least: int, known: frozenset[int] = frozenset()
+    ) -> frozenset[int]:
         found = [(key, trace.words[trace.lines[key]]) for key in keys if _is_boilerplate(self._stories.get(key))]
         if not found:
             return frozenset()
-        words = sum(trace.words)
+        words = sum(trace.words) - sum(trace.words[trace.lines[key]] for key in known)
         return _within(min(words // 2, words - least), found)
 
 

@@ -301,8 +301,9 @@ def _is_change(before: Figure, after: Figure) -> bool:
         low, high = sorted((Decimal(before.value), Decimal(after.value)))
         # Exactly a million times as many is no news but a lost word: "20 million" -> "20".
         return not low or high / low not in _LOST_WORDS
-    # A row of numbers that one text has more of is a figure that only one has.
-    old, new = Counter(before.value.split("/")), Counter(after.value.split("/"))
+    # A row of numbers that one text has more of is a figure that only one has; "2 a 0" is the score 2-0.
+    is_of_scores = ("-" in before.value) == ("-" in after.value)
+    old, new = (Counter(re.split("/" if is_of_scores else "[/-]", each.value)) for each in (before, after))
     return bool(old - new) and bool(new - old)
 
 

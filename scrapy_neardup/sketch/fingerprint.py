@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,9 @@ from scrapy_neardup.sketch.frequencies import Frequencies
 from scrapy_neardup.sketch.presets import Preset
 from scrapy_neardup.sketch.signed import UNSIGNED, Signed
 from scrapy_neardup.sketch.signing import signer_for
+from scrapy_neardup.sketch.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.sketch.specifics import find_specifics
+from scrapy_neardup.sketch.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
 from scrapy_neardup.sketch.topic import LEAD_WORDS, lead_names, lowest, pack_topic, title_names, topic_keys
 from scrapy_neardup.timings import Timings
 
@@ -31,6 +34,10 @@ if TYPE_CHECKING:
 _MOST_SKETCHES = 512
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
+_ARTICLE_KEY_SEED = 0xA271
+_LEAD_CHARACTERS = 2000  # in which a text says what it is about
+_NO_ARTICLE = bytes(4)
+NO_SOURCE = bytes(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,46 @@ class TextRead(NamedTuple):
     trace: Trace
 
 
+class _Place(NamedTuple):
+    """Where a document stands, and under which title."""
+
+    source_hash: bytes  # zeros if it has no source
+    url_hash: bytes
+    article_hash: bytes  # of source and article number, zeros if it has none
+    terms: frozenset[int]  # of the title
+    site_terms: frozenset[int]  # those of them that may be the name of the site
+    page: int  # 32-bit hash of the url, or of the text of what has none
+
+    @property
+    def article(self) -> int:
+        return int.from_bytes(self.article_hash, "big")
+
+    @classmethod
+    def of(cls, document: Document) -> _Place:
+        source, article = document.source, document.article
+        return cls(
+            source_hash(source),
+            xxhash.xxh64_digest(_encoded(document.url_identity)) if document.url_identity else bytes(8),
+            xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else _NO_ARTICLE,
+            title_terms(document.title),
+            site_terms(document.title),
+            xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
+        )
+
+
+class _Mentioned:
+    """From lines of a text to the terms they have; the text is read if it is asked for the first time."""
+
+    def __init__(self, read: Callable[[], Body]) -> None:
+        self._read = read
+        self._terms: dict[int, frozenset[int]] | None = None
+
+    def __call__(self, lines: frozenset[int]) -> frozenset[int]:
+        if self._terms is None:
+            self._terms = {line.key & 0xFFFF_FFFF: terms_of(line.text) for line in self._read().lines}
+        return frozenset().union(*(self._terms.get(line, frozenset()) for line in lines))
+
+
 class Sketcher:
     """Makes the fingerprints of one configuration, and learns from the documents which lines are boilerplate.
 
@@ -69,6 +116,7 @@ class Sketcher:
         self.figures = figures
         self.timings = Timings()
         self._boilerplate = BoilerplateGuard()
+        self._sources = SourceBoilerplate()
         self._signer = signer_for(preset)
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
         self._lock = threading.Lock()  # long texts are sketched in a thread
@@ -92,6 +140,11 @@ class Sketcher:
     def shingles(self, body: Body) -> NDArray[np.uint32]:
         """Distinct hashes, sorted."""
         return distinct_features(body, self.preset)
+
+    @property
+    def boilerplate(self) -> SourceBoilerplate | None:
+        """What is known of each source's boilerplate, if the preset has it removed."""
+        return self._sources if self.preset.guarded else None
 
     @property
     def frequencies(self) -> Frequencies | None:
@@ -119,32 +172,59 @@ class Sketcher:
 
         A text of under ``min_words`` words has an empty signature: it is compared by its hash alone.
         """
-        return list(map(self._fingerprint, documents, self.sketches([self._text(document) for document in documents])))
+        places = list(map(_Place.of, documents)) if self.preset.guarded else None
+        sketches = self.sketches([self._text(document) for document in documents], places)
+        return [
+            self._fingerprint(document, sketch, places[number] if places else _Place.of(document))
+            for number, (document, sketch) in enumerate(zip(documents, sketches, strict=True))
+        ]
 
-    def _fingerprint(self, document: Document, sketch: TextSketch) -> Fingerprint:
-        url_hash = xxhash.xxh64_digest(document.url_identity.encode("utf-8", "surrogatepass"))
-        source_hash = (
-            xxhash.xxh32_digest(document.source.encode("utf-8", "surrogatepass")) if document.source else bytes(4)
-        )
+    def _fingerprint(self, document: Document, sketch: TextSketch, place: _Place) -> Fingerprint:
+        url_hash, source_hash = place.url_hash, place.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
-        identity_keys = [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
+        is_boilerplate = bool(sketch.boilerplate) and not sketch.signed.signature
+        # A wall is the same text on every page: what is nothing but boilerplate is looked up by its address alone.
+        keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
-            identity_keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
+            keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
+        terms, article_hash = place.terms, place.article_hash
+        if source_hash != NO_SOURCE and self.preset.guarded:
+            terms -= self._weightless(document, place)
+            if not self._sources.is_article(source_hash, place.article):
+                article_hash = _NO_ARTICLE
+        if article_hash != _NO_ARTICLE:
+            keys.append(xxhash.xxh32_intdigest(article_hash, _ARTICLE_KEY_SEED))
         names = self._topic(document, sketch)
         return Fingerprint(
             signature=sketch.signed.signature,
             size=sketch.signed.size,
             text_hash=sketch.text_hash,
-            url_hash=url_hash if document.url_identity else bytes(8),
+            url_hash=url_hash,
             source_hash=source_hash,
-            identity_keys=tuple(identity_keys),
+            identity_keys=tuple(keys),
             band_keys=_salted(sketch.signed.band_keys, salt),
             sample_keys=_salted(sketch.signed.sample_keys, salt),
             topic_keys=_salted(topic_keys(names), salt),
             figures=sketch.figures,
             topic=pack_topic(names),
             specifics=sketch.specifics,
+            titles=pack_terms(terms) if self.preset.guarded else b"",
+            edition=edition_of(document.title) if self.preset.guarded else 0,
+            article_hash=article_hash,
+            language=_packed_language(document.language),
+            is_boilerplate=is_boilerplate,
         )
+
+    def _weightless(self, document: Document, place: _Place) -> frozenset[int]:
+        """Return the terms of a title that tell nothing: most titles of its source have them.
+
+        A topic of which the text speaks too tells something, unless it may be the name of the site.
+        """
+        usual = self._sources.usual_terms(place.source_hash) & place.terms
+        if not usual - place.site_terms:
+            return usual
+        lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
+        return usual - (terms_of(lead) - place.site_terms)
 
     def _topic(self, document: Document, sketch: TextSketch) -> tuple[int, ...]:
         """Names of title and lead; a table has none, whatever its title, and neither has what is not compared."""
@@ -169,8 +249,8 @@ class Sketcher:
         (sketch,) = self.sketches([text])
         return sketch
 
-    def sketches(self, texts: Sequence[str]) -> list[TextSketch]:
-        """Learns from each text, each time it comes."""
+    def sketches(self, texts: Sequence[str], places: Sequence[_Place] | None = None) -> list[TextSketch]:
+        """Learns from each text, each time it comes; with ``places`` also what the source of each prints."""
         start = time.perf_counter()
         keys = list(map(_text_key, texts))
         with self._lock:
@@ -180,7 +260,10 @@ class Sketcher:
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         read = dict(zip(new, self._read(list(new.values())), strict=True)) if new else {}
         with self._lock:
-            left_out = [self._leave_out(known[key].trace if key in known else read[key].trace) for key in keys]
+            left_out = [
+                self._leave_out(known[key].trace if key in known else read[key].trace, text, read.get(key), place)
+                for key, text, place in zip(keys, texts, places or itertools.repeat(None, len(texts)), strict=True)
+            ]
         made = {(key, sketch.boilerplate): sketch for key, sketch in known.items()}
         wanted: dict[tuple[bytes, frozenset[int]], TextRead] = {}
         for key, text, boilerplate in zip(keys, texts, left_out, strict=True):
@@ -201,8 +284,18 @@ class Sketcher:
             while len(self._sketches) > _MOST_SKETCHES:
                 self._sketches.popitem(last=False)
 
-    def _leave_out(self, trace: Trace) -> frozenset[int]:
-        return self._boilerplate.learn(trace, self.min_words) if self.preset.guarded else frozenset()
+    def _leave_out(self, trace: Trace, text: str, read: TextRead | None, place: _Place | None) -> frozenset[int]:
+        """Learn from a document; return the keys of its lines that are boilerplate."""
+        if not self.preset.guarded:
+            return frozenset()
+        found: frozenset[int] = frozenset()
+        if place is not None and place.source_hash != NO_SOURCE:
+            mentioned = _Mentioned(lambda: (read or self._read([text])[0]).body)
+            lines = zip(trace.lines, trace.words, strict=True)
+            found = self._sources.learn(
+                place.source_hash, place.page, place.article, place.terms, lines, mentioned, place.site_terms
+            )
+        return found | self._boilerplate.learn(trace, self.min_words, found)
 
     def _read(self, texts: Sequence[str]) -> list[TextRead]:
         bodies = read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
@@ -244,8 +337,22 @@ class Sketcher:
         return [specifics for group in together for specifics in find_specifics(group)]
 
 
+def source_hash(source: str) -> bytes:
+    """Return 4 bytes of a source, zeros if there is none."""
+    return xxhash.xxh32_digest(_encoded(source)) if source else NO_SOURCE
+
+
 def _text_key(text: str) -> bytes:
-    return xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
+    return xxhash.xxh3_128_digest(_encoded(text))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _packed_language(code: str) -> bytes:
+    packed = code.encode("ascii", "ignore")[:2]
+    return packed if len(packed) == 2 else bytes(2)
 
 
 def _salted(keys: tuple[int, ...], salt: int) -> tuple[int, ...]:

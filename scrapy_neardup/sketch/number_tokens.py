@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from scrapy_neardup.sketch.ideographic_numbers import IDEOGRAPHS, with_digits
+
 LINE_END = "|"
 """The token at the end of a line."""
 _MARGIN = ("", "", "")  # so that the neighbours of every token can be looked at, also before the first
@@ -13,7 +15,7 @@ _USUAL = str.maketrans(
     {chr(ord(zero) + i): str(i) for zero in _ZEROS for i in range(10)}
     | {"٫": ".", "٬": ",", "½": ".5", "¼": ".25", "¾": ".75", "％": "%", "，": ",", "．": "."}
 )
-_UNUSUAL = re.compile("[½¼¾％" + "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS) + "]")
+_UNUSUAL = re.compile(f"[½¼¾％{IDEOGRAPHS}" + "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS) + "]")
 
 # Numbers with nothing but spaces between them are one token, whether they make one number ("1 200") or not ("73 99"):
 # else an edit from one kind to the other would change how many figures there are.
@@ -98,9 +100,11 @@ def _opening(text: str, first: int, end: int) -> int:
 
 
 def _plain(text: str) -> str:
+    if "я" in text:  # the apostrophe inside Ukrainian words: "п'ять"
+        text = text.replace("'я", "ʼя").replace("’я", "ʼя")
     # No NFKC here: it takes as long as finding the tokens, and only these of its changes matter to numbers.
     if not text.isascii() and _UNUSUAL.search(text):
-        text = text.translate(_USUAL)
+        text = with_digits(text.translate(_USUAL))
     if "://" in text or "www." in text or ".com/" in text or ".org/" in text or ".net/" in text:
         text = _ADDRESS.sub(" ", text)
     return text.casefold()

@@ -1,8 +1,7 @@
-"""Numbers in running text, in digits and in words: how they are found, told from dates and times, and made decimal.
+"""Numbers in running text: how they are told from dates and times, and made decimal.
 
-The tables come first. All words in them are case-folded. A word that is common in another language of the tables
-for something else ("once", "cent") is left out where it would mislead; a wrong entry costs little, because a figure
-only counts where two documents have the same neighbours.
+The tables come first. All words in them are case-folded. A wrong entry costs little, because a figure only counts if
+two documents have the same neighbours. Numbers in words are read by ``spelled_numbers``.
 """
 
 from __future__ import annotations
@@ -12,78 +11,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import compress
 
-_ENGLISH = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-    " seventeen eighteen nineteen"
-).split()
-_ENGLISH_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
-
-_GERMAN_UNITS = "ein zwei drei vier fünf sechs sieben acht neun".split()
-_GERMAN = "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split()
-_GERMAN_TEENS = "dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn".split()
-_GERMAN_TENS = "zwanzig dreissig vierzig fünfzig sechzig siebzig achtzig neunzig".split()
-
-_FRENCH = "deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize".split()
-_FRENCH_TENS = "vingt trente quarante cinquante soixante".split()
-
-_SPANISH = "dos tres cuatro cinco seis siete ocho nueve diez".split()
-_SPANISH_TEENS = (
-    "doce trece catorce quince dieciséis diecisiete dieciocho diecinueve veinte veintiuno veintidós veintitrés"
-    " veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"
-).split()
-_SPANISH_TENS = "treinta cuarenta cincuenta sesenta setenta ochenta noventa".split()
-
-_RUSSIAN = "два три четыре пять шесть семь восемь девять десять".split()
-_RUSSIAN_OBLIQUE = "двух трех четырех пяти шести семи восьми девяти десяти".split()
-
-
-def _numbered(words: list[str], start: int, step: int = 1) -> dict[str, int]:
-    return {word: start + step * i for i, word in enumerate(words)}
-
-
-SMALL: dict[str, int] = {
-    **_numbered(_RUSSIAN_OBLIQUE, 2),
-    **_numbered(_RUSSIAN, 2),
-    "трёх": 3,
-    "четырёх": 4,
-    **_numbered(_SPANISH_TENS, 30, 10),
-    **_numbered(_SPANISH_TEENS, 12),
-    **_numbered(_SPANISH, 2),
-    "cien": 100,
-    **_numbered(_FRENCH_TENS, 20, 10),
-    **_numbered(_FRENCH, 2),
-    **{
-        unit + "und" + ten: 10 * i + j
-        for i, ten in enumerate(_GERMAN_TENS, 2)
-        for j, unit in enumerate(_GERMAN_UNITS, 1)
-    },
-    **_numbered(_GERMAN_TENS, 20, 10),
-    **_numbered(_GERMAN_TEENS, 13),
-    **_numbered(_GERMAN, 2),
-    **_numbered(_ENGLISH_TENS, 20, 10),
-    **_numbered(_ENGLISH, 0),
-}
-"""Number words below a hundred (and "cien"); English wins where two languages share a spelling."""
-
-SCALES: dict[str, int] = {
-    **dict.fromkeys("dozen dutzend douzaine docena".split(), 12),
-    **dict.fromkeys("hundred hundert".split(), 100),
-    **dict.fromkeys("thousand tausend mille mil тыс тысяч тысячи тысяча k".split(), 1000),
-    **dict.fromkeys("lakh lakhs".split(), 100_000),
-    **dict.fromkeys(
-        "million millions mn mln mio millionen millón millones milioni млн миллион миллиона миллионов".split(), 10**6
-    ),
-    **dict.fromkeys("crore crores".split(), 10**7),
-    **dict.fromkeys(
-        ("billion bn mrd milliarde milliarden milliard milliards miliardi млрд миллиард миллиарда миллиардов").split(),
-        10**9,
-    ),
-    **dict.fromkeys("trillion trn tn".split(), 10**12),
-}
-"""What multiplies the number before it. "m" is not here: it is a million only behind a currency sign."""
-
-STANDALONE_SCALES = frozenset("dozen hundred thousand million billion dutzend hundert tausend".split())
-"""Scales that are numbers by themselves: "a dozen", "hundred"."""
+from scrapy_neardup.sketch.spelled_numbers import all_languages, number_words, read_spelled
 
 CURRENCIES: dict[str, str] = {
     **dict.fromkeys("$ usd dollar dollars dólares".split(), "$"),
@@ -159,6 +87,9 @@ COUNTED = frozenset(
 )
 """What stands behind a count: "2000 people" is no year."""
 
+COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")
+"""The same in scripts without spaces, by the first character: "2000人"."""
+
 NAMED_BEFORE = frozenset("magnitude level category version phase aged age grade zone article section".split())
 """Words that name the number behind them: "magnitude 6.1 earthquake" is about the magnitude."""
 
@@ -178,10 +109,7 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _PLAINER = str.maketrans("⁄‐‑–−’\u00a0\u2009\u202f", "/----'   ")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
-_ZERO_RUN = re.compile("0{3,14}")
 _USUAL_LENGTH = 24  # of what is remembered
-MAX_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
-_NUMBER_WORDS = frozenset(SMALL) | STANDALONE_SCALES
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 
 
@@ -194,17 +122,20 @@ def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, s
     """
     numbers = []
     end = 0
-    words = compress(range(len(tokens)), map(_NUMBER_WORDS.__contains__, tokens))
-    for first in sorted([*starts, *words]):
+    words = number_words(tokens)
+    scales = all_languages().scales
+    if words:
+        starts = sorted([*starts, *compress(range(len(tokens)), map(words.__contains__, tokens))])
+    for first in starts:
         token = tokens[first]
         if first < end:
             continue
         if token in MONTHS and not tokens[first + 1].isalpha():
             continue  # "Sept. 11" is not French
-        if token in _NUMBER_WORDS:
-            core, end = _spelled(tokens, first)
-            while core and end < len(tokens) and tokens[end] in SMALL:
-                following, end = _spelled(tokens, end)
+        if (language := words.get(token)) is not None:
+            core, end = read_spelled(tokens, first, language)
+            while core and end < len(tokens) and tokens[end] in language.small:
+                following, end = read_spelled(tokens, end, language)
                 core = f"{core}/{following}"
             if not core:
                 continue
@@ -216,7 +147,7 @@ def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, s
                 core = core.translate(_PLAINER)
             masked = _is_masked(tokens, first, core, token[-1])
         if not masked:
-            scale, end = (1, end) if closed else _scale(tokens, first, end)
+            scale, end = (1, end) if closed else _scale(tokens, first, end, scales)
             mark, end = _mark(tokens, first, end, closed)
             numbers.append((first, end, _value(core.replace(":", "-"), scale, mark), mark))
         tokens[first] = "" if masked else "#"
@@ -225,36 +156,11 @@ def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, s
     return numbers
 
 
-def _spelled(tokens: list[str], first: int) -> tuple[str, int]:
-    """Read number words: "two hundred and five" -> ("205", index behind)."""
-    total, current, room = 0, -1, 100
-    i = first
-    while i < min(len(tokens), first + MAX_WORDS):
-        token = tokens[i]
-        if token in SMALL and SMALL[token] < room:
-            current = max(current, 0) + SMALL[token]
-            room = 10 if current % 100 >= 20 and current % 10 == 0 else 0
-        elif token in SCALES and (i > first or _stands_alone(tokens, i)):
-            current = abs(current) * SCALES[token]
-            room = 100
-            if SCALES[token] > 100:
-                total, current = total + current, 0
-        elif not (i > first and token in ("and", "y") and room and SMALL.get(tokens[i + 1], room) < room):
-            break
-        i += 1
-    return (str(total + current) if i > first else ""), i
-
-
-def _stands_alone(tokens: list[str], i: int) -> bool:
-    """ "a million", but not the "million" that is left where its number was edited away."""
-    return tokens[i] in STANDALONE_SCALES and tokens[i - 1] in ("a", "an")
-
-
-def _scale(tokens: list[str], first: int, end: int) -> tuple[int, int]:
+def _scale(tokens: list[str], first: int, end: int, scales: dict[str, int]) -> tuple[int, int]:
     token = tokens[end]
     if token == "m" and tokens[first - 1] in CURRENCIES:
         return 10**6, end + 1
-    return (SCALES[token], end + 1) if token in SCALES else (1, end)
+    return (scales[token], end + 1) if token in scales else (1, end)
 
 
 def _mark(tokens: list[str], first: int, end: int, closed: bool) -> tuple[str, int]:
@@ -278,7 +184,8 @@ def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
         following = tokens[first + 1]
         if following in TIME_ZONES:
             return True
-        counted = closing.isdigit() and (following in COUNTED or following in PERCENT or following in CURRENCIES)
+        is_counted = following in COUNTED or following in PERCENT or following in CURRENCIES
+        counted = closing.isdigit() and (is_counted or following[:1] in COUNTED_CHARACTERS)
         return _YEAR.fullmatch(core) is not None and not counted and tokens[first - 1] not in CURRENCIES
     return len(core) <= 2 and (_is_clock(tokens, first, core) or _is_day(tokens, first, core, closing))
 

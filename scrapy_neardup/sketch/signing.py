@@ -25,6 +25,7 @@ _HALF = np.uint64(32)
 _MIX = np.uint64(0xFF51_AFD7_ED55_8CCD)
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
+_SHORT_TEXT = 100  # words; the first part of a shorter text is too little to compare
 
 
 def signer_for(preset: Preset) -> Signer:
@@ -82,13 +83,18 @@ class SketchSigner:
         preset = self._preset
         features = [distinct_features(body, preset) for body in bodies]
         lowest = minima([each[: preset.sample or None] for each in features], preset.num_perm, preset.seed)
-        firsts = [distinct_features(body, preset, preset.lead_share) for body in bodies]
+        firsts = [distinct_features(body, preset, _lead_share(body, preset)) for body in bodies]
         leads = minima(firsts, LEAD_LANES, preset.seed)
         keys = band_keys(lowest, preset.num_perm, 1)
         return [
             Signed(signature(lowest[number]) + signature(leads[number]), len(features[number]), keys[number])
             for number in range(len(bodies))
         ]
+
+
+def _lead_share(body: Body, preset: Preset) -> float:
+    """Return which first part of a text confirms candidates: all of a short one (Rodier and Carter 2020, 2.2.3)."""
+    return 1.0 if body.words < _SHORT_TEXT else preset.lead_share
 
 
 def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import xxhash
@@ -28,8 +28,27 @@ if TYPE_CHECKING:
     from scrapy_neardup.sketch.body import Body
 
 BITS = 64
-PLANS = {4: 16, 5: 13}
-"""Blocks, and bits a block: of 4 blocks one is left alone by 3 changed bits, of 5 two."""
+
+
+class Plan(NamedTuple):
+    """How a signature is cut into blocks, and how many of them two signatures must have in common."""
+
+    block_bits: int
+    in_common: int = 1
+
+    @property
+    def blocks(self) -> int:
+        """The last one may be shorter."""
+        return -(-BITS // self.block_bits)
+
+    @property
+    def distance(self) -> int:
+        """Bits that may differ in any two signatures that are sure to have a key in common."""
+        return self.blocks - self.in_common
+
+
+PLANS = {8: Plan(8), 4: Plan(16), 5: Plan(13), 10: Plan(13, in_common=2)}
+"""By the number of keys a signature has: plans 1, 2 and 3 of Hu and You (2017), and one of our own."""
 
 ALLOWED_VECTORS = "the import path of a callable (text: str) -> mapping of features to weights"
 _HIGH = np.uint64(32)
@@ -63,6 +82,9 @@ class SimHashSigner:
         if self.frequencies is not None:
             features = (hashes >> _HIGH).astype(np.uint32)
             weights = weights * self.frequencies.weights(features)
+        if 0 < self._preset.heaviest_terms < len(terms):
+            chosen = np.lexsort((hashes, -weights))[: self._preset.heaviest_terms]
+            hashes, weights = hashes[chosen], weights[chosen]
         signature = simhash(hashes, weights)
         return Signed(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
 
@@ -106,12 +128,19 @@ def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
     return bytes((2 * (whole @ bits.astype(np.int64)) > whole.sum()).astype(np.uint8).tobytes())
 
 
-def block_keys(signature: bytes, blocks: int) -> tuple[int, ...]:
-    """32-bit keys of the blocks of 16 bits, or of every two of the blocks of 13 (the last has 12)."""
-    width = PLANS[blocks]
-    parts = [signature[start : start + width] for start in range(0, BITS, width)]
-    chosen = combinations(parts, 1) if blocks == 4 else combinations(parts, 2)
+def block_keys(signature: bytes, keys: int) -> tuple[int, ...]:
+    """Return 32-bit keys of the blocks, or of every two blocks, of the plan with so many keys."""
+    width, in_common = PLANS[keys]
+    blocks = [signature[start : start + width] for start in range(0, BITS, width)]
+    chosen = combinations(blocks, in_common)
     return tuple(xxhash.xxh32_intdigest(b"".join(each), number) for number, each in enumerate(chosen))
+
+
+def finds_every_match(preset: Preset) -> bool:
+    """Return whether any two signatures that are related, or copies, have a key in common."""
+    if preset.signature != "simhash":
+        return False
+    return round((1 - preset.related_threshold) * BITS, 6) < PLANS[preset.bands].distance + 1
 
 
 def _hash(term: str) -> int:

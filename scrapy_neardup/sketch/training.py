@@ -39,7 +39,7 @@ class Task:
     counts: NDArray[np.float32]
     pairs: NDArray[np.int64]
     cosines: NDArray[np.float64]
-    fresh: tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]  # the same of other texts
+    held_out: tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]  # the same of other texts
 
     @classmethod
     def of(cls, texts: Sequence[str], *, sample: int, pairs: int, seed: int) -> Task:
@@ -54,8 +54,8 @@ class Task:
         drawn = rng.permutation(len(texts))
         chosen, others = drawn[:sample], drawn[sample : 2 * sample]
         sampled = _sampled([counted[number] for number in chosen], keys, pairs, rng)
-        fresh = _sampled([counted[number] for number in others], keys, pairs, rng) if len(others) > 1 else sampled
-        return cls([_gram(key) for key in keys.tolist()], *sampled, fresh)
+        held_out = _sampled([counted[number] for number in others], keys, pairs, rng) if len(others) > 1 else sampled
+        return cls([_gram(key) for key in keys.tolist()], *sampled, held_out)
 
     @property
     def digest(self) -> str:
@@ -69,9 +69,12 @@ class Task:
         """Mean absolute error of the cosines of signatures."""
         return self._error(self.counts, self.pairs, self.cosines, individual)
 
-    def fresh_error(self, individual: NDArray[np.int64]) -> float:
-        """The same over texts and pairs it was not chosen by; that of the others where there are none left."""
-        return self._error(*self.fresh, individual)
+    def held_out_error(self, individual: NDArray[np.int64]) -> float:
+        """Return the error over texts that no generation was chosen by; ``error`` if the corpus is too small for both.
+
+        Of several runs the one of the least held-out error is the reference, as in the paper.
+        """
+        return self._error(*self.held_out, individual)
 
     def _error(
         self,

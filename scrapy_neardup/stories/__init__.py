@@ -1,6 +1,7 @@
 """Match -> Story -> event: who covers what, and when that is news of its own."""
 
 from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.owners import ALLOWED_OWNERS, read_owners
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.rules import ALLOWED_RULES, RULES, Rule, load_rule
@@ -13,6 +14,7 @@ __all__ = [
     "Rule",
     "StoryEvent",
     "StoryTracker",
+    "headline_of",
     "load_rule",
     "read_owners",
     "special_report",

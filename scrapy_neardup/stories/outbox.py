@@ -1,116 +1,265 @@
-"""Events on their way to somebody else's server: nothing is lost when it is away, and nobody waits for it."""
+"""Events on their way to somebody else's server: none is lost when it is away, and nobody waits for it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
+import heapq
 import logging
-import os
-import re
-import secrets
-import time
+import random
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles, name_of
 
 logger = logging.getLogger(__name__)
 
 Deliver = Callable[[dict[str, Any]], Awaitable[None]]
-"""Sends one report. Raises what it likes where that fails."""
+"""Sends one report. Raises Refused if it is never to be sent again, and anything else if it may be taken later."""
 
-_ORPHANED = 3600  # seconds after which the files of a process that never came back are anybody's
-_CLOSING = 10.0  # seconds
+MOST_EVENTS = 10_000
+MOST_BYTES = 100_000_000
+PAUSES = 1.0, 60.0  # seconds from a failure to the next try: the first, doubled each time, and the longest
+_MOST_IN_MEMORY = 1000  # events that could not be written to disk
+_AWAY = 3  # different events that fail, one after the other, until the receiver is thought to be away
+_LOOK = 60.0  # seconds between two looks for events that a dead process left
+_CLOSING = 5.0  # seconds
+
+
+class Refused(OSError):
+    """The receiver will never take this event."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    report: dict[str, Any] | None = None  # None if it is to be read from its file
+    failures: int = 0
 
 
 class Outbox:
-    """Delivers reports in their order, in a task of its own. Each is a file in ``folder`` until it is delivered.
+    """Delivers reports in a task of its own. Each is a file in ``folder`` until the receiver has it.
 
-    What could not be delivered is tried again before the next report, at the end, and by the next process that opens
-    this folder. A report may arrive twice, never not at all: its ``id`` tells.
+    An event that fails is tried again after a pause that grows, and holds up no other. If several events fail in a row,
+    the receiver is thought to be away, and one event is tried at a time. What is not delivered when the process ends
+    goes to the next one that opens the folder, or to one that runs. A report may arrive twice: receivers know it by its
+    ``id``.
     """
 
-    def __init__(self, name: str, folder: Path, deliver: Deliver) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        deliver: Deliver,
+        *,
+        pauses: tuple[float, float] = PAUSES,
+        most_events: int = MOST_EVENTS,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         self._name = name
-        self._folder = folder
+        self._files = OutboxFiles(folder)
         self._deliver = deliver
-        self._mine = secrets.token_hex(4)
-        self._waiting: dict[str, dict[str, Any]] = {}
+        self._pauses = pauses
+        self._limits = most_events, most_bytes
+        self._used = [0, 0]  # events and bytes in the folder, as far as this process knows
+        self._waiting: dict[str, _Waiting] = {}
+        self._due: list[tuple[float, str]] = []  # heap of the times at which they are tried
+        self._failed: set[str] = set()  # since the last success
+        self._away_pauses = 0
+        self._away_until = 0.0
+        self._last_chance: set[str] | None = None  # while closing: events not tried since
+        self._look_at = 0.0
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._failing = False
-        self._closing = False
+        self._is_usable = False
+        self._has_warned = self._has_said_full = False
+        self._aside = 0
 
     async def open(self) -> None:
-        """Take over what others left, and start."""
+        """Take over the events that others left, and start."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._adopt()
+            await asyncio.to_thread(self._files.open)
+            self._is_usable = True
+            await self._adopt()
         except OSError as error:
-            logger.error("Events for the %s cannot be kept in %s: %s", self._name, self._folder, error)
+            logger.error("Events for the %s cannot be kept in %s: %s", self._name, self._files.folder, error)
         self._task = asyncio.create_task(self._run())
-        if self._waiting:
-            self._wake.set()
 
     def put(self, report: Mapping[str, Any]) -> None:
-        """Never waits."""
-        # Names sort by time, and two levels of one event never share one.
-        name = re.sub(r"[^\w.-]", "_", f"{report['time']}-{report['id']}.json")
-        self._waiting[name] = dict(report)
+        """Take an event; return at once."""
         try:
-            self._owned(name).write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
+            if not self._is_usable:
+                raise OSError("the folder cannot be used")
+            name, size = self._files.write(report)
+            self._waiting[name] = _Waiting()
+            self._used = [self._used[0] + 1, self._used[1] + size]
+            self._trim()
         except OSError as error:
-            logger.error("An event for the %s cannot be kept in %s: %s", self._name, self._folder, error)
+            name = name_of(report)
+            self._waiting[name] = _Waiting(dict(report))
+            logger.error("An event for the %s cannot be kept in %s: %s", self._name, self._files.folder, error)
+            self._forget_oldest_in_memory()
+        heapq.heappush(self._due, (0.0, name))
         self._wake.set()
 
     async def close(self) -> None:
-        """Give what is waiting a last chance of some seconds, then leave it to the next process."""
+        """Try each event that waits once more, for some seconds, then leave them to the next process."""
         if self._task is None:
             return
-        self._closing = True
+        self._last_chance = set(self._waiting)
         self._wake.set()
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._task, _CLOSING)
+        await asyncio.wait({self._task}, timeout=_CLOSING)
+        self._task.cancel()
+        try:
+            await self._task
+        except asyncio.CancelledError:
+            pass
+        except Exception:  # a bug of ours: the files stay for the next process
+            logger.exception("The outbox of the %s stopped", self._name)
         self._task = None
-        if self._waiting:
-            logger.warning("%d events wait for the %s in %s", len(self._waiting), self._name, self._folder)
-        for name in self._waiting:
-            with contextlib.suppress(OSError):
-                self._owned(name).rename(self._folder / name)
+        self._say_what_is_left()
+        for name, waiting in self._waiting.items():
+            if waiting.report is None:
+                self._files.release(name)
+        if self._is_usable:
+            await asyncio.to_thread(self._files.close)
 
     async def _run(self) -> None:
-        while not self._closing:
-            await self._wake.wait()
-            self._wake.clear()
-            await self._send_waiting()
-        await self._send_waiting()
-
-    async def _send_waiting(self) -> None:
-        for name in sorted(self._waiting):
-            try:
-                await self._deliver(self._waiting[name])
-            except Exception as error:
-                if not self._failing:
-                    logger.warning("The %s takes no events; they wait in %s. %s", self._name, self._folder, error)
-                self._failing = True
+        while True:
+            now = asyncio.get_running_loop().time()
+            if self._last_chance is None and now >= self._look_at:
+                await self._adopt()
+            if (name := self._next(now)) is not None:
+                await self._send(name)
+            elif self._last_chance is not None:
                 return
-            self._failing = False
-            del self._waiting[name]
-            with contextlib.suppress(OSError):
-                self._owned(name).unlink()
+            else:
+                await self._rest(now)
 
-    def _owned(self, name: str) -> Path:
-        return self._folder / f"{name}.{self._mine}"
+    def _next(self, now: float) -> str | None:
+        """Return the event to try now, if there is one."""
+        if self._last_chance is not None:
+            is_away = len(self._failed) >= _AWAY
+            return None if is_away or not self._last_chance else min(self._last_chance)
+        while self._due and self._due[0][1] not in self._waiting:
+            heapq.heappop(self._due)
+        if not self._due or max(self._due[0][0], self._away_until) > now:
+            return None
+        return heapq.heappop(self._due)[1]
 
-    def _adopt(self) -> None:
-        for path in sorted(self._folder.glob("*.json*")):
-            name = path.name.partition(".json")[0] + ".json"
-            try:
-                if path.name != name and time.time() - path.stat().st_mtime < _ORPHANED:
-                    continue
-                os.rename(path, self._owned(name))  # one of several processes wins
-                self._waiting[name] = json.loads(self._owned(name).read_text(encoding="utf-8"))
-            except FileNotFoundError:
-                continue
-            except ValueError as error:
-                logger.error("%s: no event: %s", self._owned(name), error)
+    async def _rest(self, now: float) -> None:
+        until = min(self._look_at, max(self._due[0][0], self._away_until)) if self._due else self._look_at
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), max(0.0, until - now))
+        self._wake.clear()
+
+    async def _send(self, name: str) -> None:
+        if self._last_chance is not None:
+            self._last_chance.discard(name)
+        waiting = self._waiting[name]
+        try:
+            report = waiting.report
+            await self._deliver(await asyncio.to_thread(self._files.read, name) if report is None else report)
+        except FileNotFoundError:  # somebody cleaned up
+            self._drop(name)
+        except NotAnEvent as error:
+            path = self._files.set_aside(name, "unreadable")
+            self._say_aside(f"{path}, in the outbox of the {self._name}, holds no event and is left out: {error}")
+            self._drop(name)
+        except Refused as error:
+            path = self._files.set_aside(name, "refused")
+            self._say_aside(
+                f"The {self._name} refuses an event: {error}. It is set aside as {path}; rename it to "
+                f"{name} to have it sent again"
+            )
+            self._drop(name)
+            self._note_answer()
+        except Exception as error:
+            self._note_failure(name, error)
+        else:
+            self._files.remove(name)
+            self._drop(name)
+            self._note_answer()
+
+    def _drop(self, name: str) -> None:
+        self._waiting.pop(name, None)
+        self._failed.discard(name)
+        if self._last_chance is not None:
+            self._last_chance.discard(name)
+
+    def _note_answer(self) -> None:
+        """The receiver is there: what failed while it was away is tried at once."""
+        self._failed.clear()
+        if self._away_pauses:
+            self._away_pauses, self._away_until = 0, 0.0
+            self._due = [(0.0, name) for name in sorted(self._waiting)]
+        self._has_warned = any(waiting.failures for waiting in self._waiting.values())
+
+    def _note_failure(self, name: str, error: Exception) -> None:
+        if not self._has_warned:
+            logger.warning(
+                "The %s takes no events; they wait in %s and are tried again. %s: %s",
+                *(self._name, self._files.folder, type(error).__name__, error),
+            )
+        self._has_warned = True
+        waiting = self._waiting[name]
+        waiting.failures += 1
+        self._failed.add(name)
+        now = asyncio.get_running_loop().time()
+        heapq.heappush(self._due, (now + self._pause(waiting.failures), name))
+        if len(self._failed) >= _AWAY:
+            self._away_pauses += 1
+            self._away_until = now + self._pause(self._away_pauses)
+
+    def _pause(self, failures: int) -> float:
+        first, longest = self._pauses
+        # Not all at the same moment: many crawls may wait for one receiver.
+        return min(longest, first * 2.0 ** min(failures - 1, 30)) * random.uniform(0.5, 1)
+
+    async def _adopt(self) -> None:
+        self._look_at = asyncio.get_running_loop().time() + _LOOK
+        if not self._is_usable:
+            return
+        try:
+            names = await asyncio.to_thread(self._files.adopt)
+            self._used = list(await asyncio.to_thread(self._files.usage))
+        except OSError as error:
+            logger.error("Events for the %s cannot be read in %s: %s", self._name, self._files.folder, error)
+            return
+        for name in names:
+            self._waiting[name] = _Waiting()
+            heapq.heappush(self._due, (0.0, name))
+        self._trim()
+
+    def _trim(self) -> None:
+        """Remove the oldest events if there are too many; a tenth at once, so that this is rare."""
+        if all(used <= limit for used, limit in zip(self._used, self._limits, strict=True)):
+            return
+        most_events, most_bytes = (limit * 9 // 10 for limit in self._limits)
+        removed = self._files.trim(max(1, most_events), most_bytes)
+        self._used = list(self._files.usage())
+        for name in removed:
+            self._drop(name)
+        if removed and not self._has_said_full:
+            logger.error(
+                "The outbox of the %s in %s is full (%d events, %d bytes): its oldest events are removed, now %d",
+                *(self._name, self._files.folder, *self._limits, len(removed)),
+            )
+            self._has_said_full = True
+
+    def _forget_oldest_in_memory(self) -> None:
+        kept = [name for name, waiting in self._waiting.items() if waiting.report is not None]
+        for name in kept[: max(0, len(kept) - _MOST_IN_MEMORY)]:
+            self._drop(name)
+
+    def _say_aside(self, message: str) -> None:
+        """Once; of those that follow only their number is told, at the end."""
+        self._aside += 1
+        logger.log(logging.ERROR if self._aside == 1 else logging.DEBUG, "%s", message)
+
+    def _say_what_is_left(self) -> None:
+        if self._aside > 1:
+            logger.error("%d events for the %s are set aside in %s", self._aside, self._name, self._files.folder)
+        if self._waiting:
+            logger.warning("%d events wait for the %s in %s", len(self._waiting), self._name, self._files.folder)

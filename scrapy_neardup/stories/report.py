@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
@@ -10,12 +9,13 @@ from typing import Any
 
 from scrapy_neardup.document import Member
 from scrapy_neardup.stories.event import StoryEvent
+from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
+from scrapy_neardup.stories.summary import figure_summary, read_change
 
 VERSION = 1
 TEN_MINUTES = 600
 
-_CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
 Name = Callable[[str], "str | int"]
 
 
@@ -33,7 +33,8 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
         "time": iso(event.time),
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
-        "headline": _headline(event.members),
+        "headline": headline_of(event.members),
+        "summary": figure_summary(event),
         "url": first.url if first else "",
         "first": _place(members[0]) if members else None,
         "update": _update(event) if event.level == "update" else None,
@@ -62,11 +63,6 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
 
 def iso(second: int) -> str:
     return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _headline(members: Sequence[Member]) -> str:
-    """The title of the first that has one."""
-    return next((member.title for member in members if member.title), "")
 
 
 def _place(member: Member) -> dict[str, Any]:
@@ -116,11 +112,7 @@ def _changes(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 def _change(member: Member, number: int) -> dict[str, Any]:
-    """A change that reads otherwise is kept as a figure without a name."""
-    change = member.changes[number]
-    found = _CHANGE.fullmatch(change)
-    figure, old, new = found.groups() if found else ("", "", change)
-    return {**_place(member), "figure": figure, "old": old, "new": new}
+    return {**_place(member), **read_change(member.changes[number])._asdict()}
 
 
 def _disagreements(changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

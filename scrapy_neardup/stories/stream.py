@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from scrapy_neardup.stories.outbox_files import encode
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 MOST_ENTRIES = 10_000
 DEFAULT_STREAM = "neardup:events"
-_TIMEOUT = 5.0  # seconds
+_TIMEOUT = 5.0  # seconds for each answer of the server
+_DEADLINE = 10.0  # seconds for all of them
 
 
 class RedisStream:
@@ -25,12 +28,16 @@ class RedisStream:
         self._client: Redis | None = None
 
     async def deliver(self, report: dict[str, Any]) -> None:
-        """Raises redis.RedisError or OSError where the server does not take it."""
+        """Raise redis.RedisError or OSError if the server does not take the event."""
         if self._client is None:
             self._client = self._connect(self._url, _TIMEOUT)
         fields = {name: str(report[name]) for name in ("id", "level", "story", "headline")}
-        entry = {**fields, "report": json.dumps(report, ensure_ascii=False)}
-        await self._client.xadd(self._stream, dict(entry.items()), maxlen=MOST_ENTRIES, approximate=True)
+        entry: dict[Any, Any] = {**fields, "report": encode(report)}
+        added = self._client.xadd(self._stream, entry, maxlen=MOST_ENTRIES, approximate=True)
+        try:
+            await asyncio.wait_for(added, _DEADLINE)
+        except asyncio.TimeoutError:
+            raise TimeoutError(f"the server did not answer within {_DEADLINE:g} s") from None
 
     async def close(self) -> None:
         if self._client is not None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
+import time
 from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from scrapy_neardup.document import LEVELS, Claim, Extent, Granted, Join, Level, Member, Story
+from scrapy_neardup.document import LEVELS, Claim, Extent, Granted, Join, Level, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.stories.draft import Draft
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.rules import DAY, HISTORY, HOUR, QUIET, WATCH_OVER, Rule, calibrated, load_rule, peak
 
@@ -19,6 +23,8 @@ logger = logging.getLogger(__name__)
 _SWEEP = 600  # seconds on the documents' clock between two looks for events that have ended
 _AGREED = 32  # documents that must all be past a time before it has come
 _MOST_RAISED = 1024  # stories that may have documents under way since they were signalled
+_MOST_UNANSWERED = 1024
+_UNCONFIRMED = 60.0  # seconds after which others tell of a grant that nobody has confirmed
 _LAST_SECOND = 0xFFFF_FFFF
 
 
@@ -28,6 +34,10 @@ class StoryStore(Protocol):
     async def join(self, join: Join) -> Story: ...
 
     async def claim(self, claim: Claim) -> Granted | None: ...
+
+    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None: ...
+
+    async def take_over(self, seconds: float) -> list[Untold]: ...
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]: ...
 
@@ -40,13 +50,33 @@ class _Turn:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.error: StoreError | None = None
+        self.documents = 0
 
 
 class StoryTracker:
-    """One a process. Raises what its store raises; what has been joined can be joined again."""
+    """One a process. Raises what its store raises; what has been joined can be joined again.
 
-    def __init__(self, store: StoryStore, rule: str = "sources", events_per_day: float = 17) -> None:
+    The store keeps each grant until it is confirmed that its event has been passed on. A grant that stays unconfirmed
+    for ``unconfirmed_after`` seconds is told by another process, so that no event dies with the one that claimed it.
+    """
+
+    def __init__(
+        self,
+        store: StoryStore,
+        rule: str = "sources",
+        events_per_day: float = 17,
+        *,
+        unconfirmed_after: float = _UNCONFIRMED,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._store = store
+        self._unconfirmed_after = unconfirmed_after
+        self._clock = clock
+        self._look_at = clock()
+        self._granted: dict[str, str] = {}  # token -> story, of events that are not passed on yet
+        self._passed_on: list[tuple[str, str]] = []  # stories and tokens that the store does not know of yet
+        self._unanswered: dict[str, tuple[Claim, Draft, Story]] = {}  # by token
+        self._events: list[StoryEvent] = []  # that no document carries, not returned yet
         self._rule_name = rule
         self._rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
@@ -69,14 +99,19 @@ class StoryTracker:
         # Documents that travel together have all joined before the first of them claims: one after the other, each
         # with what the one before it raised, they say what they would have said alone.
         turn = self._turns.setdefault(story.id, _Turn())
-        async with turn.lock:
-            if turn.error is not None:
-                raise turn.error
-            try:
+        turn.documents += 1
+        try:
+            async with turn.lock:
+                if turn.error is not None:
+                    raise turn.error
                 return await self._signal(level, self._with_raised(story), join)
-            except StoreError as error:
-                turn.error = error
-                raise
+        except StoreError as error:
+            turn.error = error
+            raise
+        finally:
+            turn.documents -= 1
+            if not turn.documents:  # the next document asks the store again; its error holds on to this turn
+                turn.error = None
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):
@@ -85,12 +120,48 @@ class StoryTracker:
             is_news = story.told == Extent() or story.extent.is_news_after(story.told)
             if not story.is_running or not is_news:
                 return None
-        granted = await self._store.claim(Claim(story.id, level, extent=story.extent))
-        self._note_raised(story, level, is_told=granted is not None)
-        if granted is None:
+        draft = Draft.of(level, join.member.seen_at, join.member.id, story, self.breaking_over)
+        event = await self._claim(Claim(story.id, level, extent=story.extent), draft, story)
+        self._note_raised(story, level, is_told=event is not None)
+        if event is None:
             return None if level == "update" else await self._signal(level, self._with_raised(story), join)
-        event = self._event(level, join.member.seen_at, replace(story, told=granted.told), granted.members)
-        return replace(event, item=join.member.id)
+        return event
+
+    async def _claim(self, claim: Claim, draft: Draft, story: Story) -> StoryEvent | None:
+        """Return the event if the claim is granted. A claim without an answer is made again later."""
+        if not claim.token:
+            claim = replace(claim, token=secrets.token_hex(8), note=draft.pack())
+        try:
+            granted = await self._store.claim(claim)
+        except StoreError:
+            if len(self._unanswered) < _MOST_UNANSWERED:
+                self._unanswered[claim.token] = claim, draft, story
+            raise
+        if granted is None:
+            return None
+        return self._granted_event(draft, replace(story, told=granted.told), granted.members, claim.token)
+
+    def _granted_event(self, draft: Draft, story: Story, members: tuple[Member, ...], token: str) -> StoryEvent:
+        self._granted[token] = story.id
+        event = self._event(draft.level, draft.time, story, members)
+        return replace(event, item=draft.item, breaking_over=draft.breaking_over, token=token)
+
+    def pass_on(self, events: Iterable[StoryEvent]) -> None:
+        """Note that these events are where they belong; ``confirm`` tells the store."""
+        self._passed_on += [(event.story.id, event.token) for event in events if event.token]
+
+    async def confirm(self) -> None:
+        """Tell the store which events have been passed on: nobody else is to tell of them."""
+        if not self._passed_on:
+            return
+        grants, self._passed_on = self._passed_on, []
+        try:
+            await self._store.confirm(grants)
+        except StoreError:
+            self._passed_on += grants
+            raise
+        for _, token in grants:
+            self._granted.pop(token, None)
 
     def _with_raised(self, story: Story) -> Story:
         """With what this process knows to have been raised since the document joined."""
@@ -122,30 +193,65 @@ class StoryTracker:
             self._recent.append(second)
             if len(self._recent) == _AGREED:
                 now = max(now, min(self._recent))
-        return await self._sweep(now) if now // _SWEEP > self._swept else []
+        await self.confirm()
+        await self._tell_untold()
+        if now // _SWEEP > self._swept:
+            await self._sweep(now)
+        return self._take_events()
 
     async def finish(self, *, all_over: bool = False) -> list[StoryEvent]:
         """Events that ended by the last readings of the clock; all of them where no document will come any more."""
-        if all_over:
-            return await self._end_quiet(_LAST_SECOND)
-        return await self._end_quiet(min(self._recent) - QUIET) if self._recent else []
+        self._look_at = self._clock()
+        await self._tell_untold()
+        if all_over or self._recent:
+            await self._end_quiet(_LAST_SECOND if all_over else min(self._recent) - QUIET)
+        return self._take_events()
 
-    async def _sweep(self, now: int) -> list[StoryEvent]:
+    def _take_events(self) -> list[StoryEvent]:
+        """Return events that no document carries; also those that were raised before a store failed."""
+        events, self._events = self._events, []
+        return sorted(events, key=lambda event: (event.time, event.story.id))
+
+    async def _tell_untold(self) -> None:
+        """Ask again where an answer was lost, and tell of events whose process died before it told of them."""
+        while self._unanswered:
+            # Taken out first: documents under way at the same time must not ask for it as well.
+            _, (claim, draft, story) = self._unanswered.popitem()
+            if event := await self._claim(claim, draft, story):
+                self._note_raised(story, draft.level, is_told=True)
+                self._events.append(event)
+        if self._clock() < self._look_at:
+            return
+        self._look_at = self._clock() + _UNCONFIRMED
+        for untold in await self._store.take_over(self._unconfirmed_after):
+            if untold.token not in self._granted:
+                self._tell(untold)
+
+    def _tell(self, untold: Untold) -> None:
+        try:
+            draft = Draft.read(untold.note)
+        except ValueError as error:
+            logger.warning("An event of story %s is not told: its draft cannot be read (%s)", untold.story.id, error)
+            self._passed_on.append((untold.story.id, untold.token))
+            return
+        logger.info("An event of story %s is told for a process that ended before it did", untold.story.id)
+        self._unanswered.pop(untold.token, None)
+        story = draft.story_then(untold.story)
+        self._events.append(self._granted_event(draft, story, untold.members, untold.token))
+
+    async def _sweep(self, now: int) -> None:
         self._swept = now // _SWEEP  # first of all: documents under way at the same time need not sweep as well
-        events = await self._end_quiet(now - QUIET)
+        await self._end_quiet(now - QUIET)
         if now // HOUR > self._calibrated:
             self._calibrated = now // HOUR
             await self._calibrate(now)
-        return events
 
-    async def _end_quiet(self, quiet_since: int) -> list[StoryEvent]:
-        events = []
+    async def _end_quiet(self, quiet_since: int) -> None:
         for story in await self._store.open_events(quiet_since):
             newest = (story.sources or story.times)[-1]
-            granted = await self._store.claim(Claim(story.id, "ended", newest, peak(story.sources)))
-            if granted is not None:
-                events.append(self._event("ended", newest + QUIET, story, granted.members))
-        return sorted(events, key=lambda event: (event.time, event.story.id))
+            draft = Draft.of("ended", newest + QUIET, None, story, self.breaking_over)
+            event = await self._claim(Claim(story.id, "ended", newest, peak(story.sources)), draft, story)
+            self._events += [event] if event else []
 
     async def _calibrate(self, now: int) -> None:
         peaks = await self._store.peaks(max(0, now - HISTORY))

@@ -3,48 +3,58 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
-import json
-from concurrent.futures import ThreadPoolExecutor
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy_neardup.stories.outbox import Refused
+from scrapy_neardup.stories.outbox_files import encode
 
 if TYPE_CHECKING:
-    from requests import Session
+    from requests import Response, Session
+    from requests.adapters import HTTPAdapter
 
 SIGNATURE = "X-Neardup-Signature"
 """``sha256=`` and the hexadecimal HMAC-SHA256 of the body under NEARDUP_EVENTS_WEBHOOK_SECRET."""
 
-_ATTEMPTS = 3
-_BACKOFF = 0.5  # seconds, doubled each time
-_TIMEOUT = (3.05, 5.0)  # to connect, to answer
-_WORTH_RETRYING = (408, 429, 500, 502, 503, 504)
+DEADLINE = 10.0  # seconds from the first byte sent to the last header of the answer
+MOST_ANSWER_BYTES = 65_536
+_BODY_SECONDS = 1.0  # what the body of an answer may take; nobody reads it, but a server likes to finish
+_TIMEOUT = (3.05, 5.0)  # seconds: to connect, and between two bytes
+_THREAD = "neardup-webhook"
+_LOGGERS = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
+
+# The receiver may take the event later, or once the url or the password is mended.
+_WORTH_RETRYING = (401, 403, 404, 407, 408, 425, 429)
+
+
+class DeliveryFailed(OSError):
+    """The receiver did not take the event; it may do so later."""
 
 
 class Webhook:
-    """Posts in a thread of its own: a slow receiver holds up no event loop."""
+    """Each POST has a thread of its own and a deadline for the whole answer, after which its connection is closed.
 
-    def __init__(self, url: str, secret: str | None = None) -> None:
+    Neither errors nor logs show more of the url than its host: the rest may be a secret.
+    """
+
+    def __init__(self, url: str, secret: str | None = None, deadline: float = DEADLINE) -> None:
         self._url = url
         self._secret = secret
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-webhook")
-        self._session: Session | None = None
+        self._deadline = deadline
+        for name in _LOGGERS:
+            logging.getLogger(name).addFilter(_is_of_another_thread)
 
     async def deliver(self, report: dict[str, Any]) -> None:
-        """Raises requests.RequestException where the receiver does not take it."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._post, report)
-
-    async def close(self) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        if self._session is not None:
-            self._session.close()
-
-    def _post(self, report: dict[str, Any]) -> None:
-        from requests import HTTPError
-
-        if self._session is None:
-            self._session = _session()
-        body = json.dumps(report, ensure_ascii=False).encode()
+        """Raise Refused if the receiver will never take the event, and DeliveryFailed if it may later."""
+        body = encode(report)
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "scrapy-neardup",
@@ -53,26 +63,173 @@ class Webhook:
         }
         if self._secret:
             headers[SIGNATURE] = "sha256=" + hmac.new(self._secret.encode(), body, hashlib.sha256).hexdigest()
-        # A redirected POST would arrive as a GET without its body.
-        answer = self._session.post(self._url, data=body, headers=headers, timeout=_TIMEOUT, allow_redirects=False)
-        answer.raise_for_status()
-        if answer.is_redirect:
-            raise HTTPError(f"redirected to {answer.headers['Location']}: name that url instead", response=answer)
+        post = _Post(self._url, body, headers)
+        try:
+            status, location = await asyncio.wait_for(post.start(), self._deadline)
+            await asyncio.wait({post.finished}, timeout=_BODY_SECONDS)
+        except asyncio.TimeoutError:
+            raise DeliveryFailed(f"{_host_of(self._url)} did not answer within {self._deadline:g} s") from None
+        finally:
+            post.stop()
+        self._judge(status, location)
+
+    async def close(self) -> None:
+        """Nothing is open between two events."""
+
+    def _judge(self, status: int, location: str) -> None:
+        host = _host_of(self._url)
+        if 200 <= status < 300:
+            return
+        if 300 <= status < 400:
+            # A redirected POST would arrive as a GET without its body.
+            other = f" to {_host_of(location)}" if location else ""
+            raise DeliveryFailed(
+                f"{host} answers {status}, redirected{other}: set NEARDUP_EVENTS_WEBHOOK to the url it redirects to"
+            )
+        if 400 <= status < 500 and status not in _WORTH_RETRYING:
+            raise Refused(f"{host} answers {status}")
+        mend = "; check NEARDUP_EVENTS_WEBHOOK" if status in _WORTH_RETRYING[:4] else ""
+        raise DeliveryFailed(f"{host} answers {status}{mend}")
 
 
-def _session() -> Session:
+class _Post:
+    """One POST in a thread of its own, which ends soon after ``stop`` wherever it is."""
+
+    def __init__(self, url: str, body: bytes, headers: dict[str, str]) -> None:
+        self._url = url
+        self._body = body
+        self._headers = headers
+        self._guard = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._is_stopped = False
+        self._loop = asyncio.get_running_loop()
+        self._answered: asyncio.Future[tuple[int, str]] = self._loop.create_future()
+        self.finished: asyncio.Future[None] = self._loop.create_future()
+
+    def start(self) -> asyncio.Future[tuple[int, str]]:
+        """Return the status of the answer, and its Location."""
+        # Not of a pool: the process must not wait for a thread that looks up a name.
+        threading.Thread(target=self._run, name=_THREAD, daemon=True).start()
+        return self._answered
+
+    def stop(self) -> None:
+        """Close the connection, so that no read or write of the thread goes on."""
+        with self._guard:
+            self._is_stopped = True
+            if self._socket is not None:
+                _shut(self._socket)
+
+    def _run(self) -> None:
+        try:
+            with _session(self._watch) as session:
+                answer = session.post(
+                    *(self._url, self._body),
+                    headers=self._headers,
+                    timeout=_TIMEOUT,
+                    allow_redirects=False,
+                    stream=True,
+                )
+                self._tell(self._answered, (answer.status_code, answer.headers.get("Location", "")))
+                _read_some(answer)
+        except Exception as error:
+            failure = DeliveryFailed(f"{_host_of(self._url)} cannot be reached: {_reason_of(error)}")
+            self._tell(self._answered, failure)
+        self._tell(self.finished, None)
+
+    def _watch(self, connected: socket.socket) -> None:
+        with self._guard:
+            self._socket = connected
+            if self._is_stopped:
+                _shut(connected)
+
+    def _tell(self, future: asyncio.Future[Any], result: object) -> None:
+        def settle() -> None:
+            if future.done():
+                return
+            if isinstance(result, BaseException):
+                future.set_exception(result)
+                future.exception()  # nobody may wait for it any more
+            else:
+                future.set_result(result)
+
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the process ends
+            self._loop.call_soon_threadsafe(settle)
+
+
+def _session(watch: Callable[[socket.socket], None]) -> Session:
     from requests import Session
-    from requests.adapters import HTTPAdapter
-    from urllib3.util import Retry
 
-    retry = Retry(
-        _ATTEMPTS,
-        backoff_factor=_BACKOFF,
-        status_forcelist=_WORTH_RETRYING,
-        allowed_methods=None,  # a POST too: receivers know a repetition by its id
-        respect_retry_after_header=False,  # an hour's wait is not this thread's: the outbox tries again
-    )
     session = Session()
     for scheme in ("http://", "https://"):
-        session.mount(scheme, HTTPAdapter(max_retries=retry))
+        session.mount(scheme, _watched_adapter(watch))
     return session
+
+
+def _watched_adapter(watch: Callable[[socket.socket], None]) -> HTTPAdapter:
+    """Return an adapter that tells of each connection it makes, through a proxy too."""
+    from requests.adapters import HTTPAdapter
+    from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
+
+    def watched(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
+        class Connection(pool.ConnectionCls):  # type: ignore[name-defined,misc]
+            def connect(self) -> None:
+                super().connect()
+                watch(self.sock)
+
+        return type(pool.__name__, (pool,), {"ConnectionCls": Connection})
+
+    pools = {"http": watched(HTTPConnectionPool), "https": watched(HTTPSConnectionPool)}
+
+    class Adapter(HTTPAdapter):
+        def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+            super().init_poolmanager(*arguments, **options)
+            self.poolmanager.pool_classes_by_scheme = pools
+
+        def proxy_manager_for(self, proxy: str, **options: Any) -> PoolManager:
+            manager: PoolManager = super().proxy_manager_for(proxy, **options)
+            manager.pool_classes_by_scheme = pools
+            return manager
+
+    return Adapter(max_retries=0)
+
+
+def _read_some(answer: Response) -> None:
+    """Read the beginning of a body: a server that could send it all has nothing to complain of."""
+    read = 0
+    for chunk in iter(partial(answer.raw.read, 8192, decode_content=False), b""):
+        read += len(chunk)
+        if read >= MOST_ANSWER_BYTES:
+            return
+
+
+def _shut(connected: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)  # also below TLS: no farewell that could wait
+
+
+def _host_of(url: str) -> str:
+    """Return the part of a url that is no secret."""
+    try:
+        return urlsplit(url).hostname or "the receiver"
+    except ValueError:
+        return "the receiver"
+
+
+def _reason_of(error: BaseException) -> str:
+    """Say what went wrong without the url: the innermost reason, if the system gave one, or else only its kind."""
+    seen: list[BaseException] = []
+    pending: list[object] = [error]
+    while pending:
+        each = pending.pop(0)
+        if isinstance(each, BaseException) and each not in seen:
+            seen.append(each)
+            pending += [each.__cause__, each.__context__, getattr(each, "reason", None), *each.args]
+    for each in reversed(seen):
+        if isinstance(each, OSError) and isinstance(each.strerror, str):
+            return each.strerror
+    return type(seen[-1]).__name__
+
+
+def _is_of_another_thread(record: logging.LogRecord) -> bool:
+    """Keep lines of urllib3 about a webhook out of the logs: they show its path and query."""
+    return record.threadName != _THREAD

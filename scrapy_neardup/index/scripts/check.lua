@@ -1,8 +1,8 @@
 --[[
 Finds the best match of a document in the window and registers the document, in one step. KEYS and ARGV: window.lua.
 
-Returns nil for the first of its kind, else the key and the record of the best match; and, where others pass too, the
-record of the best one of another story.
+Returns nil for the first of its kind, else key and record of the best match, and behind them key and record of the best
+candidate of another story if there is one.
 ]]
 local known = redis.call('HGET', record_key(key), key)
 if known then
@@ -24,14 +24,18 @@ for _, graded in ipairs(passed) do
     if is_of_another and (not other or better(graded, other)) then other = graded end
 end
 
--- Bytes 26-33 are the original, 34-41 the story, 42-49 the candidate, 55-57 the lengths of url and title.
+-- Byte 6 is the share that is kept, 34-41 the original, 42-49 the story, 50-57 the candidate, and 67-69 the lengths of
+-- url and title of the original, which stand last.
 if best and best.related then
-    new = sub(new, 1, 33) .. best.record.story .. best.key .. sub(new, 50)
+    new = sub(new, 1, 41) .. best.record.story .. best.key .. sub(new, 58)
 elseif best then
-    local head_and_sketch = #new - #document.tail
-    new = sub(new, 1, 25) .. best.record.original .. best.record.story .. best.key .. sub(new, 50, 54)
-        .. best.record.lengths .. sub(new, 58, head_and_sketch) .. best.record.tail
+    local old, is_original = best.record, best.record.original == best.key
+    new = sub(new, 1, 5) .. held(best) .. sub(new, 7, 33) .. old.original .. old.story .. best.key .. sub(new, 58, 66)
+        .. (is_original and old.own_lengths or old.tail_lengths) .. sub(new, 70)
+        .. (is_original and old.own or old.tail)
 end
 register(new)
 
-return best and { best.key, best.packed, other and other.packed } or nil
+if not best then return nil end
+if not other then return { best.key, best.packed } end
+return { best.key, best.packed, other.key, other.packed }

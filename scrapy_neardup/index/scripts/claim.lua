@@ -4,15 +4,20 @@ Grants a level of an event, or an update of it, to the first who claims it.
 KEYS[1]  story (see join.lua); its field told has items, sources and changes as the last signal found them
 KEYS[2]  events that have not ended, ZSET story -> second of the newest source
 KEYS[3]  peaks of events that have ended, ZSET story -> most new sources within an hour
+KEYS[4]  grants that are not confirmed, HASH token -> "<second by the claimant's clock> <story, hexadecimal> <items>
+         <sources> <changes, as told before> <note>", all on one line
 
 ARGV[1]  document key of the story's first document
 ARGV[2]  numbers in this order: bit of the level (1 watch, 2 breaking, 4 ended, 0 an update), second of the newest source
          as far as the claimant knows, peak, seconds the peaks are kept, window (seconds); items, sources and changes as
          far as the claimant knows
+ARGV[3]  token of the claim, may be empty    ARGV[4] its note    ARGV[5] second by the claimant's clock
 
-Returns the story's fields and values, as they were before, where the claim is granted, else nil.
+Returns the story's fields and values, with told as it was before, if the claim is granted, else nil. A token that was
+granted is granted again.
 The rules are those of index/membership.py.
 ]]
+local MOST_GRANTS = 10000
 local UPDATE, WATCH, BREAKING, ENDED = 0, 1, 2, 4
 
 local numbers = {}
@@ -31,6 +36,14 @@ if not kept[1] then
     redis.call('ZREM', KEYS[2], ARGV[1])
     return nil
 end
+local granted = ARGV[3] ~= '' and redis.call('HGET', KEYS[4], ARGV[3])
+if granted then
+    local fields = redis.call('HGETALL', KEYS[1])
+    fields[#fields + 1] = 'told'
+    fields[#fields + 1] = string.match(granted, '^%d+ %x+ (%d+ %d+ %d+)') or ''
+    return fields
+end
+
 local levels = tonumber(kept[1])
 local newest = kept[2] ~= '' and newest_of(kept[2], 5) or newest_of(kept[3], 1)
 local is_open = levels > 0 and levels < ENDED
@@ -71,5 +84,11 @@ else
     tell()
     redis.call('ZADD', KEYS[2], newest, ARGV[1])
     redis.call('EXPIRE', KEYS[2], 2 * window)
+end
+if ARGV[3] ~= '' and redis.call('HLEN', KEYS[4]) < MOST_GRANTS then
+    local story = string.gsub(ARGV[1], '.', function(byte) return string.format('%02x', string.byte(byte)) end)
+    redis.call('HSET', KEYS[4], ARGV[3], table.concat({ ARGV[5], story, told_items, told_sources,
+        told_changes, ARGV[4] }, ' '))
+    redis.call('EXPIRE', KEYS[4], 2 * window)
 end
 return as_it_was

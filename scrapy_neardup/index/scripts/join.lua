@@ -20,6 +20,7 @@ ARGV[7]  numbers in this order: 1 where it counts as an item, 1 where it is a co
 ARGV[8]  language of the one that joins, may be empty
 ARGV[9]  values of its figures before they changed, 4 bytes each, zeros for none    ARGV[10]  and after
 ARGV[11] values of all its figures    ARGV[12] a neighbour as above, may be empty
+ARGV[13] language of the story's first document, may be empty
 
 Returns joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours. The rules are those
 of index/membership.py.
@@ -148,7 +149,10 @@ end
 
 local known = ARGV[4] == ARGV[1] or place(ids, ARGV[4]) or redis.call('HEXISTS', KEYS[1], ARGV[4]) == 1
 if not known then
-    if joined == 0 then add(ARGV[1], ARGV[2], ARGV[3], true, 0) end
+    if joined == 0 then
+        add(ARGV[1], ARGV[2], ARGV[3], true, 0)
+        if (ARGV[13] or '') ~= '' then speak(ARGV[13]) end
+    end
     confirm(ARGV[6], ARGV[11])
     note(ARGV[9], SETTLED, false)
     local brings_news = note(ARGV[10], ARGV[6], true)

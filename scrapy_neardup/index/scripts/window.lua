@@ -11,31 +11,39 @@ KEYS[generations + 1 .. generations + hours]
 ARGV[1]  document key
 ARGV[2]  record of the document as an original (see index/record.py)
 ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  policy and layout, 23 doubles in this order: identity keys, generations, hours, index of the document's own
-         generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
+ARGV[4]  policy and layout, 32 doubles in this order: identity keys, share from which on the document is dropped as a
+         copy (over 1 if it never is), generations, hours, index of the document's own generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
          threshold, related threshold, measure (its place in measures.Measure), scope (0 all, 1 same source,
          2 cross source), newest postings a key, most candidates, weight of an identity key, bits that name a shard
          where the window is empty, least shared names, share of same names, least shared figures, share of same figures,
-         equal lanes that are not yet enough for the measure overlap, topic threshold, least names of one topic
+         equal lanes that are not yet enough for the measure overlap, topic threshold, least names of one topic,
+         overlap from which on titles are the same, least scores of copies of one source under the same and under
+         another title, strong evidence, least figures that differ, 1 if a page whose text changed is kept, 1 if titles
+         are evidence, overlap of titles that may be of one article
 
 The rules of grading and ranking are those of index/verification.py.
 ]]
 local HOUR = 3600
 local POSTING = 8
-local NO_URL, NO_SOURCE = string.rep('\0', 8), string.rep('\0', 4)
-local HEADER = '>BI4c8c8c4c8c8c8I2BBBI2B'
-local HEADER_BYTES = 57
-local VERSION = 3
+local NO_URL, NO_SOURCE, NO_ARTICLE, NO_LANGUAGE = string.rep('\0', 8), string.rep('\0', 4), '\0\0\0\0', '\0\0'
+local HEADER = '>BI4Bc8c8c4c4c2Bc8c8c8I2BBBBI2BI2B'
+local HEADER_BYTES = 69
+local VERSION = 4
+local WHOLE = 255
+local TERM = 2
 local SPECIFIC = 3
 local NAME = 2
 local LEADS = 3
 local BY_CHANCE, LEAST_RESEMBLANCE = 1 / 256, 0.045
 
 local key, new = ARGV[1], ARGV[2]
-local identities, generations, hours, own_generation, first_generation, generation_seconds, first_hour, window,
+local identities, least_dropped, generations, hours, own_generation, first_generation, generation_seconds, first_hour, window,
     threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight, bits_of_empty_window,
     least_names, same_names, least_figures, same_figures, collisions,
-    topic_threshold, least_shared_names = struct.unpack('>ddddddddddddddddddddddd', ARGV[4])
+    topic_threshold, least_shared_names, same_titles, same_title_score, other_title_score,
+    strong_evidence, least_other_figures, keep_updates, by_titles,
+    like_titles =
+    struct.unpack('>' .. string.rep('d', 32), ARGV[4])
 
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
@@ -49,17 +57,24 @@ end
 
 local function parse(record)
     if #record < HEADER_BYTES then return nil end
-    local version, size, text, url, source, original, story, candidate, signature, figures, specifics, topic, url_length,
-        title_length = struct.unpack(HEADER, record)
-    local sketches = HEADER_BYTES + signature + figures + specifics + topic
-    if version ~= VERSION or #record ~= sketches + url_length + title_length then return nil end
+    local version, size, held, text, url, source, article, language, edition, original, story, candidate, signature,
+        figures, specifics, topic, titles, url_length, title_length, original_url_length, original_title_length =
+        struct.unpack(HEADER, record)
+    local behind_topic = HEADER_BYTES + signature + figures + specifics + topic
+    local sketches = behind_topic + titles
+    local own = sketches + url_length + title_length
+    if version ~= VERSION or #record ~= own + original_url_length + original_title_length then return nil end
     return {
-        size = size, text = text, url = url, source = source, original = original, story = story, candidate = candidate,
+        size = size, held = held, text = text, url = url, source = source, article = article, language = language,
+        edition = edition, original = original, story = story, candidate = candidate,
         signature = sub(record, HEADER_BYTES + 1, HEADER_BYTES + signature),
-        specifics = sub(record, sketches - topic - specifics + 1, sketches - topic),
-        topic = sub(record, sketches - topic + 1, sketches),
-        tail = sub(record, sketches + 1),
-        lengths = sub(record, 55, 57),
+        figures = sub(record, HEADER_BYTES + signature + 1, HEADER_BYTES + signature + figures),
+        specifics = sub(record, behind_topic - topic - specifics + 1, behind_topic - topic),
+        topic = sub(record, behind_topic - topic + 1, behind_topic),
+        titles = sub(record, behind_topic + 1, sketches),
+        -- Url and title of the document and of its original, and the three bytes that say how long they are.
+        own = sub(record, sketches + 1, own), own_lengths = sub(record, 64, 66),
+        tail = sub(record, own + 1), tail_lengths = sub(record, 67, 69),
     }
 end
 
@@ -94,6 +109,17 @@ local function containment(similarity, a, b)
     local smaller = math.min(a, b)
     if smaller == 0 then return 0 end
     return math.min(1, similarity * (a + b) / ((1 + similarity) * smaller))
+end
+
+-- Share of the first of two sets that lies in the second.
+local function share_of(similarity, own, other)
+    if own == 0 then return 0 end
+    return math.min(1, similarity * (own + other) / ((1 + similarity) * own))
+end
+
+local function share_of_larger(similarity, a, b)
+    local larger = math.max(a, b)
+    return larger == 0 and 0 or similarity * (a + b) / ((1 + similarity) * larger)
 end
 
 local LEAD_LANES = 128
@@ -131,12 +157,10 @@ local function likeness(document, old)
     if measure == OVERLAP then return overlap(a, b) end
     local similarity = resemblance(a, b)
     if measure == RESEMBLANCE then return similarity, similarity end
-    local larger = math.max(document.size, old.size)
     if measure == CONTAINMENT then
         return similarity, similarity >= LEAST_RESEMBLANCE and containment(similarity, document.size, old.size) or 0
     end
-    if larger == 0 then return similarity, 0 end
-    return similarity, similarity * (document.size + old.size) / ((1 + similarity) * larger)
+    return similarity, share_of_larger(similarity, document.size, old.size)
 end
 
 -- How many bytes of specifics are of the first names of a short text: their keys are 0, 1 and 2.
@@ -180,39 +204,137 @@ local function same_template(a, b)
     return names == 0 and shared >= least_figures and same <= same_figures * shared
 end
 
+-- How many parts of so many bytes each of two packed sets has, and how many both have.
+local function count_shared(a, b, size)
+    local ours, in_a, in_b, shared = {}, 0, 0, 0
+    for at = 1, #a, size do
+        local part = sub(a, at, at + size - 1)
+        if not ours[part] then ours[part] = 1; in_a = in_a + 1 end
+    end
+    for at = 1, #b, size do
+        local part = sub(b, at, at + size - 1)
+        local seen = ours[part]
+        if not seen then ours[part] = 2; in_b = in_b + 1
+        elseif seen == 1 then ours[part] = 3; in_b = in_b + 1; shared = shared + 1 end
+    end
+    return in_a, in_b, shared
+end
+
 -- Share of the names of two topics that they have in common, as measures.topic_share.
 local function topic_share(a, b)
-    local names, shared = {}, 0
-    for at = 1, #a, NAME do names[sub(a, at, at + NAME - 1)] = true end
-    for at = 1, #b, NAME do
-        if names[sub(b, at, at + NAME - 1)] then shared = shared + 1 end
-    end
+    local _, _, shared = count_shared(a, b, NAME)
     return shared >= least_shared_names and 2 * NAME * shared / (#a + #b) or 0
+end
+
+-- Share of the shorter title's terms that the other has, as measures.title_overlap.
+local function title_overlap(a, b)
+    local in_a, in_b, shared = count_shared(a, b, TERM)
+    local shorter = math.min(in_a, in_b)
+    return shorter == 0 and 1 or shared / shorter
+end
+
+-- As verification._is_same_page.
+local function is_same_page(document, old, overlap, are_alike)
+    if document.url == old.url and document.url ~= NO_URL then return true end
+    if document.article ~= old.article or document.article == NO_ARTICLE then return false end
+    if document.language ~= old.language and document.language ~= NO_LANGUAGE and old.language ~= NO_LANGUAGE then
+        return true
+    end
+    local have_titles = document.titles ~= '' and old.titles ~= ''
+    return (are_alike and document.signature ~= '') or (have_titles and overlap >= like_titles)
+end
+
+-- The figures of a text, each with its context: see sketch/figures.py. A value ends with the digit f.
+local function figures_of(packed)
+    local count = byte(packed, 1) or 0
+    local found, number, digits = {}, 1, {}
+    local function add(digit)
+        if number > count then return end
+        if digit < 15 then digits[#digits + 1] = char(digit) return end
+        found[sub(packed, 4 * number - 2, 4 * number + 1) .. table.concat(digits)] = true
+        number, digits = number + 1, {}
+    end
+    for at = 2 + 4 * count, #packed do
+        local pair = byte(packed, at)
+        add(math.floor(pair / 16))
+        add(pair % 16)
+    end
+    return found
+end
+
+-- As measures.have_other_figures.
+local function have_other_figures(a, b)
+    local ours, theirs = figures_of(a), figures_of(b)
+    local in_a, in_b, same = 0, 0, 0
+    for figure in pairs(ours) do
+        in_a = in_a + 1
+        if theirs[figure] then same = same + 1 end
+    end
+    for _ in pairs(theirs) do in_b = in_b + 1 end
+    local others = math.min(in_a, in_b) - same
+    return others >= least_other_figures and others > same
+end
+
+-- As verification._is_copy.
+local function is_copy(document, old, similarity, score, overlap, same_source, same_text)
+    if not same_source or by_titles == 0 then return score >= threshold end
+    if document.signature == '' and overlap == 0 then return false end
+    if same_text then return true end
+    if document.edition ~= 0 and old.edition ~= 0 and document.edition ~= old.edition then return false end
+    local enough
+    if overlap == 0 then
+        enough = share_of_larger(similarity, document.size, old.size) >= strong_evidence
+    else
+        enough = score >= math.max(threshold, overlap >= same_titles and same_title_score or other_title_score)
+    end
+    return enough and not have_other_figures(document.figures, old.figures)
 end
 
 -- What the candidate passes by, or nil.
 local function grade(document, old, candidate)
-    local same_url = document.url == old.url and document.url ~= NO_URL
     local same_source = document.source == old.source and document.source ~= NO_SOURCE
-    if not same_url and ((scope == 1 and not same_source) or (scope == 2 and same_source)) then return nil end
     local same_text = document.text == old.text
     local similarity, score = 1, 1
     if not same_text then similarity, score = likeness(document, old) end
-    local copy = same_url or same_text or score >= threshold
+    local overlap = same_source and title_overlap(document.titles, old.titles) or 1
+    local same_page = is_same_page(document, old, overlap, score >= related_threshold)
+    if not same_page and ((scope == 1 and not same_source) or (scope == 2 and same_source)) then return nil end
+    -- It was dropped as a copy by what is known to be boilerplate by now: judge it anew.
+    if same_page and same_text and document.signature ~= old.signature and old.held < WHOLE then return nil end
+    local copy = same_page or is_copy(document, old, similarity, score, overlap, same_source, same_text)
     local topic = 0
-    if not copy and score < related_threshold then
+    if not copy and (score < related_threshold or overlap == 0) then
         topic = old.original == old.story and not same_source and topic_share(document.topic, old.topic) or 0
         if topic == 0 or topic < topic_threshold then return nil end
     end
-    if not same_url and not same_text and same_template(document.specifics, old.specifics) then return nil end
+    if not same_page and not same_text and same_template(document.specifics, old.specifics) then return nil end
     local class = copy and 4 or topic == 0 and 5 or 6
-    if same_text then class = same_url and 1 or 2 elseif same_url then class = 3 end
-    return { key = candidate, record = old, class = class, alike = topic > 0 and topic or similarity, related = not copy }
+    if same_text then class = same_page and 1 or 2 elseif same_page then class = 3 end
+    local share = similarity
+    if not same_text and measure ~= HAMMING and measure ~= COSINE then
+        share = share_of(similarity, document.size, old.size)
+    end
+    local is_new_headline = same_source and not same_page and overlap < same_titles
+    local alike = by_titles == 1 and (similarity + share) / 2 or similarity
+    local kept_share = is_new_headline and share < strong_evidence and 0 or share * old.held / WHOLE
+    return {
+        key = candidate, record = old, class = class, alike = topic > 0 and topic or alike,
+        related = not copy,
+        kept_share = kept_share, is_changed_page = same_page and not same_text,
+    }
+end
+
+-- What a record says of the share that is kept, as verification._held.
+local function held(best)
+    local is_kept = (best.is_changed_page and keep_updates == 1) or best.kept_share < least_dropped
+    if is_kept then return char(WHOLE) end
+    return char(math.max(math.floor(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped)))
 end
 
 local function better(a, b)
     if a.class ~= b.class then return a.class < b.class end
     if a.alike ~= b.alike then return a.alike > b.alike end
+    if a.class == 1 then return a.key > b.key end
     return a.key < b.key
 end
 

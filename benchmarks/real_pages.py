@@ -1,0 +1,377 @@
+"""How right the verdicts on real pages are, by pairs that were read one by one, and what brute force finds besides.
+
+usage: python benchmarks/real_pages.py [--data DIR] [--extractor NAME|both] [--workers N] [--read FILE]
+
+DIR as for accuracy.py. The pages of ``stream-dev`` are judged with default settings, in one fixed random order and at
+their real times. ``--read FILE`` writes the pairs without a label for a reader. See labels/README.md for the labels.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from accuracy import _default_data, _table, _unpacked
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.evaluation.labels import read_background
+from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.evaluation.protocols import COPIES
+from scrapy_neardup.evaluation.replay import replay
+from scrapy_neardup.settings import NearDupSettings
+
+EXTRACTORS = ("trafilatura", "resiliparse")
+SEED = 20191115
+DAY = 24 * 3600
+LABELS = Path(__file__).parent / "labels"
+NOT_NEWS = ("wall", "template", "links", "gallery")  # text that brute force need not find again
+NAMES = ("copy", "version", "related", "different", "arguable")
+CLASSES = ("", "background", "series", "translation", *NOT_NEWS)
+RATINGS = ("right", "arguable", "version", "wrong", "unread")  # version: a duplicate that says something new
+Key = tuple[str, str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=_default_data())
+    parser.add_argument("--extractor", choices=(*EXTRACTORS, "both"), default="both")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
+    parser.add_argument("--read", type=Path, metavar="FILE", help="write the pairs without a label for a reader")
+    options = parser.parse_args()
+    labels = _read_labels(LABELS / "stream-dev.jsonl")
+    to_read: dict[Key, str] = {}
+    with ExitStack() as stack:
+        data = _unpacked(options.data, stack)
+        for extractor in EXTRACTORS if options.extractor == "both" else (options.extractor,):
+            run = asyncio.run(_judge(data, extractor, options.workers))
+            unread = _report(run, labels)
+            if options.read:
+                to_read |= {pair: _beside(run, pair, how) for pair, how in unread.items() if pair not in to_read}
+    if options.read:
+        options.read.write_text("\n".join(to_read.values()), encoding="utf-8")
+        print(f"\n{len(to_read)} pairs without a label: {options.read}")
+
+
+# Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    label: str
+    reason: str  # why the pair looks alike although it is no copy, or ""
+    holder: str  # id of the page that holds the other one and adds much, or ""
+    figures: bool  # a copy whose figures really changed
+
+    def rate(self, verdict: Verdict, page: str) -> str:
+        """Return how right the verdict on ``page`` is, which matched the other page of the pair: see RATINGS."""
+        if verdict.status == "related":
+            return "wrong" if self.label == "different" else "right"
+        if verdict.status == "update":
+            same_page = self.label == "copy" and not verdict.changes
+            return self._rated(self.label == "version" or same_page or (self.label == "copy" and self.figures))
+        if self.label == "version":
+            return "right" if self._holds(page) else "version"
+        if self.label in ("related", "different") and self._holds(page):
+            return "arguable"
+        return self._rated(self.label == "copy")
+
+    def rate_drop(self, verdict: Verdict, page: str) -> str:
+        """Rate as ``rate`` does; to take away a page that holds its match and adds much is wrong."""
+        return "wrong" if self.holder == page else self.rate(verdict, page)
+
+    def _holds(self, page: str) -> bool:
+        """Whether the other page holds nearly all of this one, so that nothing is lost without it."""
+        return self.holder not in ("", page)
+
+    def _rated(self, is_right: bool) -> str:
+        return "right" if is_right else "arguable" if self.label == "arguable" else "wrong"
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _read_labels(path: Path) -> dict[Key, Label]:
+    labels: dict[Key, Label] = {}
+    for number, row in enumerate(_rows(path), 1):
+        key = _key(row["a"], row["b"])
+        if row["label"] not in NAMES or row["class"] not in CLASSES:
+            sys.exit(f"{path}:{number}: label {row['label']!r} or class {row['class']!r} is not in labels/README.md")
+        if key in labels:
+            sys.exit(f"{path}:{number}: the pair {key} has a label already")
+        labels[key] = Label(row["label"], row["class"], row.get("holder", ""), bool(row.get("figures")))
+    return labels
+
+
+def _key(one: str, other: str) -> Key:
+    return (one, other) if one < other else (other, one)
+
+
+# Verdicts
+
+
+class Answer(NamedTuple):
+    """A page with its document and verdict; ``match`` and ``original`` are ids of pages."""
+
+    id: str
+    page: Page
+    document: Document
+    verdict: Verdict
+    match: str
+    original: str
+
+    @property
+    def pair(self) -> Key:
+        return _key(self.id, self.match)
+
+    @property
+    def is_copy(self) -> bool:
+        return self.verdict.status in COPIES
+
+
+@dataclass(frozen=True)
+class Run:
+    extractor: str
+    verdicts: Counter[tuple[str, str]]
+    answers: dict[str, Answer]  # by id of the page; none of a page that could not be extracted
+
+    def is_within(self, pair: Key) -> bool:
+        """Whether both pages are of one source."""
+        one, other = (self.answers[page].document.source for page in pair)
+        return one == other
+
+    def copies(self) -> dict[str, str]:
+        """The group of each page; a copy or an update shares that of its match and its original."""
+        parent = {page: page for page in self.answers}
+
+        def root(page: str) -> str:
+            while parent[page] != page:
+                page = parent[page]
+            return page
+
+        for answer in self.answers.values():
+            if answer.is_copy:
+                for other in (answer.match, answer.original):
+                    if other in parent:
+                        parent[root(answer.id)] = root(other)
+        return {page: root(page) for page in parent}
+
+
+async def _judge(data: Path, extractor: str, workers: int) -> Run:
+    settings = NearDupSettings(store="memory://", extractor=extractor)
+    recorded = read_background([data / "stream-dev.jsonl"])
+    random.Random(SEED).shuffle(recorded)
+    detector = NearDupDetector(settings, run="")
+    await detector.open()
+    verdicts: Counter[tuple[str, str]] = Counter()
+    answers: dict[str, Answer] = {}
+    pages: dict[str, str] = {}  # document id -> id of the page
+    with PageReader(settings.extractor, settings.max_html_bytes, workers) as reader:
+        async for judged in replay(reader.read(recorded), detector):
+            verdict, document = judged.verdict, judged.document
+            if verdict is None or not isinstance(judged.page, Page):
+                continue
+            verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
+            if document is not None:
+                page = str(judged.page.recorded.id)
+                pages[document.id] = page
+                others = (pages.get(other or "", "") for other in (verdict.match, verdict.original))
+                answers[page] = Answer(page, judged.page, document, verdict, *others)
+    await detector.close()
+    return Run(extractor, verdicts, answers)
+
+
+# The report
+
+
+def _report(run: Run, labels: dict[Key, Label]) -> dict[Key, str]:
+    """Print the tables of one run; return the pairs without a label, each with how it was found."""
+    matched = [answer for answer in run.answers.values() if answer.match]
+    rows = [(status, kind, count) for (status, kind), count in sorted(run.verdicts.items())]
+    _table(f"{run.extractor}: {run.verdicts.total()} pages", ("status", "kind or reason", "pages"), rows)
+    _precision(run, matched, labels)
+    _still_wrong(run, matched, labels)
+    _lost(run, labels)
+    forced = _brute_force(run, labels)
+    found = {answer.pair: _described(answer) for answer in sorted(matched, key=lambda each: each.verdict.status)}
+    found |= {pair: f"brute force: containment {share:.2f}" for pair, share in forced.items() if pair not in found}
+    unread = {pair: how for pair, how in found.items() if pair not in labels}
+    print(f"\n{run.extractor}: {len(unread)} pairs without a label; all but those called related:")
+    for pair, how in unread.items():
+        if not how.startswith("related"):
+            print(f"- {pair[0]} {pair[1]}: {how}")
+    return unread
+
+
+def _described(answer: Answer) -> str:
+    verdict = answer.verdict
+    kind = f"/{verdict.kind}" if verdict.kind else ""
+    return (
+        f"{verdict.status}{kind} of {answer.id} by {answer.match}: similarity {verdict.similarity}, "
+        f"containment {verdict.containment}, share {verdict.share}, changes {'; '.join(verdict.changes) or '-'}"
+    )
+
+
+def _precision(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) -> None:
+    groups: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for answer in matched:
+        verdict, label = answer.verdict, labels.get(answer.pair)
+        where = "within" if run.is_within(answer.pair) else "across"
+        rated = label.rate(verdict, answer.id) if label else "unread"
+        groups[verdict.status, where][rated] += 1
+        if verdict.status == "duplicate":
+            groups[f"duplicate/{verdict.kind}", where][rated] += 1
+        if verdict.would_drop:
+            groups["what drop takes", where][label.rate_drop(verdict, answer.id) if label else "unread"] += 1
+    rows = []
+    for (name, where), counts in sorted(groups.items()):
+        right, version, wrong = counts["right"], counts["version"], counts["wrong"]
+        shares = (f"{right / decided:.3f}" if decided else "-" for decided in (right + wrong, right + version + wrong))
+        rows.append((name, where, *(counts[rating] for rating in RATINGS), *shares))
+    head = ("verdict", "sites", *RATINGS, "precision", "precision if versions count as wrong")
+    _table(f"{run.extractor}: within one site and across sites", head, rows)
+
+
+def _still_wrong(run: Run, matched: Sequence[Answer], labels: dict[Key, Label]) -> None:
+    classes: Counter[tuple[str, ...]] = Counter()
+    for answer in matched:
+        label = labels.get(answer.pair)
+        if label and label.rate(answer.verdict, answer.id) in ("version", "wrong"):
+            where = "within" if run.is_within(answer.pair) else "across"
+            classes[answer.verdict.status, where, label.label, label.reason or "-"] += 1
+            if answer.is_copy:
+                share = "-" if answer.verdict.share is None else f"{answer.verdict.share:.2f}"
+                print(f"- wrong: {answer.verdict.status} {where} {answer.id} by {answer.match}, share {share}")
+    rows = [(*names, count) for names, count in sorted(classes.items())]
+    _table(f"{run.extractor}: what is wrong", ("verdict", "sites", "label", "class", "pairs"), rows)
+
+
+def _lost(run: Run, labels: dict[Key, Label]) -> None:
+    """Right duplicates of commit 721d28d that are none now."""
+    groups = run.copies()
+    lost, updates, count = [], [], 0
+    for row in _rows(LABELS / "stream-dev.baseline.jsonl"):
+        page, match = row["id"], row["match"]
+        label = labels.get(_key(page, match))
+        was = Verdict("duplicate")
+        if row["extractor"] != run.extractor or row["status"] != was.status or not label:
+            continue
+        if label.rate(was, page) == "right":
+            count += 1
+            answer = run.answers.get(page)
+            if answer is None or not answer.is_copy or groups[page] != groups.get(match):
+                lost.append(f"- lost: {page} by {match}")
+            elif answer.verdict.status == "update":
+                updates.append(f"- now an update: {page} by {match}")
+    print(f"\nof {count} right duplicates of 721d28d: {len(lost)} lost, {len(updates)} are updates now")
+    for line in (*lost, *updates):
+        print(line)
+
+
+# Brute force
+
+# Characters of scripts without spaces are tokens of their own.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_WIDTH, _LEAST, _CONTAINED = 5, 80, 0.6
+_COMMON = 200  # pages: a run of words in more of them is nobody's article
+
+
+def _brute_force(run: Run, labels: dict[Key, Label]) -> dict[Key, float]:
+    """Print how many of the pairs that contain each other are found; return them with their containment."""
+    pairs = _contained(run.answers.values())
+    groups = run.copies()
+    rows, missed = [], []
+    for where in ("across", "within"):
+        counts: Counter[str] = Counter()
+        for pair in (each for each in pairs if run.is_within(each) == (where == "within")):
+            label = labels.get(pair)
+            found = groups[pair[0]] == groups[pair[1]]
+            if label and (label.label == "different" or label.reason in NOT_NEWS):
+                counts["aside"] += 1
+            else:
+                counts["found" if found else "missed"] += 1
+                if not found:
+                    name = f"{label.label} {label.reason}".strip() if label else "unread"
+                    missed.append(f"- missed {where}: {pair[0]} {pair[1]}, containment {pairs[pair]:.2f}, {name}")
+        rows.append((where, counts["found"], counts["missed"], counts["aside"]))
+    title = f"{run.extractor}: pairs with containment >= {_CONTAINED} of {_WIDTH}-word runs, found as copies or updates"
+    _table(title, ("sites", "found", "missed", "aside: walls, templates, other stories"), rows)
+    for line in missed:
+        print(line)
+    return pairs
+
+
+def _contained(answers: Iterable[Answer]) -> dict[Key, float]:
+    runs: dict[str, set[int]] = {}
+    times: dict[str, float] = {}
+    for answer in answers:
+        tokens = _TOKEN.findall(answer.page.text.casefold())
+        if len(tokens) >= _LEAST:
+            runs[answer.id] = {hash(each) for each in zip(*(tokens[start:] for start in range(_WIDTH)), strict=False)}
+            times[answer.id] = answer.document.seen_at
+    holders: dict[int, list[str]] = defaultdict(list)
+    for page, hashes in runs.items():
+        for each in hashes:
+            holders[each].append(page)
+    shared: Counter[Key] = Counter()
+    for pages in holders.values():
+        if 1 < len(pages) <= _COMMON:
+            shared.update(combinations(sorted(pages), 2))
+    shares = {pair: count / min(len(runs[page]) for page in pair) for pair, count in shared.items()}
+    return {
+        pair: share
+        for pair, share in sorted(shares.items())
+        if share >= _CONTAINED and abs(times[pair[0]] - times[pair[1]]) < DAY
+    }
+
+
+# For a reader
+
+
+def _beside(run: Run, pair: Key, how: str) -> str:
+    """Both pages as text: what they share, what each adds, and a line to copy into the labels."""
+    first, second = sorted(pair, key=lambda page: run.answers[page].document.seen_at)
+    stub = json.dumps({"a": first, "b": second, "label": "", "class": ""})
+    lines = [f"{'=' * 100}\n{stub}", f"{run.extractor}: {how}"]
+    for name, page in (("A", first), ("B", second)):
+        recorded = run.answers[page].page.recorded
+        lines.append(f"{name}  {recorded.title}\n   {recorded.url}")
+    words = [run.answers[page].page.text.split() for page in (first, second)]
+    for name, pieces in zip(("both", "only A", "only B"), _compared(*words), strict=True):
+        lines += [f"\n-- {name}, {sum(len(piece.split()) for piece in pieces)} words", *pieces]
+    return "\n".join([*lines, ""])
+
+
+def _compared(one: list[str], other: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """The runs that both hold, and those that only one of them holds."""
+    both: list[str] = []
+    only_one: list[str] = []
+    only_other: list[str] = []
+    end_of_one = end_of_other = 0
+    for start, start_of_other, size in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
+        if 0 < size < _WIDTH:  # words that any two texts share; the last block, of size 0, closes the texts
+            continue
+        only_one.append(" ".join(one[end_of_one:start]))
+        only_other.append(" ".join(other[end_of_other:start_of_other]))
+        both.append(" ".join(one[start : start + size]))
+        end_of_one, end_of_other = start + size, start_of_other + size
+    return ([*filter(None, both)], [*filter(None, only_one)], [*filter(None, only_other)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""What commands print. Titles, urls and file names come from strangers: they are shown as text, and do nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+# Control characters but for line feed and tabulator, those that turn the direction of writing, and lone surrogates.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+
+
+def printable(text: str) -> str:
+    """Return the text with a replacement character for each one that a terminal might obey."""
+    return _UNSAFE.sub("\ufffd", text)
+
+
+def as_json(value: object) -> str:
+    """Return JSON on one line, with the same characters as escapes."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
+def make_console(**options: Any) -> Console:
+    """Return a console that shows strings as they are: brackets are no styles, colons no emoji, escapes no commands."""
+    from rich.console import Console
+
+    class PlainConsole(Console):
+        def render_str(self, text: str, **styles: Any) -> Text:
+            return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
+
+    return PlainConsole(**options)

@@ -1,0 +1,1 @@
+"""Private parts of the middleware and the pipelines."""

@@ -1,0 +1,67 @@
+"""What one response holds, shared by all of its items."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from urllib.parse import urljoin
+
+from scrapy_neardup.content import url_identity
+from scrapy_neardup.document import Reason, Verdict
+
+
+class Page:
+    """The main content of one response, and what the page says of itself.
+
+    ``urls`` are the addresses of the page besides ``url``: its request's, those it was redirected from, and
+    ``canonical``, the url it gives as its own. ``is_list`` is True if the response is made to hold several
+    documents, as a news feed is.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        urls: Iterable[str] = (),
+        *,
+        canonical: str = "",
+        language: str = "",
+        title: str = "",
+        is_list: bool = False,
+    ) -> None:
+        self.url = url
+        self.canonical = canonical or url
+        self.language = language  # ISO 639 code
+        self.title = title
+        self.is_extracted = False
+        self.text = ""
+        self.sketch = b""  # of the text, if the worker that extracted it made one
+        self.reason: Reason = "no-text"  # why there is no text
+        self.verdict: asyncio.Future[Verdict] | None = None  # of the text, once an item has asked for it
+        self._identities = {_identity(each) for each in (url, self.canonical, *urls)}
+        self._is_taken = is_list
+
+    def absolute(self, url: str) -> str:
+        """The url that an item of this page names, or the page's if it names none."""
+        try:
+            return urljoin(self.url, url) if url else self.url
+        except ValueError:
+            return url
+
+    def is_named_by(self, url: str) -> bool:
+        """Whether an item with this url speaks of this page: it names one of its addresses, or no web page at all."""
+        if not url:
+            return True
+        absolute = self.absolute(url)
+        if identity := url_identity(absolute):
+            return identity in self._identities
+        is_web_page = bool(url_identity(self.url))
+        return is_web_page or absolute in self._identities
+
+    def take_identity(self) -> bool:
+        """Whether the document that asks is the one that the page's url stands for: the first one."""
+        is_first, self._is_taken = not self._is_taken, True
+        return is_first
+
+
+def _identity(url: str) -> str:
+    return url_identity(url) or url

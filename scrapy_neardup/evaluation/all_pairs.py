@@ -1,0 +1,84 @@
+"""Every pair of documents whose score reaches the threshold, without an index and without an order.
+
+This is how Gibson et al. (2008) measure: pairs, and B-cubed over what the pairs join. Nothing but rows of scores is
+kept, so memory grows with the documents and not with their pairs; time grows with the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scrapy_neardup.document import Fingerprint
+from scrapy_neardup.evaluation.metrics import Score, b_cubed
+from scrapy_neardup.evaluation.roc import RocCounts
+from scrapy_neardup.evaluation.score_table import ScoreTable
+from scrapy_neardup.sketch import Preset
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class AllPairs:
+    """Of one label: the pairs found, the clusters they join, and the scores of all pairs of labelled documents."""
+
+    pairs: Score
+    closure: Score  # B-cubed over the transitive closure of the pairs found
+    area_under_roc: float
+
+    def scores(self) -> dict[str, Score]:
+        return {"all-pairs": self.pairs, "all-pairs-b-cubed": self.closure}
+
+
+class _Counts:
+    """What is counted of one label while rows of scores come."""
+
+    def __init__(self, clusters: Sequence[str | None]) -> None:
+        self.clusters = clusters
+        self.is_labelled = np.array([cluster is not None for cluster in clusters])
+        self.names = np.unique([str(cluster) for cluster in clusters], return_inverse=True)[1]
+        self.roc = RocCounts()
+        self.right = self.found = self.wanted = 0
+
+    def add(self, row: int, scores: NDArray[np.float64], is_found: NDArray[np.bool_]) -> None:
+        others = self.is_labelled[row + 1 :]
+        if self.is_labelled[row]:
+            is_within = (self.names[row + 1 :] == self.names[row]) & others
+            self.right += int((is_within & is_found).sum())
+            self.wanted += int(is_within.sum())
+            self.found += int(is_found.sum())
+            self.roc.add(scores[others], is_within[others])
+        else:
+            self.found += int((is_found & others).sum())  # a pair of two background documents is not scored
+
+
+def score_all_pairs(
+    preset: Preset, prints: Sequence[Fingerprint], labels: Mapping[str, Sequence[str | None]]
+) -> dict[str, AllPairs]:
+    """Score all pairs against the clusters of each label; background documents have None.
+
+    A pair is found if its score reaches the preset's threshold, or if both texts are the same. What else a verdict
+    depends on, such as templates, urls and figures, is not asked.
+    """
+    counts = {label: _Counts(clusters) for label, clusters in labels.items()}
+    joined = np.arange(len(prints))  # the cluster of each document, by the number of one of its documents
+    table = ScoreTable(preset, prints) if prints else None
+    for row in range(len(prints) - 1 if table else 0):
+        assert table is not None
+        scores = table.scores(row)
+        is_found = scores >= preset.threshold
+        for each in counts.values():
+            each.add(row, scores, is_found)
+        if is_found.any():
+            clusters = np.unique(joined[[row, *(np.flatnonzero(is_found) + row + 1)]])
+            joined[np.isin(joined, clusters)] = clusters[0]
+    return {
+        label: AllPairs(
+            Score.of(each.right, each.found, each.wanted), b_cubed(each.clusters, joined.tolist()), each.roc.area
+        )
+        for label, each in counts.items()
+    }

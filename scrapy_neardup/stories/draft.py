@@ -1,0 +1,64 @@
+"""An event before it is granted: small enough to be kept in the store until somebody has told of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from scrapy_neardup.document import LEVELS, Level, Story
+
+_DOCUMENT_ID = re.compile("[0-9a-f]{16}")
+_COUNTERS = ("time", "joined", "items", "copies", "sources", "changes", "breaking_over")
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What an event says of its story's counters, so that another process tells the same under the same id."""
+
+    level: Level
+    time: int  # Unix seconds
+    item: str | None  # document id
+    joined: int
+    items: int
+    copies: int
+    sources: int
+    changes: int
+    breaking_over: int
+
+    @classmethod
+    def of(cls, level: Level, time: int, item: str | None, story: Story, breaking_over: int) -> Draft:
+        extent = story.extent
+        return cls(level, time, item, story.joined, extent.items, story.copies, *extent[1:], breaking_over)
+
+    def pack(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, packed: str) -> Draft:
+        """Raise ValueError if it is no draft of this version."""
+        try:
+            fields: dict[str, Any] = json.loads(packed)
+            draft = cls(**fields)
+        except (TypeError, RecursionError) as error:
+            raise ValueError(str(error)) from error
+        counters = [getattr(draft, name) for name in _COUNTERS]
+        is_item = draft.item is None or (isinstance(draft.item, str) and _DOCUMENT_ID.fullmatch(draft.item))
+        if draft.level not in LEVELS or not is_item:
+            raise ValueError("it names no level or no document")
+        if not all(type(each) is int and 0 <= each < 1 << 32 for each in counters):
+            raise ValueError("its numbers are no counters")
+        return draft
+
+    def story_then(self, story: Story) -> Story:
+        """Return the story about as it stood when this was drafted, from the story as it is now."""
+        return replace(
+            story,
+            joined=self.joined,
+            items=self.items,
+            copies=self.copies,
+            times=story.times[: self.items],
+            sources=story.sources[: self.sources],
+            changes=story.changes[: self.changes],
+        )

@@ -1,0 +1,92 @@
+"""The headline of a story: the first title of its documents that reads like one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from scrapy_neardup.document import Member
+
+_FEWEST_WORDS = 3
+_FEWEST_CHARACTERS = 6  # in scripts that are written without spaces
+_MOST_BYLINE_WORDS = 10
+_MOST_NAVIGATION_WORDS = 4
+_MOST_DIGITS = 3  # next to one or two words; a date with its year has more
+
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_DIVIDER = re.compile(r" [-|»·•–—] | ?\| ?")
+_BY = re.compile(
+    r"(?:by|von|par|por|di|door|av|af|автор|(?:text|photo|foto|фото)(?: by| von)?)[:\s]\s*(.+)", re.IGNORECASE
+)
+# Words between names that need no capital.
+_LINKS = frozenset("and und et y e i och og en и de la le du del van von der den al bin for".split())
+# How the words of menus, buttons and error pages begin.
+_NAVIGATION = re.compile(
+    r"text size|print|share|skip to|read more|advert|sponsored|sign (?:in|up)|log ?in|subscribe|newsletter|menu|search|"
+    r"home ?page|related|follow us|loading|please|just a moment|access denied|not found|page not|untitled|cookie|"
+    r"anzeige|werbung|drucken|teilen|imprimer|partager|publicité|imprimir|compartir|publicidad|stampa|condividi|реклама",
+    re.IGNORECASE,
+)
+
+
+def headline_of(members: Sequence[Member]) -> str:
+    """Return the first title that reads like a headline, "" if no member has one.
+
+    ``members`` are in the order they joined, so that the story's first document is asked first. A title of one or two
+    words is taken only if there is no longer one. Bylines, dates, words of menus and names of sites never are.
+    """
+    titles = [title for member in members if (title := _without_site(member))]
+    return next(filter(_is_long_enough, titles), titles[0] if titles else "")
+
+
+def _without_site(member: Member) -> str:
+    """Return a member's title without the name of its site, "" if the rest is no headline."""
+    title = " ".join(member.title.split())
+    dividers = list(_DIVIDER.finditer(title))
+    if _names_site(title, member.source):
+        return ""
+    if dividers and _names_site(title[dividers[-1].end() :], member.source):
+        title = title[: dividers[-1].start()]
+    elif dividers and _names_site(title[: dividers[0].start()], member.source):
+        title = title[dividers[0].end() :]
+    return "" if _is_date(title) or _is_byline(title) or _is_navigation(title) else title
+
+
+def _names_site(part: str, source: str) -> bool:
+    """Decide whether part of a title is the name of its site: Northwire, or Northwire News, of northwire.example."""
+    label = _letters(source.partition(".")[0])
+    words = part.split()
+    if not words or not label:
+        return False
+    return _letters(part) in (label, _letters(source)) or (len(words) < _FEWEST_WORDS and _letters(words[0]) == label)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _is_date(title: str) -> bool:
+    """Decide whether a title is mostly digits: 15.11.2019 10:15, or 15 November 2019."""
+    letters, digits = sum(map(str.isalpha, title)), sum(map(str.isdigit, title))
+    return letters <= digits or (digits > _MOST_DIGITS and not _is_long_enough(title))
+
+
+def _is_byline(title: str) -> bool:
+    """Decide whether a title is "By" and names: words that all begin with a capital."""
+    found = _BY.fullmatch(title)
+    words = re.findall(r"[^\W\d_]+", found[1]) if found else []
+    names = [word for word in words if word not in _LINKS]
+    return 0 < len(names) <= _MOST_BYLINE_WORDS and all(word[0].isupper() for word in names)
+
+
+def _is_navigation(title: str) -> bool:
+    return bool(_NAVIGATION.match(title)) and len(title.split()) <= _MOST_NAVIGATION_WORDS
+
+
+def _is_long_enough(title: str) -> bool:
+    return _words(title) >= _FEWEST_WORDS or len(_UNSPACED.findall(title)) >= _FEWEST_CHARACTERS
+
+
+def _words(title: str) -> int:
+    """Count the words that have a letter."""
+    return sum(any(map(str.isalpha, word)) for word in title.split())

@@ -1,0 +1,183 @@
+"""The files of an outbox: one for each event, until somebody has it. Several processes share the folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from filelock import FileLock, Timeout
+
+Aside = Literal["refused", "unreadable"]
+
+LARGEST_EVENT = 10_000_000  # bytes; a file that is larger is no event
+_LONGEST_NAME = 120  # characters
+_ABANDONED = 3600  # seconds after which files are anybody's whose owner has no lock file
+_OWNED = re.compile(r"(.+\.json)\.([0-9a-f]{8})")
+_FIELDS = ("id", "time", "level", "story", "headline")
+
+
+class NotAnEvent(ValueError):
+    """A file of the outbox does not hold a report."""
+
+
+class _Stored(NamedTuple):
+    path: Path
+    size: int
+
+
+class OutboxFiles:
+    """``<name>.json`` waits for any process, ``<name>.json.<owner>`` is in the hands of one.
+
+    A process holds a lock on ``<owner>.lock`` while it lives. The system releases the lock when the process dies, so
+    that its events pass to another one at once. ``<name>.json.refused`` and ``<name>.json.unreadable`` are set aside.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._owner = secrets.token_hex(4)
+        self._lock = self._lock_of(self._owner)
+
+    def open(self) -> None:
+        """Make the folder, and show that this process lives. Raise OSError if that is not possible."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._lock.acquire(timeout=0)
+
+    def close(self) -> None:
+        self._lock.release()
+        with contextlib.suppress(OSError):
+            Path(self._lock.lock_file).unlink()
+
+    def adopt(self) -> list[str]:
+        """Take over the events that wait for any process, and return their names."""
+        names, alive = [], {self._owner: True}
+        for path in sorted(self.folder.iterdir()):
+            owned = _OWNED.fullmatch(path.name)
+            if owned and owned[2] not in alive:
+                alive[owned[2]] = self._is_alive(owned[2], path)
+            is_free = not alive[owned[2]] if owned else path.suffix == ".json"
+            name = owned[1] if owned else path.name
+            # One of several processes wins. A folder or a device of that name is nobody's event.
+            with contextlib.suppress(OSError):
+                if is_free and path.is_file():
+                    path.rename(self._owned(name))
+                    names.append(name)
+        return names
+
+    def write(self, report: Mapping[str, Any]) -> tuple[str, int]:
+        """Keep an event. Return its name, and its size in bytes. Raise OSError if the file cannot be written."""
+        name = name_of(report)
+        data = encode(report)
+        draft = self.folder / f"{self._owner}.draft"
+        with contextlib.suppress(FileNotFoundError):
+            draft.unlink()
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+        draft.replace(self._owned(name))  # a process that dies leaves no half event
+        return name, len(data)
+
+    def read(self, name: str) -> dict[str, Any]:
+        """Return an event. Raise FileNotFoundError if it is gone, and NotAnEvent if the file holds anything else."""
+        path = self._owned(name)
+        try:
+            if path.stat().st_size > LARGEST_EVENT:
+                raise NotAnEvent(f"it is larger than {LARGEST_EVENT:,} bytes")
+            report = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, RecursionError) as error:
+            raise NotAnEvent(str(error)) from error
+        if not isinstance(report, dict) or not all(isinstance(report.get(each), str) for each in _FIELDS):
+            raise NotAnEvent(f"it is no JSON object with {', '.join(_FIELDS)}")
+        return report
+
+    def remove(self, name: str) -> None:
+        with contextlib.suppress(OSError):
+            self._owned(name).unlink()
+
+    def set_aside(self, name: str, why: Aside) -> Path:
+        """Rename a file so that nobody takes it for an event that waits."""
+        aside = self.folder / f"{name}.{why}"
+        with contextlib.suppress(OSError):
+            self._owned(name).replace(aside)
+        return aside
+
+    def release(self, name: str) -> None:
+        """Leave an event to the next process."""
+        with contextlib.suppress(OSError):
+            self._owned(name).replace(self.folder / name)
+
+    def usage(self) -> tuple[int, int]:
+        """Return how many files of events there are, and how many bytes."""
+        stored = self._stored()
+        return len(stored), sum(each.size for each in stored)
+
+    def trim(self, most_events: int, most_bytes: int) -> list[str]:
+        """Remove the oldest files until the rest keeps the limits; first those that are set aside.
+
+        Return the names. Events in the hands of another process stay.
+        """
+        stored = self._stored()
+        events, size = len(stored), sum(each.size for each in stored)
+        removed = []
+        for path, bytes_ in sorted(stored, key=lambda each: (not _is_aside(each.path), each.path.name)):
+            if events <= most_events and size <= most_bytes:
+                break
+            owned = _OWNED.fullmatch(path.name)
+            if owned and owned[2] != self._owner:
+                continue
+            with contextlib.suppress(OSError):
+                path.unlink()
+            removed.append(owned[1] if owned else path.name)
+            events, size = events - 1, size - bytes_
+        return removed
+
+    def _stored(self) -> list[_Stored]:
+        stored = []
+        for path in self.folder.iterdir():
+            is_event = path.suffix == ".json" or _OWNED.fullmatch(path.name) or _is_aside(path)
+            with contextlib.suppress(OSError):  # another process took it meanwhile
+                if is_event and path.is_file():
+                    stored.append(_Stored(path, path.stat().st_size))
+        return stored
+
+    def _owned(self, name: str) -> Path:
+        return self.folder / f"{name}.{self._owner}"
+
+    def _lock_of(self, owner: str) -> FileLock:
+        return FileLock(self.folder / f"{owner}.lock", mode=0o600, thread_local=False)
+
+    def _is_alive(self, owner: str, path: Path) -> bool:
+        """Decide whether the owner of a file lives. What a dead one left beside its events is removed."""
+        lock = self._lock_of(owner)
+        try:
+            if not Path(lock.lock_file).exists():  # of a version without locks
+                return time.time() - path.stat().st_mtime < _ABANDONED
+            lock.acquire(timeout=0)
+        except (Timeout, OSError):
+            return True
+        lock.release()
+        for left in (Path(lock.lock_file), self.folder / f"{owner}.draft"):
+            with contextlib.suppress(OSError):
+                left.unlink()
+        return False
+
+
+def encode(report: Mapping[str, Any]) -> bytes:
+    """Return the JSON of a report. A lone surrogate, which UTF-8 cannot hold, is written as its escape."""
+    return json.dumps(report, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def name_of(report: Mapping[str, Any]) -> str:
+    """Return a file name. Names sort by time, and no two events share one."""
+    return re.sub(r"[^\w.-]", "_", f"{report['time']}-{report['id']}", flags=re.ASCII)[:_LONGEST_NAME] + ".json"
+
+
+def _is_aside(path: Path) -> bool:
+    return path.name.endswith((".json.refused", ".json.unreadable"))

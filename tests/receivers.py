@@ -1,0 +1,92 @@
+"""Servers that behave badly: they drip, flood or never answer."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+Behaviour = Callable[[socket.socket, threading.Event], None]
+
+
+class BadReceiver:
+    """Reads a request, then does with its connection what it is told until the connection breaks or the test ends."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self._behaviour = behaviour
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/events"
+        self.over = threading.Event()
+        self.requests = 0
+        self.cut = threading.Semaphore(0)  # released when a connection is closed by its client
+
+    def __enter__(self) -> BadReceiver:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.over.set()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection:
+            with suppress(OSError):
+                _read_request(connection)
+                self.requests += 1
+                self._behaviour(connection, self.over)
+            self.cut.release()
+
+
+def _read_request(connection: socket.socket) -> None:
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += connection.recv(1 << 16)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+    while len(body) < length:
+        body += connection.recv(1 << 16)
+
+
+def say_nothing(connection: socket.socket, over: threading.Event) -> None:
+    connection.recv(1)  # until the client hangs up
+
+
+def drip_headers(connection: socket.socket, over: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\n")
+    while not over.wait(0.05):
+        connection.sendall(b"X")
+
+
+def drip_interim_answers(connection: socket.socket, over: threading.Event) -> None:
+    while not over.wait(0.05):
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def drip_body(connection: socket.socket, over: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+    while not over.wait(0.05):
+        connection.sendall(b"x")
+
+
+def flood(status: str) -> Behaviour:
+    """Gigabytes, as fast as they are taken."""
+
+    def behave(connection: socket.socket, over: threading.Event) -> None:
+        connection.sendall(f"HTTP/1.1 {status}\r\nContent-Length: 8000000000\r\n\r\n".encode())
+        while not over.is_set():
+            connection.sendall(b"x" * (1 << 20))
+
+    return behave
+
+
+def flood_chunks(connection: socket.socket, over: threading.Event) -> None:
+    connection.sendall(b"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while not over.is_set():
+        connection.sendall(b"1" * (1 << 20))  # the size of a chunk, without an end

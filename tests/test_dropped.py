@@ -1,0 +1,273 @@
+"""What is dropped can be read: each dropped item goes to a feed of its own, with its tags, before it is gone."""
+
+from __future__ import annotations
+
+import json
+import signal
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from news_site import NewsSite, article, page
+from projects import ITEM_A_PAGE, NOTING, Crawl, Item, Project
+from scrapy.utils.serialize import ScrapyJSONEncoder
+
+from scrapy_neardup import NearDupSettings
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, TAGS
+
+DROP = {"NEARDUP_ACTION": "drop", **NOTING}
+
+
+def lines(path: Path) -> list[Item]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def default_feeds(project: Project) -> list[Path]:
+    return sorted((project.folder / ".scrapy/neardup-dropped").glob("*"))
+
+
+def copies(site: NewsSite, number: int = 4) -> list[str]:
+    return [site.publish(f"/{name}", page(article("wire"))) for name in range(number)]
+
+
+def test_dropped_items_go_to_a_file_in_the_data_directory(project: Project, site: NewsSite) -> None:
+    """One a run, with all tags; what is kept and what is dropped is together what was crawled."""
+    urls = copies(site)
+    for run in (1, 2):
+        namespace = {"NEARDUP_NAMESPACE": f"run-{run}", "LOG_LEVEL": "INFO"}
+        crawl = project.crawl(ITEM_A_PAGE.replace('"news"', f'"news"\n    run = {run}'), urls=urls, **DROP, **namespace)
+        assert crawl.neardup["dropped"] == 3
+        feed = default_feeds(project)[-1]
+        rows = lines(feed)
+        assert feed.name.startswith("news-20")
+        assert feed.suffix == ".jsonl"
+        assert crawl.lines("INFO", "NEARDUP_DROPPED_FEED: dropped items are written to", str(feed))
+        assert sorted(item["page"] for item in [*crawl.items, *rows]) == urls
+        assert all(set(row) == {"page", *TAGS} for row in rows)
+        (kept,) = crawl.items
+        for row in rows:
+            assert (row["neardup_status"], row["neardup_kind"], row["neardup_would_drop"]) == (
+                "duplicate",
+                "exact",
+                True,
+            )
+            assert row["neardup_original"] == kept["page"]
+    assert len(default_feeds(project)) == 2
+
+
+@pytest.mark.parametrize(
+    "settings", [{"NEARDUP_ACTION": "tag"}, {"NEARDUP_DRY_RUN": True}, {"NEARDUP_DROPPED_FEED": None}]
+)
+def test_without_drops_and_without_the_feed_nothing_is_written(
+    project: Project, site: NewsSite, settings: dict[str, Any]
+) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), **{**DROP, **settings})
+    assert crawl.neardup["would_drop" if "NEARDUP_DROPPED_FEED" not in settings else "dropped"] == 3
+    assert default_feeds(project) == []
+
+
+def test_a_crawl_that_drops_nothing_leaves_no_file(project: Project, site: NewsSite) -> None:
+    assert project.crawl(ITEM_A_PAGE, urls=copies(site, 1), **DROP).statuses == {"original": 1}
+    assert default_feeds(project) == []
+
+
+def test_the_feed_goes_where_a_scrapy_feed_can_go_and_is_appended_to(project: Project, site: NewsSite) -> None:
+    uri = f"file://{project.folder}/out/100%25-%(name)s-%(batch_id)02d.jsonl"
+    for run in (1, 2):
+        project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_DROPPED_FEED=uri, NEARDUP_NAMESPACE=f"run-{run}", **DROP)
+    (feed,) = (project.folder / "out").iterdir()
+    assert len(lines(feed)) == 6
+    assert default_feeds(project) == []
+
+
+@pytest.mark.parametrize("name", ["NEARDUP_DROPPED_FEED", "NEARDUP_EVENTS_FEED"])
+def test_a_uri_that_no_feed_can_be_stored_under_stops_the_start(project: Project, site: NewsSite, name: str) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), **{**DROP, name: "foo://user:secret@x"})
+    assert crawl.status != 0
+    (line,) = [line for line in crawl.log.splitlines() if name in line]
+    assert line == crawl.log.splitlines()[-1]
+    assert f"UsageError: {name} = 'foo://***@x': no feed can be stored there" in line
+    assert "file:, ftp:" in line
+    assert "secret" not in crawl.log
+    assert site.requested == []
+
+
+@pytest.mark.parametrize("name", ["NEARDUP_DROPPED_FEED", "NEARDUP_EVENTS_FEED"])
+@pytest.mark.parametrize("uri", ["out/%(no_such_thing)s.jsonl", "ftp:///without-a-host"])
+def test_a_uri_that_lacks_something_stops_the_start_too(project: Project, site: NewsSite, name: str, uri: str) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), **{**DROP, name: uri})
+    assert crawl.lines("SettingsError", f"{name} = ")
+    assert site.requested == []
+
+
+@pytest.mark.parametrize("off", [None, "", "None", "null"])
+def test_the_feed_is_turned_off_in_python_and_on_the_command_line(off: str | None) -> None:
+    assert NearDupSettings().dropped_feed == DEFAULT_DROPPED_FEED
+    assert NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": off}).dropped_feed is None
+
+
+def test_a_feed_is_a_path_or_a_uri() -> None:
+    assert NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": Path("out.jsonl")}).dropped_feed == "out.jsonl"
+    with pytest.raises(SettingsError, match="NEARDUP_DROPPED_FEED = 7"):
+        NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": 7})
+
+
+EVERY_TYPE = '''
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import attrs
+import pydantic
+
+
+class Unspeakable:
+    def __str__(self):
+        raise ValueError("not even this")
+
+
+def refuse(value):
+    raise ValueError("a serializer that fails")
+
+
+class Declared(scrapy.Item):
+    page = scrapy.Field()
+    value = scrapy.Field(serializer=refuse)
+
+
+@dataclass(frozen=True)
+class Frozen:
+    page: str
+    value: object
+
+
+@attrs.define
+class Attrs:
+    page: str
+    value: object
+
+
+class Pydantic(pydantic.BaseModel):
+    page: str
+    value: object
+
+
+circular = []
+circular.append(circular)
+
+VALUES = {
+    "time": datetime(2019, 11, 15),
+    "set": {1},
+    "decimal": Decimal("1.5"),
+    "bytes": b"\\xffBytes",
+    "object": Path("a/path"),
+    "unspeakable": Unspeakable(),
+    "circular": circular,
+    "half a character": "\\ud83d",
+    "keys": {("a", "tuple"): 1},
+    "item": {"inner": Attrs("page", Frozen("x", b"y"))},
+}
+
+
+class News(scrapy.Spider):
+    """Yields an item of every type and with every value from a page of its own, all pages with the same text."""
+
+    name = "news"
+
+    async def start(self):
+        for url in self.urls.split():
+            yield scrapy.Request(url)
+
+    def parse(self, response):
+        kind, _, value = response.url.rpartition("/")[2].replace("_", " ").partition("-")
+        make = {"dict": dict, "declared": Declared, "frozen": Frozen, "attrs": Attrs, "pydantic": Pydantic}[kind]
+        yield make(page=response.url, value=VALUES[value])
+'''
+
+TYPES = ("dict", "declared", "frozen", "attrs", "pydantic")
+VALUES = {
+    "time": json.loads(ScrapyJSONEncoder().encode(datetime(2019, 11, 15))),  # each version of Scrapy has its own form
+    "set": [1],
+    "decimal": "1.5",
+    "bytes": "\N{REPLACEMENT CHARACTER}Bytes",
+    "object": "a/path",
+    "unspeakable": None,
+    "circular": "[[...]]",
+    "half a character": "\ud83d",
+    "keys": "{('a', 'tuple'): 1}",
+    "item": {"inner": {"page": "page", "value": {"page": "x", "value": "y"}}},
+}
+
+
+def test_no_type_of_item_and_no_value_loses_its_row(project: Project, site: NewsSite) -> None:
+    names = [f"{kind}-{value}".replace(" ", "_") for kind in TYPES for value in VALUES]
+    # Two texts: of pages by the dozen that have one and the same, nobody knows whether they are copies.
+    urls = [site.publish(f"/{name}", page(article(("wire", at % 2)))) for at, name in enumerate(names)]
+    crawl = project.crawl(EVERY_TYPE, urls=urls, CONCURRENT_REQUESTS=1, **DROP)
+
+    (feed,) = default_feeds(project)
+    rows = {row["page"].rpartition("/")[2]: row for row in lines(feed)}
+    assert set(rows) == set(names[2:])
+    assert crawl.neardup["dropped"] == len(rows)
+    for name, row in rows.items():
+        assert set(row) == {"page", "value", *TAGS}
+        expected = VALUES[name.partition("-")[2].replace("_", " ")]
+        if expected is not None:
+            assert row["value"] == expected, name
+        else:
+            assert row["value"].startswith("<news.spiders.news.Unspeakable"), name
+
+
+KILLED = """
+import os
+import signal
+
+
+class News(scrapy.Spider):
+    name = "news"
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.dropped, scrapy.signals.item_dropped)
+        return spider
+
+    def dropped(self):
+        self.crawler.stats.inc_value("seen")
+        if self.crawler.stats.get_value("seen") == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async def start(self):
+        for url in self.urls.split():
+            yield scrapy.Request(url)
+
+    def parse(self, response):
+        yield {"page": response.url}
+"""
+
+
+def test_the_rows_of_a_crawl_that_is_killed_are_there(project: Project, site: NewsSite) -> None:
+    crawl: Crawl = project.crawl(KILLED, urls=copies(site, 40), CONCURRENT_REQUESTS=1, **DROP)
+    assert crawl.status == -signal.SIGKILL
+    (feed,) = default_feeds(project)
+    statuses = [row["neardup_status"] for row in lines(feed)]
+    assert len(statuses) >= 3  # some may have come in while the third was told of
+    assert set(statuses) == {"duplicate"}
+
+
+def test_an_item_that_cannot_be_written_is_kept(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_DROPPED_FEED="/dev/full", **DROP)
+    assert crawl.statuses == {"original": 1, "duplicate": 3}
+    assert crawl.neardup["dropped_feed/errors"] == 3
+    assert "dropped" not in crawl.neardup
+    (error,) = crawl.lines("ERROR", "NEARDUP_DROPPED_FEED", "kept and tagged")
+    assert "No space left" in error
+
+
+def test_renamed_tags_are_renamed_in_the_feed(project: Project, site: NewsSite) -> None:
+    project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS={"neardup_status": "verdict"}, **DROP)
+    (feed,) = default_feeds(project)
+    assert [set(row) for row in lines(feed)] == [{"page", "verdict"}] * 3

@@ -1,0 +1,364 @@
+"""Delivery of events: no receiver, file or death of a process silences the events that follow."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import resource
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from receivers import BadReceiver, Behaviour, drip_body, drip_headers, drip_interim_answers, flood, flood_chunks
+from receivers import say_nothing as never_answer
+from test_event_sinks import Receiver, files, report
+
+from scrapy_neardup.stories.outbox import Outbox, Refused
+from scrapy_neardup.stories.webhook import DeliveryFailed, Webhook
+
+SOON = 0.01, 0.02  # seconds between two tries
+PATIENCE = 60  # seconds that a slow machine may take
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as running:
+        yield running
+
+
+@pytest.fixture
+async def hook(receiver: Receiver) -> AsyncIterator[Webhook]:
+    webhook = Webhook(receiver.url)
+    yield webhook
+    await webhook.close()
+
+
+async def until(condition: Any) -> None:
+    async def poll() -> None:
+        while not condition():  # noqa: ASYNC110  of files and threads
+            await asyncio.sleep(0.01)
+
+    await asyncio.wait_for(poll(), PATIENCE)
+
+
+# Events are independent of each other
+
+
+async def test_one_refused_event_does_not_silence_the_others(
+    tmp_path: Path, hook: Webhook, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    receiver.statuses = [400, 204, 422]
+    outbox = Outbox("webhook", tmp_path, hook.deliver, pauses=SOON)
+    await outbox.open()
+    for number in range(4):
+        outbox.put(report(number))
+    await outbox.close()
+
+    assert receiver.ids == [f"story-{number}" for number in range(4)]
+    aside = sorted(name for name in files(tmp_path) if name.endswith(".refused"))
+    assert [name.partition("-story-")[2] for name in aside] == ["0.json.refused", "2.json.refused"]
+    assert len(files(tmp_path)) == 2
+    assert caplog.text.count("refuses an event") == 1
+    assert "2 events for the webhook are set aside" in caplog.text
+
+
+async def test_a_refused_event_stays_aside_over_restarts(tmp_path: Path, hook: Webhook, receiver: Receiver) -> None:
+    receiver.statuses = [400]
+    for _ in range(3):
+        outbox = Outbox("webhook", tmp_path, hook.deliver, pauses=SOON)
+        await outbox.open()
+        outbox.put(report(len(receiver.ids)))
+        await outbox.close()
+
+    assert receiver.ids == ["story-0", "story-1", "story-2"]
+    assert len(files(tmp_path)) == 1
+
+
+async def test_a_busy_receiver_is_asked_again_while_the_crawl_runs(
+    tmp_path: Path, hook: Webhook, receiver: Receiver
+) -> None:
+    """Without another event, and without the end of the crawl."""
+    receiver.statuses = [503, 429, 500, 404, 302]
+    outbox = Outbox("webhook", tmp_path, hook.deliver, pauses=SOON)
+    await outbox.open()
+    outbox.put(report(1))
+
+    await until(lambda: not any(".json" in name for name in files(tmp_path)))
+
+    assert receiver.ids == ["story-1"] * 6
+    await outbox.close()
+
+
+async def test_an_event_that_always_fails_holds_up_no_other(tmp_path: Path) -> None:
+    sent: list[str] = []
+
+    async def deliver(each: dict[str, Any]) -> None:
+        if each["id"] == "story-0":
+            raise ConnectionError
+        sent.append(each["id"])
+
+    outbox = Outbox("webhook", tmp_path, deliver, pauses=(3600, 3600))
+    await outbox.open()
+    for number in range(20):
+        outbox.put(report(number))
+        await until(lambda n=number: n == 0 or f"story-{n}" in sent)
+    await outbox.close()
+
+    assert sent == [f"story-{number}" for number in range(1, 20)]
+
+
+async def test_what_failed_while_the_receiver_was_away_goes_out_when_it_is_back(tmp_path: Path) -> None:
+    """One event that gets through calls all others, whatever their pauses."""
+    sent: list[str] = []
+    tries = []
+
+    async def deliver(each: dict[str, Any]) -> None:
+        tries.append(each["id"])
+        if len(tries) <= 4:
+            raise ConnectionError
+        sent.append(each["id"])
+
+    outbox = Outbox("webhook", tmp_path, deliver, pauses=(0.01, 3600))
+    outbox._pause = lambda failures: 3600 if failures == 1 and len(tries) < 3 else 0.01  # type: ignore[method-assign]
+    await outbox.open()
+    for number in range(30):
+        outbox.put(report(number))
+
+    await until(lambda: len(sent) == 30)
+
+    assert len(tries) == 34
+    await outbox.close()
+
+
+async def test_a_receiver_that_is_away_is_not_asked_once_for_every_event(tmp_path: Path) -> None:
+    tries = []
+
+    async def deliver(each: dict[str, Any]) -> None:
+        tries.append(each["id"])
+        raise ConnectionError
+
+    outbox = Outbox("webhook", tmp_path, deliver, pauses=(3600, 3600))
+    await outbox.open()
+    for number in range(50):
+        outbox.put(report(number))
+    await until(lambda: len(tries) >= 3)
+    await outbox.close()
+
+    assert len(tries) <= 6
+    assert len(files(tmp_path)) == 50
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    "content", [b"{", b"[]", b'"text"', b"\xff\xfe", b"", b"{}", b'{"id": 7}', b"[" * 100_000], ids=range(8)
+)
+async def test_a_damaged_or_foreign_file_silences_nobody(
+    tmp_path: Path, hook: Webhook, receiver: Receiver, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    (tmp_path / "0000.json").write_bytes(content)
+    (tmp_path / "1111.json").mkdir()
+    (tmp_path / "notes.txt").write_text("not ours")
+    for number in range(2):
+        outbox = Outbox("webhook", tmp_path, hook.deliver, pauses=SOON)
+        await outbox.open()
+        outbox.put(report(number))
+        await outbox.close()
+
+    assert receiver.ids == ["story-0", "story-1"]
+    assert sorted(files(tmp_path)) == ["0000.json.unreadable", "1111.json", "notes.txt"]
+    assert caplog.text.count("holds no event") == 1
+
+
+async def test_events_are_files_of_their_owner_alone(tmp_path: Path) -> None:
+    async def away(each: dict[str, Any]) -> None:
+        raise ConnectionError
+
+    folder = tmp_path / "outbox"
+    outbox = Outbox("webhook", folder, away)
+    await outbox.open()
+    outbox.put(report(1))
+    await outbox.close()
+
+    (path,) = folder.iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("limits", [{"most_events": 20}, {"most_bytes": 3000}])
+async def test_the_outbox_is_bounded(tmp_path: Path, caplog: pytest.LogCaptureFixture, limits: dict[str, int]) -> None:
+    async def away(each: dict[str, Any]) -> None:
+        raise ConnectionError
+
+    (tmp_path / "0000.json.refused").write_text("x" * 100)
+    outbox = Outbox("webhook", tmp_path, away, **limits)  # type: ignore[arg-type]
+    await outbox.open()
+    for number in range(100):
+        outbox.put(report(number))
+        kept = [path for path in tmp_path.iterdir() if ".json" in path.name]  # noqa: ASYNC240
+        assert len(kept) <= limits.get("most_events", 100)
+        assert sum(path.stat().st_size for path in kept) <= limits.get("most_bytes", 1 << 30)
+    await outbox.close()
+
+    names = sorted(files(tmp_path))
+    assert names[-1].endswith("story-99.json")
+    assert "0000.json.refused" not in names
+    assert caplog.text.count("is full") == 1
+
+
+async def test_a_lone_surrogate_is_delivered(tmp_path: Path, hook: Webhook, receiver: Receiver) -> None:
+    outbox = Outbox("webhook", tmp_path, hook.deliver)
+    await outbox.open()
+    outbox.put({**report(1), "headline": "Feuer \ud800"})
+    await outbox.close()
+
+    ((_, body),) = receiver.requests
+    assert json.loads(body)["headline"] == "Feuer \ud800"
+
+
+DIES = """
+import asyncio, json, os, sys
+from pathlib import Path
+from scrapy_neardup.stories.outbox import Outbox
+
+async def main():
+    async def never(report):
+        print("under way", flush=True)
+        await asyncio.Event().wait()
+    outbox = Outbox("webhook", Path(sys.argv[1]), never)
+    await outbox.open()
+    outbox.put(json.loads(sys.argv[2]))
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_what_a_killed_process_left_is_taken_over_at_once(
+    tmp_path: Path, receiver: Receiver, hook: Webhook
+) -> None:
+    command = [sys.executable, "-c", DIES, str(tmp_path), json.dumps(report(1))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: ASYNC220
+        assert process.stdout is not None
+        assert process.stdout.readline() == "under way\n"
+        while_alive = Outbox("webhook", tmp_path, hook.deliver)
+        await while_alive.open()
+        await while_alive.close()
+        assert receiver.ids == []  # it lives, and has its event in hand
+        process.kill()
+
+    outbox = Outbox("webhook", tmp_path, hook.deliver)
+    await outbox.open()
+    await outbox.close()
+
+    assert receiver.ids == ["story-1"]
+    assert files(tmp_path) == []
+
+
+# Receivers that behave badly
+
+
+@pytest.mark.parametrize("behaviour", [never_answer, drip_headers, drip_interim_answers])
+async def test_the_whole_answer_has_a_deadline(behaviour: Behaviour) -> None:
+    with BadReceiver(behaviour) as receiver:
+        webhook = Webhook(receiver.url, deadline=0.3)
+        with pytest.raises(DeliveryFailed, match=r"did not answer within 0.3 s"):
+            await webhook.deliver(report(1))
+
+        assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
+        await until(lambda: not [each for each in threading.enumerate() if each.name == "neardup-webhook"])
+
+
+async def test_an_answer_counts_from_its_headers_on() -> None:
+    with BadReceiver(drip_body) as receiver:
+        await Webhook(receiver.url).deliver(report(1))
+
+        assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("behaviour", [flood("200 OK"), flood("503 Busy"), flood("400 No"), flood_chunks])
+async def test_a_flood_is_not_read(behaviour: Behaviour) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with BadReceiver(behaviour) as receiver:
+        with contextlib.suppress(DeliveryFailed, Refused):
+            await Webhook(receiver.url).deliver(report(1))
+        assert await asyncio.to_thread(receiver.cut.acquire, timeout=PATIENCE)
+
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 50_000  # kilobytes
+
+
+ENDS = """
+import asyncio, json, sys
+from pathlib import Path
+from scrapy_neardup.stories.outbox import Outbox
+from scrapy_neardup.stories.webhook import Webhook
+
+async def main():
+    webhook = Webhook(sys.argv[2])
+    outbox = Outbox("webhook", Path(sys.argv[1]), webhook.deliver)
+    await outbox.open()
+    for number in range(3):
+        outbox.put({**json.loads(sys.argv[3]), "id": f"story-{number}"})
+    await asyncio.sleep(0)
+    await outbox.close()
+    await webhook.close()
+    print("closed", flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_the_process_ends_whatever_the_receiver_does(tmp_path: Path) -> None:
+    """All of them at the same time; that it is a matter of seconds is measured, see docs/events.md."""
+    behaviours: list[Behaviour] = [never_answer, drip_headers, drip_interim_answers, drip_body, flood("503 Busy")]
+    receivers = [BadReceiver(each).__enter__() for each in behaviours]
+    processes = []
+    for number, receiver in enumerate(receivers):
+        command = [sys.executable, "-c", ENDS, str(tmp_path / str(number)), receiver.url, json.dumps(report(1))]
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+    try:
+        for process in processes:
+            assert process.communicate(timeout=PATIENCE)[0] == "closed\n"
+            assert process.returncode == 0
+    finally:
+        for process in processes:
+            process.kill()
+        for receiver in receivers:
+            receiver.__exit__()
+
+
+# Secrets
+
+
+async def test_the_url_of_a_webhook_is_no_part_of_logs_or_errors(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, receiver: Receiver
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("urllib3").setLevel(logging.DEBUG)
+    with Receiver() as gone:
+        pass
+    receiver.statuses = [500, 400, 302, 200]
+    for url in (receiver.url, gone.url, "http://no.such.host.invalid/events", "http://[::1/events"):
+        secret = url.replace("http://", "http://anna:sEcReT@") + "/sEcReT?token=sEcReT"
+        webhook = Webhook(secret, "sEcReT")
+        outbox = Outbox("webhook", tmp_path, webhook.deliver, pauses=SOON)
+        await outbox.open()
+        outbox.put(report(1))
+        outbox.put(report(2))
+        await outbox.close()
+        await webhook.close()
+        assert "sEcReT" not in f"{webhook!r} {vars(outbox)}"
+
+    assert len(receiver.requests) >= 2
+    assert "takes no events" in caplog.text
+    assert "sEcReT" not in caplog.text
+    assert "anna" not in caplog.text

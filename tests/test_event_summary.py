@@ -1,0 +1,191 @@
+"""The summary of an event: one sentence on the newest figure that several independent sources print."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_neardup.document import Extent, Level, Member, Story
+from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.summary import figure_summary
+
+NOON = 1_573_819_200  # 15 November 2019, 12:00 UTC
+MINUTE = 60
+DAY = 24 * 3600
+WORDS = [
+    f"{start}{end}" for start in ("ba", "ke", "mi", "so", "tu", "pla", "dre") for end in ("ran", "lo", "vit", "na")
+]
+
+
+def member(number: int, source: str, *changes: str, at: float = 0, owner: str | None = None) -> Member:
+    key = (NOON + int(at)).to_bytes(4, "big").hex() + f"{number:08x}"
+    owner = source if owner is None else owner
+    return Member(key, "", "", source, owner, "update" if changes else "duplicate", changes=changes, number=number)
+
+
+def summary(*members: Member, level: Level = "breaking", **more: Any) -> str:
+    confirmed = tuple((each.id, 0) for each in more.pop("confirmed", ()))
+    told = Extent(changes=more.pop("told", 0))
+    story = Story("00" * 8, len(members), len(members), 0, (), (), ("breaking",), confirmed, told=told)
+    return figure_summary(StoryEvent(level, NOON + 60 * MINUTE, "sources", story, members, **more))
+
+
+def test_two_sources_that_changed_their_figure_are_named() -> None:
+    found = summary(
+        member(1, "wire.example"),
+        member(2, "a.example", "dead: 4 -> 12", at=15 * MINUTE),
+        member(3, "b.example", "dead: 4 -> 12", at=32 * MINUTE),
+    )
+
+    assert found == 'Two sources now say "dead: 12" (before: 4): a.example at 12:15, b.example at 12:32 UTC.'
+
+
+def test_of_many_sources_the_first_three_are_named() -> None:
+    found = summary(*(member(n, f"s{n}.example", "people: 210 -> 260", at=n * MINUTE) for n in range(1, 6)))
+
+    assert found == (
+        'Five sources now say "people: 260" (before: 210): '
+        "s1.example at 12:01, s2.example at 12:02, s3.example at 12:03 UTC and 2 more."
+    )
+
+
+@pytest.mark.parametrize("label", ["Tote", "погибших", "人", "million $"])
+def test_labels_of_any_language_are_quoted(label: str) -> None:
+    found = summary(member(1, "a.example", f"{label}: 4 -> 12"), member(2, "b.example", f"{label}: 4 -> 12"))
+
+    assert found == f'Two sources now say "{label}: 12" (before: 4): a.example at 12:00, b.example at 12:00 UTC.'
+
+
+def test_a_figure_without_a_label_is_just_its_value() -> None:
+    found = summary(member(1, "a.example", "figure: 4 -> 12"), member(2, "b.example", "figure: 4 -> 12"))
+
+    assert found == "Two sources now say 12 (before: 4): a.example at 12:00, b.example at 12:00 UTC."
+
+
+def test_an_update_names_the_document_that_confirms_the_figure() -> None:
+    first, second = member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", at=5 * MINUTE)
+
+    update = summary(first, second, level="update", confirmed=[first], item=second.id)
+    later = summary(first, second, level="ended", confirmed=[first])
+
+    assert update == 'Two sources now say "dead: 12" (before: 4): a.example at 12:00, b.example at 12:05 UTC.'
+    assert later == 'At least two sources now say "dead: 12" (before: 4), the first of them a.example at 12:00 UTC.'
+
+
+def test_an_update_that_confirms_nothing_names_nobody() -> None:
+    first, second = member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example")
+
+    assert summary(first, second, level="update", confirmed=[first], told=1, item=second.id).startswith("At least two")
+
+
+def test_the_figure_that_was_confirmed_last_is_told() -> None:
+    members = [
+        member(1, "a.example", "dead: 4 -> 12", at=0),
+        member(2, "b.example", "dead: 4 -> 12", at=MINUTE),
+        member(3, "a.example", "dead: 12 -> 20", at=2 * MINUTE),
+        member(4, "b.example", "dead: 12 -> 20", at=3 * MINUTE),
+    ]
+
+    assert (
+        summary(*members, confirmed=[members[0], members[2]])
+        == summary(*members)
+        == ('Two sources now say "dead: 20" (before: 12): a.example at 12:02, b.example at 12:03 UTC.')
+    )
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [],
+        [member(1, "a.example"), member(2, "b.example")],
+        [member(1, "a.example", "dead: 4 -> 12")],
+        [member(1, "a.example", "dead: 4 -> 12"), member(2, "a.example", "dead: 4 -> 12")],
+        [
+            member(1, "a.example", "dead: 4 -> 12", owner="Press"),
+            member(2, "b.example", "dead: 4 -> 12", owner="Press"),
+        ],
+        [member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", "dead: 4 -> 11")],
+        [member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", "hurt: 4 -> 12")],
+        [member(1, "", "dead: 4 -> 12"), member(2, "", "dead: 4 -> 12")],
+    ],
+    ids=["none", "no change", "one source", "itself", "one owner", "disagree", "two figures", "no source"],
+)
+def test_there_is_nothing_to_say(members: list[Member]) -> None:
+    assert summary(*members) == ""
+
+
+def test_who_has_said_something_else_since_is_not_named() -> None:
+    found = summary(
+        member(1, "a.example", "dead: 4 -> 12", at=0),
+        member(2, "b.example", "dead: 4 -> 12", at=MINUTE),
+        member(3, "c.example", "dead: 4 -> 12", at=2 * MINUTE),
+        member(4, "a.example", "dead: 12 -> 13", at=3 * MINUTE),
+    )
+
+    assert found == 'Two sources now say "dead: 12" (before: 4): b.example at 12:01, c.example at 12:02 UTC.'
+
+
+def test_two_who_agreed_and_no_longer_do_have_nothing_to_say() -> None:
+    found = summary(
+        member(1, "a.example", "dead: 4 -> 12", at=0),
+        member(2, "b.example", "dead: 4 -> 12", at=MINUTE),
+        member(3, "a.example", "dead: 12 -> 13", at=2 * MINUTE),
+    )
+
+    assert found == ""
+
+
+def test_a_confirmation_is_not_told_if_its_source_may_have_changed_its_mind() -> None:
+    members = [
+        member(1, "a.example", "dead: 4 -> 12", at=0),
+        member(2, "b.example", "dead: 4 -> 12", at=MINUTE),
+        member(3, "b.example", "dead: 12 -> 13", at=2 * MINUTE),
+    ]
+
+    assert summary(*members, confirmed=[members[0]]) == ""
+
+
+def test_another_day_is_named() -> None:
+    found = summary(member(1, "a.example", "dead: 4 -> 12", at=-DAY), member(2, "b.example", "dead: 4 -> 12"))
+
+    assert "a.example on 2019-11-14 at 12:00, b.example at 12:00 UTC" in found
+
+
+def test_the_list_of_running_events_shows_it(tmp_path: Path) -> None:
+    fire = " ".join(random.Random(7).choices(WORDS, k=150))
+    rows = [
+        {
+            "id": number,
+            "url": f"https://s{number}.example/fire",
+            "title": "Great fire in the old harbour",
+            "time": NOON + number * MINUTE,
+            "text": f"Rescue workers said that {4 if number < 7 else 12} people were killed in the harbour. {fire}",
+        }
+        for number in range(9)
+    ]
+    (tmp_path / "feed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    store = ("--store", "sqlite:///window.sqlite")
+    neardup(tmp_path, "replay", "feed.jsonl", "-O", "out.jsonl", *store)
+
+    (report,) = map(json.loads, neardup(tmp_path, "events", "--json", *store).splitlines())
+    table = " ".join(re.findall(r"[\w.:\"(),>-]+", neardup(tmp_path, "events", *store)))
+
+    assert report["headline"] == "Great fire in the old harbour"
+    assert report["summary"].startswith("At least two sources now say ")
+    assert "12" in report["summary"]
+    assert "s7.example" in report["summary"]
+    assert "At least two sources" in table
+
+
+def neardup(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "scrapy", "neardup", *arguments]
+    wide = {**os.environ, "COLUMNS": "240"}
+    return subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, check=True).stdout

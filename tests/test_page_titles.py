@@ -1,0 +1,121 @@
+"""The title of a page stands in for the title that its item does not have."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from news_site import Answer, NewsSite, article, page
+from projects import NOTING, Project
+
+from scrapy_neardup.content import page_title
+from scrapy_neardup.evaluation.feed import read_feed
+from scrapy_neardup.evaluation.pages import Page, PageReader
+
+OG = '<meta property="og:title" content="By the network">'
+TITLE = "<title>By the page</title>"
+
+HEADS = {
+    "og:title": (OG + TITLE, "By the network"),
+    "og:title behind the title": (TITLE + OG, "By the network"),
+    "og:title as a name": ("<META content='Turned round' NAME=og:title>", "Turned round"),
+    "no quotes": ("<meta property=og:title content=Unquoted>", "Unquoted"),
+    "a greater-than sign": ('<meta property="og:title" content="4 > 3 dead">', "4 > 3 dead"),
+    "an empty og:title": ('<meta property="og:title" content=" ">' + TITLE, "By the page"),
+    "another property": ('<meta property="og:title:alt" content="No">' + TITLE, "By the page"),
+    "title alone": (
+        "<TITLE lang=en>\n  Two &amp; three\n\tlines&nbsp;&#8211; here </TITLE>",
+        "Two & three lines – here",
+    ),
+    "the first title": (TITLE + "<title>Another</title>", "By the page"),
+    "in a comment": ("<!-- <title>No</title> " + OG + "-->" + TITLE, "By the page"),
+    "in a script": ("<script>'<title>No</title>'" + OG + "</script><style>" + OG + "</style>" + TITLE, "By the page"),
+    "a comment in a script": ("<script><!-- </script>" + TITLE, "By the page"),
+    "behind the head": ("</head>" + TITLE, ""),
+    "in the body": ("<body><svg>" + TITLE, ""),
+    "without an end": ("<title>By the page", ""),
+    "none": ("", ""),
+    "long": (f"<title>{'x' * 2000}</title>", "x" * 500),
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_the_title_is_read_from_the_head(name: str) -> None:
+    head, title = HEADS[name]
+    html = f"<!doctype html><html><head>{head}"
+    assert page_title(html) == title
+    assert page_title(html.encode()) == title
+
+
+CHARSETS = {
+    "utf-8": ("Жёлтый дом", "utf-8"),
+    "windows-1251": ("Жёлтый дом", "windows-1251"),
+    "shift_jis": ("港町の新聞", "shift_jis"),
+    "gb2312": ("港口城市的新闻", "gb18030"),
+    "iso-8859-1": ("Café “à la carte”", "cp1252"),
+}
+
+
+def in_charset(charset: str) -> tuple[bytes, str]:
+    title, encoding = CHARSETS[charset]
+    html = page(article("charset"), title=title).replace("utf-8", charset)
+    return html.encode(encoding), title
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+@pytest.mark.parametrize("is_cut", [False, True], ids=["short", "cut"])
+def test_bytes_are_decoded_by_what_the_page_says(charset: str, is_cut: bool) -> None:
+    """Also of a page whose head has no end within what is looked at."""
+    body, title = in_charset(charset)
+    if is_cut:
+        body = body.partition(b"</head>")[0] + b"<link href='\xd0\xb9'>" * 20_000
+    assert page_title(body) == title
+
+
+def test_a_byte_order_mark_counts() -> None:
+    assert page_title("<title>Жёлтый дом</title>".encode("utf-16")) == "Жёлтый дом"
+
+
+HEADLINES = """
+class News(scrapy.Spider):
+    name = "news"
+
+    async def start(self):
+        for url in self.urls.split():
+            yield scrapy.Request(url)
+
+    def parse(self, response):
+        number = int(response.url.rpartition("/")[2])
+        yield {"page": response.url, "title": "By the item"} if number == 5 else {"page": response.url}
+"""
+
+
+@pytest.mark.parametrize("charset", CHARSETS)
+def test_a_crawl_takes_the_title_of_the_page_if_the_item_has_none(
+    project: Project, site: NewsSite, charset: str
+) -> None:
+    body, title = in_charset(charset)
+    urls = [site.publish(f"/{number}", Answer(body, "text/html")) for number in range(16)]
+    events = {"NEARDUP_EVENT_RULE": "count", "NEARDUP_EVENTS_FEED": "events.jsonl", "NEARDUP_EXTRACT_TIMEOUT": 60}
+    project.crawl(HEADLINES, urls=urls, **NOTING, **events)
+
+    (report,) = [json.loads(line) for line in (project.folder / "events.jsonl").read_text("utf-8").splitlines()]
+    titles = {member["url"].rpartition("/")[2]: member["title"] for member in report["members"]}
+    assert titles.pop("5", "By the item") == "By the item"
+    assert set(titles.values()) == {title}
+
+
+def test_a_recorded_page_has_its_own_title_if_its_line_has_none(tmp_path: Path) -> None:
+    body, title = in_charset("windows-1251")
+    (tmp_path / "page.html").write_bytes(body)
+    rows = [
+        {"id": 1, "file": "page.html"},
+        {"id": 2, "file": "page.html", "title": "By the line"},
+        {"id": 3, "html": page(article("one"), title="By the page")},
+        {"id": 4, "text": article("two")},
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with PageReader("trafilatura", 100_000, workers=1) as reader:
+        pages = list(reader.read(read_feed(tmp_path / "in.jsonl")))
+    assert [each.title for each in pages if isinstance(each, Page)] == [title, "By the line", "By the page", ""]

@@ -1,0 +1,81 @@
+"""Titles and urls are written by strangers: commands show them as text."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from test_events import MINUTE, START, opened, text
+
+from scrapy_neardup.commands.terminal import as_json, printable
+
+HOSTILE = (
+    "Feuer [red]rot[/red] [/] [link=file:///etc/passwd]hier[/link] :fire: \x1b[2J\x1b]0;neu\x07 \x9b31m \u202eabc\r x"
+)
+COMMANDS = [
+    (*command, *output)
+    for command in (("events",), ("similar", "in.jsonl#1"), ("status",), ("explain", "in.jsonl#1", "in.jsonl#2"))
+    for output in ((), ("--json",))
+]
+
+
+async def publish(store: str) -> None:
+    async with opened(store=store) as room:
+        for n in range(7):
+            document = room.detector.document(
+                text("fire"), url=f"https://s{n}.example/\x1b[2J[/]", title=HOSTILE, seen_at=START + n * MINUTE
+            )
+            await room.detector.check(document)
+
+
+@pytest.fixture(scope="module")
+def hostile_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    asyncio.run(publish(f"sqlite:///{folder}/window.sqlite"))
+    rows = [
+        {"id": n, "url": "https://a.example/", "title": HOSTILE, "text": f"{HOSTILE}\n{text('fire')}"} for n in (1, 2)
+    ]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_commands_show_strange_titles_as_text(
+    hostile_folder: Path,
+    arguments: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(hostile_folder)
+    for name, value in {"COLUMNS": "300", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    name, *others = arguments
+    module = import_module(f"scrapy_neardup.commands.{name}")
+    parser = argparse.ArgumentParser()
+    module.add_arguments(parser)
+    options = others if name == "explain" else [*others, "--store", "sqlite:///window.sqlite"]
+
+    assert module.run(parser.parse_args(options), {}) == 0
+
+    done = capsys.readouterr()
+    shown = done.out + done.err
+    for forbidden in ("\x1b[2J", "\x1b]", "\x07", "\x9b", "\u202e"):
+        assert forbidden not in shown
+    if "--json" in arguments and arguments[0] == "events":
+        assert (
+            "[red]rot[/red] [/] [link=file:///etc/passwd]hier[/link] :fire: \x1b[2J" in json.loads(done.out)["headline"]
+        )
+    elif arguments[0] == "events":
+        assert ":fire:" in shown
+        assert "rot[/red]" in shown.replace("\x1b[0m", "").replace("\n", "")
+
+
+def test_only_what_a_terminal_obeys_is_replaced() -> None:
+    assert printable("Über 5 €: ملك\tx\ny 火 👍🏽") == "Über 5 €: ملك\tx\ny 火 👍🏽"
+    assert printable("\x1b[0m\x9b\u2066\ud800") == "\ufffd[0m" + 3 * "\ufffd"
+    assert json.loads(as_json({"a": "\x1b\x9b\u202e\ud800ü"})) == {"a": "\x1b\x9b\u202e\ud800ü"}
+    assert as_json("\x9bü") == '"\\u009bü"'
