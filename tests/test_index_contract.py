@@ -226,7 +226,7 @@ async def test_an_idle_sqlite_namespace_vanishes(
     await check(idle, Article())
     await idle.close()
 
-    monkeypatch.setattr("scrapy_neardup.index.sqlite.time.time", _seconds_ahead(26 * HOUR))
+    monkeypatch.setattr("time.time", _seconds_ahead(26 * HOUR))
     await open_index(sqlite_url, namespace="-other")
 
     with closing(sqlite3.connect(sqlite_file)) as sql:
@@ -240,7 +240,7 @@ async def test_a_namespace_idles_by_its_own_window(
     await check(weekly, Article())
     await weekly.close()
 
-    monkeypatch.setattr("scrapy_neardup.index.sqlite.time.time", _seconds_ahead(3 * DAY))
+    monkeypatch.setattr("time.time", _seconds_ahead(3 * DAY))
     await open_index(sqlite_url, Policy(window=2 * HOUR), namespace="-other")
     weekly = await open_index(sqlite_url, Policy(window=7 * DAY), namespace="-weekly")
 
@@ -253,7 +253,7 @@ async def test_a_crawl_that_outlived_its_namespace_goes_on_in_a_new_one(
     idle = await open_index(sqlite_url, namespace="-idle")
     await check(idle, Article())
 
-    monkeypatch.setattr("scrapy_neardup.index.sqlite.time.time", _seconds_ahead(3 * DAY))
+    monkeypatch.setattr("time.time", _seconds_ahead(3 * DAY))
     other = await open_index(sqlite_url, namespace="-other")
     await check(other, Article("elsewhere", at=3 * DAY))
 
