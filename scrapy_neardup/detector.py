@@ -31,6 +31,7 @@ from scrapy_neardup.document import (
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker, Index, Selection, StoreSummary, index_from_url
+from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, source_hash, unpack_sketch
 from scrapy_neardup.sketch.figures import Change, changed_figures, find_figures, said, unpack_figures
@@ -55,6 +56,9 @@ class NearDupDetector:
 
     ``run`` makes document ids: within one run the same document, checked again, keeps its verdict; another run that
     meets the same page is a revisit. It is drawn at random unless given.
+
+    With ``delivers_later`` documents count as seen for good only once ``delivery`` is told that they are delivered;
+    what is registered when the process dies counts for nothing.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class NearDupDetector:
         clock: Callable[[], float] = time.time,
         run: str | None = None,
         index: Index | None = None,
+        delivers_later: bool = False,
     ) -> None:
         self.settings = settings or NearDupSettings()
         self.preset = self.settings.resolved_preset()
@@ -84,6 +89,7 @@ class NearDupDetector:
         )
         self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)
         self.breaker = Breaker()
+        self.delivery = Run(self.index, lambda call: self._kept(call, "What was delivered")) if delivers_later else None
         self._events: list[StoryEvent] = []
         self._taken: list[StoryEvent] = []
         self._clock = clock
@@ -103,9 +109,14 @@ class NearDupDetector:
         except StoreError as error:
             self.breaker.failed(error)
             raise
-        self._opened = True
+        await self._begin()
         await self._share_frequencies()
         await self._share_boilerplate()
+
+    async def _begin(self) -> None:
+        self._opened = True
+        if self.delivery is not None:
+            await self.delivery.begin()
 
     async def prepare(self) -> None:
         """Import in a thread what the first document needs: half a second's work, no longer the event loop's."""
@@ -123,6 +134,8 @@ class NearDupDetector:
             await self.confirm_events()
             await self._share_frequencies()
             await self._share_boilerplate()
+        if self.delivery is not None:
+            await self.delivery.end()
         await self.index.close()
 
     async def summary(self) -> StoreSummary:
@@ -245,7 +258,7 @@ class NearDupDetector:
             return unchecked("store-unavailable"), None
         try:
             match = await self._check_index(fingerprint, document)
-            changes = () if match is None else self._changes(document, fingerprint, match)
+            changes = () if match is None or not match.is_seen else self._changes(document, fingerprint, match)
             verdict = self._verdict(document, fingerprint, match, changes)
         except StoreError as error:
             self.breaker.failed(error)
@@ -254,7 +267,9 @@ class NearDupDetector:
         if match is None:
             self.sketcher.learn(document)  # a story counts once, however many papers print it
         # A text too short to be compared is a notice or a caption: copies of it are no coverage.
-        if match is None or not fingerprint.signature or (match.same_url and verdict.status != "update"):
+        if match is None or not fingerprint.signature:
+            return verdict, None
+        if match.is_seen and match.same_url and verdict.status != "update":
             return verdict, None
         event = await self._kept(self.stories.join(self._join(document, fingerprint, match, verdict, changes)))
         return (replace(verdict, event=event.level), event) if event else (verdict, None)
@@ -272,7 +287,8 @@ class NearDupDetector:
             self._member(first, Verdict("original")),
             self._member(document, verdict),
             # Likeness thins out from one related text to the next: past the first step it is no coverage.
-            counted=not match.same_url and (is_first or not match.related),
+            counted=(not match.is_seen or not match.same_url) and (is_first or not match.related),
+            registered_before=match.registered_before,
             figures_before=b"".join(change.before for change in changes),
             figures_after=b"".join(change.after for change in changes),
             figures=said(unpack_figures(fingerprint.figures)),
@@ -359,7 +375,7 @@ class NearDupDetector:
     async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         if not self._opened:
             await self.index.open()
-            self._opened = True
+            await self._begin()
         with self.times["check"].measure():
             return await self.index.check(fingerprint, document)
 
@@ -379,8 +395,8 @@ class NearDupDetector:
     def _verdict(
         self, document: Document, fingerprint: Fingerprint, match: Match | None, changes: Sequence[Change]
     ) -> Verdict:
-        if match is None or (fingerprint.is_boilerplate and not match.same_text):
-            return self._first(document, fingerprint)
+        if match is None or not match.is_seen or (fingerprint.is_boilerplate and not match.same_text):
+            return self._first(match.story if match else document.id, fingerprint)
         status: Status
         kind: Kind | None = None
         if match.related:
@@ -389,6 +405,7 @@ class NearDupDetector:
             status = "update"
         else:
             status, kind = "duplicate", self._kind(match)
+            self._follow(document, match)
         return Verdict(
             status,
             kind=kind,
@@ -405,10 +422,16 @@ class NearDupDetector:
         )
 
     @staticmethod
-    def _first(document: Document, fingerprint: Fingerprint) -> Verdict:
+    def _first(story: str, fingerprint: Fingerprint) -> Verdict:
         if fingerprint.is_boilerplate:
             return unchecked("boilerplate")
-        return Verdict("original", story=document.id) if fingerprint.signature else unchecked("too-short")
+        return Verdict("original", story=story) if fingerprint.signature else unchecked("too-short")
+
+    def _follow(self, document: Document, match: Match) -> None:
+        """A copy that is dropped is delivered with its match."""
+        is_own = self.delivery is not None and 0 < match.run == self.index.run
+        if self.delivery is not None and is_own and self.index.policy.drops and self._would_drop(document, match):
+            self.delivery.follow(document.id, match.candidate)
 
     def _would_drop(self, document: Document, match: Match) -> bool:
         return match.kept_share >= self.index.policy.least_dropped_share(document.source)

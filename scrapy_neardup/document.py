@@ -123,6 +123,9 @@ class Match:
     figures: bytes  # packed, of the best match
     neighbour: Neighbour | None = None  # the best of another story; a document that is checked again has none
     language: str = ""  # of the candidate, ISO 639-1; "" if nothing says it
+    is_seen: bool = True  # False if the candidate's run died before it delivered the candidate: it is nobody's original
+    registered_before: str = ""  # document id under which such a run registered the same page
+    run: int = 0  # that registered the candidate, 0 if the candidate is delivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +193,7 @@ class Join:
     figures_after: bytes = b""
     figures: bytes = b""
     neighbour: Neighbour | None = None
+    registered_before: str = ""  # document id of the same page; if that is a member, the document is no further item
 
     @property
     def story(self) -> str:

@@ -13,7 +13,6 @@ from scrapy import Request, signals
 from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlResponse
 from xxhash import xxh3_128_digest
 
-from scrapy_neardup.carriage import Content, carriage_of, settings_of
 from scrapy_neardup.content import (
     CanonicalUrls,
     Extracted,
@@ -24,6 +23,7 @@ from scrapy_neardup.content import (
     source_of,
     start_extraction,
 )
+from scrapy_neardup.crawl.carriage import Content, carriage_of, settings_of
 from scrapy_neardup.crawl.order import ResponseOrder
 from scrapy_neardup.crawl.page import Page
 from scrapy_neardup.exceptions import ExtractionError
@@ -90,6 +90,8 @@ class NearDupSpiderMiddleware:
                     yield output
         finally:
             place.close()
+            if page is not None:
+                await page.end()
 
     def _is_judged(self, output: Any) -> bool:
         return not isinstance(output, Request) and is_item(output) and self.selection.includes(output)

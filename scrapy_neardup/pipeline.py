@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter, is_item
 from scrapy.exceptions import DropItem
+from scrapy.signals import engine_stopped, feed_exporter_closed
 from scrapy.utils.project import data_path
 
 from scrapy_neardup import signals
-from scrapy_neardup.carriage import Captured, Content, carriage_of, current, settings_of
 from scrapy_neardup.content import language_code
+from scrapy_neardup.crawl.carriage import Captured, Content, carriage_of, current, settings_of
+from scrapy_neardup.crawl.delivery import Delivery, Parcel
 from scrapy_neardup.crawl.dropped import dropped_items
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.page import Page
@@ -75,13 +77,15 @@ class NearDupPipeline:
         self.crawler = crawler
         self.selection = ItemSelection(self.settings.item_classes)
         self.tagger = Tagger(self.settings.fields)
-        self.detector = NearDupDetector(in_data_path(self.settings))
+        self.detector = NearDupDetector(in_data_path(self.settings), delivers_later=True)
         self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
         self.dropped = dropped_items(crawler, self.settings)
         self.turns = carriage_of(crawler).turns
         self.answers = AnswerOrder[Verdict]()
+        self.delivery: Delivery | None = None
         self._prepared: asyncio.Task[None] | None = None
         self._is_frozen = False
+        self._is_closed = False
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
 
@@ -91,6 +95,12 @@ class NearDupPipeline:
 
     async def open_spider(self) -> None:
         # The client belongs to the running loop. An exception here would abort the crawl.
+        assert self.detector.delivery is not None
+        by_feeds = self.settings.delivered == "stored"
+        self.delivery = Delivery(self.crawler, self.detector.delivery, by_feeds=by_feeds)
+        # Feeds are stored behind the pipelines; what they tell is told to the store.
+        self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
+        self.crawler.signals.connect(self._close_detector, engine_stopped)
         await self.sinks.open()
         try:
             await self.detector.open()
@@ -107,10 +117,14 @@ class NearDupPipeline:
         finally:
             if self.dropped is not None:
                 await self.dropped.close()
-            await self._close_detector()
+            if self.delivery is None or not self.delivery.has_feeds:
+                await self._close_detector()
         self._tell_times()
 
     async def _close_detector(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
         try:
             await self.detector.close()
         except StoreError as error:
@@ -136,6 +150,7 @@ class NearDupPipeline:
         await self.turns.next()
         await self._announce(item, verdict)
         if verdict.would_drop and self._drop(adapter, verdict):
+            await self._leave()
             raise NearDuplicate(self._url(adapter, content.page), verdict)
         self.tagger.tag(adapter, verdict)
         return item
@@ -185,6 +200,7 @@ class NearDupPipeline:
         is_of_page = page is not None and page.is_named_by(text_of(adapter, self.settings.url_field))
         if text := text_of(adapter, self.settings.text_field):
             document = self._document(adapter, text, page, is_of_page=is_of_page)
+            self._follow(self._parcel(document))
             return asyncio.create_task(self._verdict(document, page))
         if page is None or not is_of_page:
             return _answered(unchecked("no-text"))
@@ -192,8 +208,27 @@ class NearDupPipeline:
             return _answered(unchecked(page.reason))
         if page.verdict is None:
             document = self._document(adapter, page.text, page, is_of_page=True)
+            page.parcel = self._parcel(document, page)
             page.verdict = asyncio.create_task(self._verdict(document, page))
+        self._follow(page.parcel)
         return page.verdict
+
+    def _parcel(self, document: Document, page: Page | None = None) -> Parcel | None:
+        return None if self.delivery is None else self.delivery.parcel(document.id, page)
+
+    def _follow(self, parcel: Parcel | None) -> None:
+        """Follow the item on its way until it is delivered or lost."""
+        if self.delivery is not None and parcel is not None:
+            self.delivery.watch()
+            parcel.add()
+            current.get().parcel = parcel
+
+    @staticmethod
+    async def _leave() -> None:
+        """The item goes no further: it is in the feed of dropped items."""
+        if (parcel := current.get().take_parcel()) is not None:
+            parcel.dropped()
+            await parcel.settle()
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page | None, *, is_of_page: bool) -> Document:
         # The second text of one page is not that page's text changed.

@@ -23,6 +23,7 @@ from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 PREFIX = "NEARDUP_"
 
 Action = Literal["tag", "drop"]
+Delivered = Literal["stored", "scraped"]
 OnStoreError = Literal["keep", "close"]
 
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(time)s.jsonl"
@@ -233,6 +234,7 @@ class NearDupSettings:
     action: Action = _setting("tag", _one_of(*get_args(Action)))
     dry_run: bool = _setting(False, _boolean)
     drop_share: float = _setting(0.7, _number(float, 0, 1))
+    delivered: Delivered = _setting("stored", _one_of(*get_args(Delivered)))
     dropped_feed: str | None = field(default=DEFAULT_DROPPED_FEED, metadata={"check": _feed})
     keep_sources: frozenset[str] = field(default=frozenset(), metadata={"check": _sources})
     store: str = _setting("sqlite:///neardup.sqlite", _store, repr=False)
@@ -387,6 +389,7 @@ class NearDupSettings:
             scope=self.scope,
             collisions=preset.collisions,
             drop_share=self.drop_share,
+            drops=self.action == "drop" and not self.dry_run,
             keep_sources=self.keep_sources,
             keep_updates=self.keep_updates,
             by_titles=preset.guarded,

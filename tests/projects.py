@@ -50,7 +50,7 @@ import json
 from pathlib import Path
 
 from scrapy import signals
-from scrapy_neardup.carriage import carriage_of
+from scrapy_neardup.crawl.carriage import carriage_of
 
 
 class StatsFile:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from scrapy_neardup.content import url_identity
 from scrapy_neardup.document import Reason, Verdict
+
+if TYPE_CHECKING:
+    from scrapy_neardup.crawl.delivery import Parcel
 
 
 class Page:
@@ -37,6 +41,8 @@ class Page:
         self.sketch = b""  # of the text, if the worker that extracted it made one
         self.reason: Reason = "no-text"  # why there is no text
         self.verdict: asyncio.Future[Verdict] | None = None  # of the text, once an item has asked for it
+        self.parcel: Parcel | None = None  # of the text
+        self.is_over = False  # whether the response yields no more items
         self._identities = {_identity(each) for each in (url, self.canonical, *urls)}
         self._is_taken = is_list
 
@@ -56,6 +62,12 @@ class Page:
             return identity in self._identities
         is_web_page = bool(url_identity(self.url))
         return is_web_page or absolute in self._identities
+
+    async def end(self) -> None:
+        """Note that the response yields no more items."""
+        self.is_over = True
+        if self.parcel is not None:
+            await self.parcel.settle()
 
     def take_identity(self) -> bool:
         """Whether the document that asks is the one that the page's url stands for: the first one."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -51,7 +52,7 @@ class Policy:
     With ``by_titles`` two documents of one source under different urls are copies on more evidence the more their
     titles differ, see ``measures.is_copy_within_source``. ``drop_share`` and ``keep_sources`` say which copies a crawl
     that drops them would keep, whether this one drops or not; ``keep_updates`` says that it keeps a page whose text
-    changed.
+    changed. ``drops`` says that this crawl drops them.
     """
 
     window: int = 24 * HOUR  # seconds
@@ -65,6 +66,7 @@ class Policy:
     keep_sources: frozenset[str] = frozenset()
     keep_updates: bool = True
     by_titles: bool = True
+    drops: bool = False
 
     def least_dropped_share(self, source: str) -> float:
         """Return the share from which on a copy by this source is dropped; over 1 if none of them ever is."""
@@ -141,9 +143,35 @@ class Index(ABC):
     7. Two stores given the same documents in the same order give the same answers.
     8. A document joins its story once, however often it is said; a level of an event is granted to one claim, and to
        that claim as often as it asks.
+    9. A document that a run registered counts as seen if it is delivered or the run lives. One that the run drops as a
+       copy counts only as long as its match does, until it is delivered itself. A page that is registered again after
+       its run died rejoins its old story.
     """
 
     policy: Policy
+    run: int = 0
+    """Number of the run that registers documents, up to ``runs.LARGEST_RUN``; 0 registers them as delivered."""
+
+    @property
+    def run_folder(self) -> Path | None:
+        """Where the runs of this machine that share the store leave their locks; None if nobody shares it."""
+        return None
+
+    @abstractmethod
+    async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
+        """Tell the store that ``run`` lives, and what is known of other runs: that they live, or that they are dead."""
+
+    @abstractmethod
+    async def end_run(self) -> None:
+        """Tell the store that ``run`` is over: what it has not delivered counts for nothing from now on."""
+
+    @abstractmethod
+    async def deliver(self, documents: Sequence[str]) -> None:
+        """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
+
+    @abstractmethod
+    async def withdraw(self, documents: Sequence[str]) -> None:
+        """Remove documents with these ids from the window: nobody will deliver them."""
 
     @abstractmethod
     async def open(self) -> None:
@@ -159,6 +187,8 @@ class Index(ABC):
     @abstractmethod
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         """The best match within the window, or None for the first of its kind.
+
+        A match that is not ``is_seen`` says that the document is the first that counts, and which story it rejoins.
 
         Raises StoreUnavailable where the store does not answer in time; the document may then be registered or not.
         """

@@ -215,15 +215,21 @@ def read_extent(packed: str) -> Extent:
     return Extent(*map(int, found.groups())) if found else Extent()
 
 
-def join_tally(tally: Tally, join: Join, known: bool) -> list[tuple[bytes, bytes]]:
+def join_tally(tally: Tally, join: Join, kept: Container[str]) -> list[tuple[bytes, bytes]]:
     """Count a document into its story, and the story's first one where there is no story yet.
 
-    Returns the members to be kept, by key. A document that is ``known`` to the story already changes nothing.
+    Returns the members to be kept, by key. A document that is a member already changes nothing; ``kept`` has the ids of
+    members that the caller knows of.
     """
+
+    def is_member(document: str) -> bool:
+        return document == join.story or document in kept or tally.knows(bytes.fromhex(document))
+
     logged: list[tuple[bytes, bytes]] = []
-    if known or tally.knows(bytes.fromhex(join.member.id)) or join.member.id == join.story:
+    if is_member(join.member.id):
         return logged
-    both = [(join.first, True), (join.member, join.counted)]
+    is_again = bool(join.registered_before) and is_member(join.registered_before)
+    both = [(join.first, True), (join.member, join.counted and not is_again)]
     for member, counted in both[1:] if tally.joined else both:
         key = bytes.fromhex(member.id)
         new_source = tally.add(key, owner_hash(member), counted=counted, copy=member.status == "duplicate")

@@ -11,13 +11,17 @@ from scrapy_neardup.exceptions import StoreError
 
 KEY_BYTES = 8
 # version, size, held, text hash, url hash, source hash, article hash, language, edition, original, story, candidate;
-# lengths of signature, figures, specifics, topic, titles, own url and title, url and title of the original
-_HEADER = struct.Struct(">BIB8s8s4s4s2sB8s8s8sHBBBBHBHB")
+# lengths of signature, figures, specifics, topic, titles, own url and title, url and title of the original; run
+_HEADER = struct.Struct(">BIB8s8s4s4s2sB8s8s8sHBBBBHBHBI")
 HEADER_BYTES = _HEADER.size
-VERSION = 4
+VERSION = 5
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
 WHOLE = 255  # what ``held`` is counted in
+IS_DROPPED = 1 << 31
+"""Added to the run of a document that its crawl drops as a copy."""
+
+_RUN_AT = HEADER_BYTES - 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,9 @@ class Record:
     A copy has the url and title of its original too, so that a link outlives the original's own hour. ``held`` is the
     share of the document's text, in parts of ``WHOLE``, that the feed of a crawl that drops copies holds: all of it if
     the document was kept, else the share in its match times the match's own.
+
+    ``run`` is 0 if the document is delivered, else the number of the run that registered it, with ``IS_DROPPED`` added
+    if that run drops it as a copy.
     """
 
     size: int
@@ -49,6 +56,7 @@ class Record:
     title: bytes
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
+    run: int = 0
 
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
         """Return url and title of the original of the document of this key, which may be the document itself."""
@@ -70,6 +78,7 @@ class Record:
             self.story,
             self.candidate,
             *map(len, parts),
+            self.run,
         )
         return header + b"".join(parts)
 
@@ -84,7 +93,7 @@ class Record:
         if len(data) < HEADER_BYTES or data[0] != VERSION:
             raise StoreError(f"a record of {len(data)} bytes is not one of version {VERSION}")
         fields = _HEADER.unpack_from(data)[1:]
-        fixed, lengths = fields[:11], fields[11:]
+        fixed, lengths, run = fields[:11], fields[11:-1], fields[-1:]
         if HEADER_BYTES + sum(lengths) != len(data):
             raise StoreError(f"a record of {len(data)} bytes says it has {HEADER_BYTES + sum(lengths)}")
         parts = []
@@ -92,7 +101,7 @@ class Record:
         for length in cast("list[int]", lengths):
             parts.append(data[start : start + length])
             start += length
-        return cls(*fixed, *parts)
+        return cls(*fixed, *parts, *run)
 
 
 def intact(data: bytes) -> Record | None:
@@ -103,7 +112,14 @@ def intact(data: bytes) -> Record | None:
         return None
 
 
-def new_record(fingerprint: Fingerprint, document: Document) -> Record:
+def delivered(packed: bytes) -> bytes | None:
+    """The packed record of a document once it is delivered; None if it is so already, or no record of this version."""
+    if len(packed) < HEADER_BYTES or packed[0] != VERSION or not any(packed[_RUN_AT:HEADER_BYTES]):
+        return None
+    return packed[:_RUN_AT] + bytes(4) + packed[HEADER_BYTES:]
+
+
+def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Record:
     """The record of a document that turns out to be the first of its kind."""
     key = bytes.fromhex(document.id)
     return Record(
@@ -125,6 +141,7 @@ def new_record(fingerprint: Fingerprint, document: Document) -> Record:
         titles=fingerprint.titles,
         url=cut(document.url, MAX_URL_BYTES),
         title=cut(document.title, MAX_TITLE_BYTES),
+        run=run,
     )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
@@ -23,10 +24,12 @@ from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
 from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_layout import RedisLayout
 from scrapy_neardup.index.redis_learned import share_learned
+from scrapy_neardup.index.redis_runs import beat, deliver, end_run, withdraw
 from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.redis_survey import purge, records_of, survey
 from scrapy_neardup.index.redis_tables import records_by_keys
-from scrapy_neardup.index.verification import grade, most_alike, to_match
+from scrapy_neardup.index.runs import shared_folder
+from scrapy_neardup.index.verification import STATES, grade, most_alike, to_match
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +88,27 @@ class RedisIndex(Index):
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         return await self._batcher.submit((fingerprint, document))
+
+    @property
+    def run_folder(self) -> Path | None:
+        return shared_folder(f"{without_password(self.url)}\n{self.namespace}")
+
+    async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
+        seconds = 2 * self.policy.window
+        await self._ask(lambda client: beat(client, self._layouts, self.run, alive, dead, seconds))
+
+    async def end_run(self) -> None:
+        await self._ask(lambda client: end_run(client, self._layouts, self.run))
+
+    async def deliver(self, documents: Sequence[str]) -> None:
+        await self._ask(lambda client: deliver(client, self._layouts, documents))
+
+    async def withdraw(self, documents: Sequence[str]) -> None:
+        await self._ask(lambda client: withdraw(client, self._layouts, documents))
+
+    @property
+    def _layouts(self) -> Sequence[RedisLayout]:
+        return [self._layout]
 
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
@@ -152,7 +176,7 @@ class RedisIndex(Index):
         return error if isinstance(error, StoreError) else named(self.url, error)
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
-        records = [new_record(fingerprint, document) for fingerprint, document in batch]
+        records = [new_record(fingerprint, document, self.run) for fingerprint, document in batch]
         calls = [self._call(*each, record) for each, record in zip(batch, records, strict=True)]
         answers = await self._ask(lambda client: script("check").run(client, calls))
         await self._unlink_dead(batch)
@@ -186,13 +210,15 @@ class RedisIndex(Index):
             return None
         if isinstance(answer, Exception):
             return self._named(answer)
-        key, packed, *others = cast("list[bytes]", answer)
+        number, key, packed, other_key, other_packed, before = cast(
+            "tuple[int, bytes, bytes, bytes, bytes, bytes]", answer
+        )
         if len(key) != KEY_BYTES:
             return StoreError(f"{without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
         old = intact(packed)
-        graded = None if old is None else grade(key, new, old, self.policy)
-        other = intact(others[1]) if others else None
-        return None if graded is None else to_match(graded, (others[0], other) if other else None)
+        graded = None if old is None else grade(key, new, old, self.policy, STATES[number])
+        other = intact(other_packed) if other_packed else None
+        return None if graded is None else to_match(graded, (other_key, other) if other else None, before)
 
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""

@@ -4,6 +4,7 @@ Under one hash tag, all of them expire:
 
 ``…:records:<hour>``     HASH document key -> packed record, until the hour's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
+``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
 ``…:frequencies``        document frequencies of features, where a preset learns them, until a window after the last
 """
 
@@ -14,7 +15,9 @@ import struct
 from typing import get_args
 
 from scrapy_neardup.index.base import HOUR, Policy
-from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST
+from scrapy_neardup.index.record import IS_DROPPED
+from scrapy_neardup.index.runs import DEAD_SECONDS, LATE_SECONDS
+from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, MOST_LINKS, NEWEST
 from scrapy_neardup.measures import (
     LEAST_FIGURES,
     LEAST_NAMES,
@@ -32,7 +35,7 @@ from scrapy_neardup.measures import (
 
 GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
 _MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
-_NUMBERS = struct.Struct(">32d")
+_NUMBERS = struct.Struct(">37d")
 _MEASURES = {measure: number for number, measure in enumerate(get_args(Measure))}
 _SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
 _BITS_OF_EMPTY_WINDOW = 18  # 100,000 documents a day leave 16 postings a shard
@@ -43,6 +46,7 @@ class RedisLayout:
 
     def __init__(self, prefix: str, policy: Policy, parts: int = 1) -> None:
         self.prefix = prefix
+        self.runs = f"{prefix}:runs"
         self._policy = policy
         self._bits = max(16, _BITS_OF_EMPTY_WINDOW - round(math.log2(parts)))
         self._kept: tuple[object, tuple[bytes, ...], tuple[float, ...]] | None = None
@@ -50,7 +54,7 @@ class RedisLayout:
         self._first_live: tuple[int, int] | None = None  # hour, generation
 
     def keys_and_numbers(self, second: int) -> tuple[tuple[bytes, ...], tuple[float, ...]]:
-        """KEYS of ``window.lua``, and the last 30 of its numbers.
+        """KEYS of ``window.lua``, and the last 35 of its numbers.
 
         Most documents of a crawl are of one hour, and of one span of generations and hours.
         """
@@ -61,6 +65,7 @@ class RedisLayout:
             first, last, own = spans
             keys = [f"{self.prefix}:bands:{number}" for number in range(first, last + 1)]
             keys += [self.records(number) for number in range(hours[0], hours[1] + 1)]
+            keys.append(self.runs)
             policy = self._policy
             numbers = (
                 *(last - first + 1, hours[1] - hours[0] + 1, own - first + 1, first, length, hours[0], window),
@@ -70,6 +75,7 @@ class RedisLayout:
                 *(policy.topic_threshold, LEAST_SHARED_NAMES),
                 *(SAME_TITLES, SAME_TITLE_SCORE, OTHER_TITLE_SCORE, STRONG_EVIDENCE, LEAST_OTHER_FIGURES),
                 *(policy.keep_updates, policy.by_titles, LIKE_TITLES),
+                *(policy.drops, LATE_SECONDS, DEAD_SECONDS, MOST_LINKS, IS_DROPPED),
             )
             self._kept = (spans, hours), tuple(map(str.encode, keys)), numbers
         return self._kept[1:]

@@ -155,6 +155,7 @@ class RedisStories:
             *(join.figures_before, join.figures_after, join.figures),
             pack_neighbour(join.neighbour),
             join.first.language.encode("utf-8", "replace"),
+            bytes.fromhex(join.registered_before),
         ]
 
     def _claim_call(self, claim: Claim) -> Call:

@@ -33,7 +33,7 @@ from scrapy_neardup.index.sharding import (
     pack_keys,
     shard_of,
 )
-from scrapy_neardup.index.verification import Graded, beside, grade, linked, to_match
+from scrapy_neardup.index.verification import Found, Graded, beside, found_among, grade
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -125,12 +125,16 @@ class ShardedRedisIndex(RedisIndex):
         for shard in self.shards:
             await client.exists(shard.pending)
 
+    @property
+    def _layouts(self) -> Sequence[RedisLayout]:
+        return [shard.layout for shard in self.shards]
+
     # Checks
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         """Goes on where its caller is cancelled: others may wait for what it decides."""
         least_dropped = self.policy.least_dropped_share(document.source)
-        question = Question.of(fingerprint, document, len(self.shards), least_dropped)
+        question = Question.of(fingerprint, document, len(self.shards), least_dropped, self.run)
         if (task := self._checks.get(question.key)) is None:
             task = self._checks[question.key] = asyncio.create_task(self._check(question))
             self._under_way.add(task)
@@ -149,20 +153,25 @@ class ShardedRedisIndex(RedisIndex):
             if (known := known_answer(question, answers.values(), self.policy)) is not None:
                 match, packed = known
                 return match
-            found = candidates(question, answers, self.policy, len(self.shards))
-            best = await self._decide(question, found)
-            if best is not None:
-                packed = linked(question.record, best, self.policy, question.least_dropped).pack()
+            found = await self._found(question, candidates(question, answers, self.policy, len(self.shards)))
+            if found.match is not None:
+                packed = found.linked(question.record, self.policy, question.least_dropped).pack()
         finally:
             decided.set_result(packed or question.record.pack())
             settled = self._settle(undecided, question.key, packed)
             settled.add_done_callback(lambda _: self._forget(question.key))
         await self._unlink_dead_of(question.second)
+        return found.answer()
+
+    async def _found(self, question: Question, graded: Sequence[tuple[Graded, Candidate]]) -> Found:
+        """Choose the match, once those that are likelier are decided."""
+        best = await self._decide(question, [each for each in graded if each[0].state != "lost"])
+        found = found_among([each for each, _ in graded if each.state == "lost"])
         if best is None:
-            return None
+            return found
         # The story of one that is not decided is not known.
-        other = beside((graded for graded, candidate in found if candidate.is_decided), best)
-        return to_match(best, (other.key, other.record) if other else None)
+        decided = (each for each, candidate in graded if candidate.is_decided and each.state != "lost")
+        return Found(best, beside(decided, best), found.before)
 
     async def _ask_shards(self, question: Question) -> dict[int, Sequence[bytes]]:
         calls = [self.shards[part.shard].probe(question, part) for part in question.parts]
@@ -183,7 +192,7 @@ class ShardedRedisIndex(RedisIndex):
             if record is None or record.original == question.key:
                 continue
             # Of one topic with it, the document may not be once it turns out to be no beginning of a story.
-            if (decided := grade(candidate.key, question.record, record, self.policy)) is not None:
+            if (decided := grade(candidate.key, question.record, record, self.policy, graded.state)) is not None:
                 return decided
         return None
 

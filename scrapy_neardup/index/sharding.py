@@ -22,7 +22,7 @@ from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Policy
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
-from scrapy_neardup.index.verification import Graded, grade, to_match
+from scrapy_neardup.index.verification import STATES, Graded, grade, to_match
 
 MOST_RETURNED = 8
 """Candidates a shard returns: its best, and what may stand in for those the document came before."""
@@ -57,7 +57,9 @@ class Question:
     least_dropped: float  # share from which on it is dropped as a copy
 
     @classmethod
-    def of(cls, fingerprint: Fingerprint, document: Document, shards: int, least_dropped: float) -> Question:
+    def of(
+        cls, fingerprint: Fingerprint, document: Document, shards: int, least_dropped: float, run: int = 0
+    ) -> Question:
         keys = fingerprint.identity_keys + fingerprint.text_keys
         spread: dict[int, list[int]] = {}
         identities: dict[int, int] = {}
@@ -68,7 +70,7 @@ class Question:
         return cls(
             key=bytes.fromhex(document.id),
             second=int(document.seen_at),
-            record=new_record(fingerprint, document),
+            record=new_record(fingerprint, document, run),
             keys=frozenset(keys),
             parts=tuple(Part(shard, identities[shard], tuple(spread[shard])) for shard in sorted(spread)),
             least_dropped=least_dropped,
@@ -87,6 +89,7 @@ class Candidate:
     record: bytes  # packed
     keys: bytes  # packed, and a byte more where somebody waited in vain; empty where its match is decided
     shards: set[int] = field(default_factory=set)  # in which it arrived before
+    state: int = 0  # its place in STATES, the worst that a shard says
 
     @property
     def is_decided(self) -> bool:
@@ -115,7 +118,8 @@ def known_answer(
     for packed, *matched in decided:
         known = intact(packed)
         old = intact(matched[0]) if known and matched else None
-        graded = grade(known.candidate, question.record, old, policy) if known and old else None
+        state = STATES[int(matched[1])] if matched else "seen"
+        graded = grade(known.candidate, question.record, old, policy, state) if known and old else None
         if graded:
             return to_match(graded), packed
     return (None, decided[0][0]) if decided else None
@@ -127,12 +131,14 @@ def candidates(
     """What the document may match, the best first. Raises StoreError on an answer that is none of ours."""
     found: dict[bytes, Candidate] = {}
     for shard, answer in answers.items():
-        if len(answer) % 3 != 1 or answer[0]:
+        if len(answer) % 4 != 1 or answer[0]:
             continue  # decided in this shard already
-        for key, packed, keys in zip(answer[1::3], answer[2::3], answer[3::3], strict=True):
+        parts = (answer[at::4] for at in range(1, 5))
+        for key, packed, keys, state in zip(*parts, strict=True):
             if len(key) != KEY_BYTES:
                 raise StoreError(f"a document key of {len(key)} bytes is not one of ours")
             candidate = found.setdefault(key, Candidate(key, packed, keys))
+            candidate.state = max(candidate.state, int(state))
             candidate.shards.add(shard)
             if not keys:  # one shard may have heard of the decision before another
                 candidate.record, candidate.keys = packed, b""
@@ -142,7 +148,7 @@ def candidates(
             continue
         if (record := intact(candidate.record)) is None or record.original == question.key:
             continue
-        if passed := grade(candidate.key, question.record, record, policy):
+        if passed := grade(candidate.key, question.record, record, policy, STATES[candidate.state]):
             graded.append((passed, candidate))
     # Of equals one that is decided: it need not be waited for.
     return sorted(graded, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].rank[-1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -20,16 +20,18 @@ from scrapy_neardup.index.sqlite_file import MEMORY as MEMORY
 from scrapy_neardup.index.sqlite_file import SQLiteFile
 from scrapy_neardup.index.sqlite_learned import share_learned
 from scrapy_neardup.index.sqlite_postings import SQLitePostings
+from scrapy_neardup.index.sqlite_runs import SQLiteRuns
 from scrapy_neardup.index.sqlite_spaces import SCHEMA, claim_space, drop_idle_spaces, make_tables, spaces_of
 from scrapy_neardup.index.sqlite_stories import SQLiteStories
 from scrapy_neardup.index.sqlite_survey import purge, survey
-from scrapy_neardup.index.verification import Graded, beside, best, grade, linked, most_alike, to_match
+from scrapy_neardup.index.verification import Graded, State, found_among, grade, most_alike, to_match
 
 _BATCH = 64
 _EXPIRED_A_CHECK = 4  # postings of as many records are removed: twice what a steady window needs
 _CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
 R = TypeVar("R")
 _Step = Callable[..., R]
+_StateOf = Callable[[Record], State]
 
 
 class SQLiteIndex(Index):
@@ -38,16 +40,27 @@ class SQLiteIndex(Index):
     All SQL runs in one thread of its own; checks that wait together share one transaction.
     """
 
-    def __init__(self, path: str | Path, namespace: str, config: str, policy: Policy, *, timeout: float = 2.0) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        namespace: str,
+        config: str,
+        policy: Policy,
+        *,
+        timeout: float = 2.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.path = str(path)
         self.namespace = namespace
         self.config = config
         self.policy = policy
         self.timeout = timeout
+        self._clock = clock  # of heartbeats
         self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
         self._file = SQLiteFile(self.path, timeout)
         self._window = SQLitePostings(0, policy.window)
+        self._runs = SQLiteRuns(0, self._window, clock)
         self._stories = SQLiteStories(0)
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
@@ -78,6 +91,22 @@ class SQLiteIndex(Index):
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         return await self._batcher.submit((fingerprint, document))
+
+    @property
+    def run_folder(self) -> Path | None:
+        return None if self.path == MEMORY else Path(f"{self.path}-runs")
+
+    async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
+        await self._in_thread(self._write, lambda sql: self._runs.beat(sql, self.run, alive, dead))
+
+    async def end_run(self) -> None:
+        await self._in_thread(self._write, lambda sql: self._runs.end(sql, self.run))
+
+    async def deliver(self, documents: Sequence[str]) -> None:
+        await self._in_thread(self._write, lambda sql: self._runs.deliver(sql, list(map(bytes.fromhex, documents))))
+
+    async def withdraw(self, documents: Sequence[str]) -> None:
+        await self._in_thread(self._write, lambda sql: self._window.remove(sql, list(map(bytes.fromhex, documents))))
 
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
@@ -147,6 +176,7 @@ class SQLiteIndex(Index):
     def _claim_space(self, sql: sqlite3.Connection) -> None:
         self._space = claim_space(sql, self.namespace, self.config, self.policy.window)
         self._window = SQLitePostings(self._space, self.policy.window)
+        self._runs = SQLiteRuns(self._space, self._window, self._clock)
         self._stories = SQLiteStories(self._space)
         self._claimed = time.time()
 
@@ -162,37 +192,37 @@ class SQLiteIndex(Index):
 
     def _check_all(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
         def step(sql: sqlite3.Connection) -> list[Match | None]:
-            matches = [self._check(sql, fingerprint, document) for fingerprint, document in batch]
+            state = self._runs.states(sql, self.run)
+            matches = [self._check(sql, fingerprint, document, state) for fingerprint, document in batch]
             self._expire(sql, batch)
             return matches
 
         return self._write(step)
 
-    def _check(self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document) -> Match | None:
-        new, key = new_record(fingerprint, document), bytes.fromhex(document.id)
+    def _check(
+        self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, state: _StateOf
+    ) -> Match | None:
+        new, key = new_record(fingerprint, document, self.run), bytes.fromhex(document.id)
         if self._window.is_registered(sql, key):
-            return self._answer_again(sql, key)
-        graded = list(self._graded(sql, fingerprint, key, new))
-        match = best(graded)
-        least_dropped = self.policy.least_dropped_share(document.source)
-        registered = new if match is None else linked(new, match, self.policy, least_dropped)
+            return self._answer_again(sql, key, state)
+        found = found_among(list(self._graded(sql, fingerprint, key, new, state)))
+        registered = found.linked(new, self.policy, self.policy.least_dropped_share(document.source))
         self._window.insert(sql, key, registered, fingerprint.identity_keys + fingerprint.text_keys)
-        if match is None:
-            return None
-        other = beside(graded, match)
-        return to_match(match, (other.key, other.record) if other else None)
+        return found.answer()
 
-    def _answer_again(self, sql: sqlite3.Connection, key: bytes) -> Match | None:
+    def _answer_again(self, sql: sqlite3.Connection, key: bytes, state: _StateOf) -> Match | None:
         known = self._window.record(sql, key)
         if known is None or known.candidate == key or (old := self._window.record(sql, known.candidate)) is None:
             return None
-        graded = grade(known.candidate, known, old, self.policy)
+        graded = grade(known.candidate, known, old, self.policy, state(old))
         return None if graded is None else to_match(graded)
 
-    def _graded(self, sql: sqlite3.Connection, fingerprint: Fingerprint, key: bytes, new: Record) -> Iterator[Graded]:
+    def _graded(
+        self, sql: sqlite3.Connection, fingerprint: Fingerprint, key: bytes, new: Record, state: _StateOf
+    ) -> Iterator[Graded]:
         for candidate, packed in self._window.candidates(sql, fingerprint, seconds_of(key)):
             old = intact(packed)
-            if old is not None and (graded := grade(candidate, new, old, self.policy)) is not None:
+            if old is not None and (graded := grade(candidate, new, old, self.policy, state(old))) is not None:
                 yield graded
 
     def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:

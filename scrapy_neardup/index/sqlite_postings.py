@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import struct
 from collections import Counter
+from collections.abc import Sequence
 
 from scrapy_neardup.document import Fingerprint
 from scrapy_neardup.index.record import Record, intact, seconds_of
@@ -45,9 +46,16 @@ class SQLitePostings:
     def is_registered(self, sql: sqlite3.Connection, key: bytes) -> bool:
         return sql.execute(f"SELECT 1 FROM records_{self._space} WHERE key = ?", (key,)).fetchone() is not None
 
-    def record(self, sql: sqlite3.Connection, key: bytes) -> Record | None:
+    def packed(self, sql: sqlite3.Connection, key: bytes) -> bytes | None:
         row = sql.execute(f"SELECT record FROM records_{self._space} WHERE key = ?", (key,)).fetchone()
-        return None if row is None else intact(row[0])
+        return None if row is None else row[0]
+
+    def record(self, sql: sqlite3.Connection, key: bytes) -> Record | None:
+        packed = self.packed(sql, key)
+        return None if packed is None else intact(packed)
+
+    def replace(self, sql: sqlite3.Connection, key: bytes, packed: bytes) -> None:
+        sql.execute(f"UPDATE records_{self._space} SET record = ? WHERE key = ?", (packed, key))
 
     def candidates(self, sql: sqlite3.Connection, fingerprint: Fingerprint, seen_at: int) -> list[tuple[bytes, bytes]]:
         """Keys and packed records of those in the window that share most, the oldest of equals first."""
@@ -75,6 +83,13 @@ class SQLitePostings:
         sql.executemany(
             f"INSERT OR IGNORE INTO postings_{self._space} (band, id) VALUES (?, ?)", [(band, row_id) for band in keys]
         )
+
+    def remove(self, sql: sqlite3.Connection, keys: Sequence[bytes]) -> None:
+        """Remove records; their postings go later."""
+        records, expired = f"records_{self._space}", f"expired_{self._space}"
+        for key in keys:
+            sql.execute(f"INSERT OR IGNORE INTO {expired} SELECT id, keys FROM {records} WHERE key = ?", (key,))
+            sql.execute(f"DELETE FROM {records} WHERE key = ?", (key,))
 
     def last_second(self, sql: sqlite3.Connection) -> int | None:
         row = sql.execute(f"SELECT key FROM records_{self._space} ORDER BY id DESC LIMIT 1").fetchone()

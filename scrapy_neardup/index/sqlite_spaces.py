@@ -9,6 +9,8 @@ from scrapy_neardup.index.base import HOUR
 from scrapy_neardup.index.sqlite_learned import SCHEMA as _LEARNED_SCHEMA
 from scrapy_neardup.index.sqlite_postings import SCHEMA as _WINDOW_SCHEMA
 from scrapy_neardup.index.sqlite_postings import TABLES as _WINDOW_TABLES
+from scrapy_neardup.index.sqlite_runs import SCHEMA as _RUNS_SCHEMA
+from scrapy_neardup.index.sqlite_runs import TABLES as _RUNS_TABLES
 from scrapy_neardup.index.sqlite_stories import SCHEMA as _STORIES_SCHEMA
 from scrapy_neardup.index.sqlite_stories import TABLES as _STORIES_TABLES
 
@@ -22,8 +24,8 @@ CREATE TABLE IF NOT EXISTS spaces (
 _FREQUENCIES = (
     "CREATE TABLE IF NOT EXISTS frequencies_{space} (id INTEGER PRIMARY KEY CHECK (id = 0), total BLOB NOT NULL)"
 )
-_SPACE_SCHEMA = (*_WINDOW_SCHEMA, _FREQUENCIES, *_LEARNED_SCHEMA, *_STORIES_SCHEMA)
-TABLES = (*_WINDOW_TABLES, "frequencies", "learned", *_STORIES_TABLES)
+_SPACE_SCHEMA = (*_WINDOW_SCHEMA, _FREQUENCIES, *_LEARNED_SCHEMA, *_RUNS_SCHEMA, *_STORIES_SCHEMA)
+TABLES = (*_WINDOW_TABLES, "frequencies", "learned", *_RUNS_TABLES, *_STORIES_TABLES)
 
 
 def claim_space(sql: sqlite3.Connection, namespace: str, config: str, window: int) -> int:

@@ -55,11 +55,12 @@ class SQLiteStories:
     def join(self, sql: sqlite3.Connection, join: Join) -> Story:
         key = bytes.fromhex(join.story)
         tally = self._tally(sql, key) or Tally()
-        known = sql.execute(
-            f"SELECT 1 FROM members_{self._space} WHERE story = ? AND key = ?", (key, bytes.fromhex(join.member.id))
-        ).fetchone()
+        rows = sql.execute(
+            f"SELECT key FROM members_{self._space} WHERE story = ? AND key IN (?, ?)",
+            (key, bytes.fromhex(join.member.id), bytes.fromhex(join.registered_before)),
+        )
         before = tally.joined
-        logged = join_tally(tally, join, known is not None)
+        logged = join_tally(tally, join, {member.hex() for (member,) in rows})
         if tally.joined > before:
             self._save(sql, key, tally)
         sql.executemany(

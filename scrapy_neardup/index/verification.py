@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from scrapy_neardup.document import Match, Neighbour
 from scrapy_neardup.index.base import Policy
-from scrapy_neardup.index.record import WHOLE, Record, intact
+from scrapy_neardup.index.record import IS_DROPPED, WHOLE, Record, intact
 from scrapy_neardup.measures import (
     LIKE_TITLES,
     SAME,
@@ -37,6 +38,18 @@ MAX_CANDIDATES = 32
 """Records read a check: first those of the same page or text, then those that share most bands."""
 
 
+State = Literal["seen", "late", "lost"]
+"""Of a candidate: it is delivered or its run lives; its run has been silent for a while; its run is dead."""
+
+STATES: tuple[State, ...] = get_args(State)
+
+MOST_LINKS = 8
+"""Matches that are followed from a document that is dropped to one that is kept."""
+
+NOTHING_HELD = -1.0
+"""Below every share from which on a copy is dropped."""
+
+
 @dataclass(frozen=True, slots=True)
 class Graded:
     """A candidate that passed, with what it passed by."""
@@ -53,6 +66,7 @@ class Graded:
     same_page: bool
     related: bool
     topic: float = 0.0  # share of common names, where there is nothing else it passes by
+    state: State = "seen"
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
@@ -72,14 +86,17 @@ class Graded:
     def kept_share(self) -> float:
         """Share of the new document's text that the nearest document holds that is kept: shares multiply.
 
-        A source that prints a text again under another title has something to add: then little of it may be new.
+        A source that prints a text again under another title has something to add: then little of it may be new. Of a
+        candidate that may never be delivered nothing counts as held.
         """
+        if self.state != "seen":
+            return NOTHING_HELD
         if self.is_new_headline and self.share < STRONG_EVIDENCE:
             return 0.0
         return self.share * self.record.held / WHOLE
 
 
-def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None:
+def grade(key: bytes, new: Record, old: Record, policy: Policy, state: State = "seen") -> Graded | None:
     """Return by what a candidate passes, or None if it is no match under the policy."""
     same_source = new.source_hash == old.source_hash and any(new.source_hash)
     same_text = new.text_hash == old.text_hash
@@ -120,6 +137,7 @@ def grade(key: bytes, new: Record, old: Record, policy: Policy) -> Graded | None
         same_page=same_page,
         related=not copy,
         topic=topic,
+        state=state,
     )
 
 
@@ -158,6 +176,36 @@ def _own_share(found: Likeness, new: Record, old: Record, policy: Policy) -> flo
     return share_of(found.similarity, new.size, old.size) if is_of_sets else found.similarity
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a check found among the candidates."""
+
+    match: Graded | None
+    other: Graded | None = None  # the best candidate of another story
+    before: Graded | None = None  # the same page, as a run that died registered it
+
+    def linked(self, new: Record, policy: Policy, least_dropped: float) -> Record:
+        """Return the document's record with its match."""
+        return new if self.match is None else linked(new, self.match, policy, least_dropped)
+
+    def answer(self) -> Match | None:
+        """Return what the index answers."""
+        if self.match is None:
+            return None
+        other = None if self.other is None else (self.other.key, self.other.record)
+        return to_match(self.match, other, b"" if self.before is None else self.before.key)
+
+
+def found_among(graded: Sequence[Graded]) -> Found:
+    """Choose the match. A document that is lost is matched only if no other is, for the sake of its story."""
+    alive = [candidate for candidate in graded if candidate.state != "lost"]
+    lost = [candidate for candidate in graded if candidate.state == "lost"]
+    before = best(candidate for candidate in lost if candidate.same_page)
+    if (match := best(alive)) is None:
+        return Found(best(candidate for candidate in lost if not candidate.related), before=before)
+    return Found(match, beside(alive, match), before)
+
+
 def best(graded: Iterable[Graded]) -> Graded | None:
     return min(graded, key=lambda candidate: candidate.rank, default=None)
 
@@ -184,12 +232,19 @@ def linked(record: Record, best: Graded, policy: Policy, least_dropped: float) -
     A copy of which ``least_dropped`` or more is held by a document that is kept would be dropped.
     """
     old = best.record
+    if best.state == "lost":
+        return replace(record, story=old.story, candidate=best.key)
     if best.related:
         return replace(record, story=old.story, candidate=best.key)
     original_url, original_title = old.of_original(best.key)
+    held = _held(best, policy, least_dropped)
+    run = record.run
+    if policy.drops and run and held < WHOLE:
+        run = run | IS_DROPPED if old.run else 0
     return replace(
         record,
-        held=_held(best, policy, least_dropped),
+        held=held,
+        run=run,
         original=old.original,
         story=old.story,
         candidate=best.key,
@@ -206,8 +261,12 @@ def _held(best: Graded, policy: Policy, least_dropped: float) -> int:
     return max(int(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped))
 
 
-def to_match(best: Graded, other: tuple[bytes, Record] | None = None) -> Match:
-    """``other`` is key and record of the best candidate of another story, if there is one."""
+def to_match(best: Graded, other: tuple[bytes, Record] | None = None, before: bytes = b"") -> Match:
+    """Return the match as callers of an index get it.
+
+    ``other`` is key and record of the best candidate of another story, ``before`` the key under which a run that died
+    registered the same page.
+    """
     record = best.record
     url, title = record.of_original(best.key)
     return Match(
@@ -229,6 +288,9 @@ def to_match(best: Graded, other: tuple[bytes, Record] | None = None) -> Match:
         figures=record.figures,
         neighbour=None if other is None else _neighbour(*other),
         language=_language_of(record),
+        is_seen=best.state != "lost",
+        registered_before=before.hex(),
+        run=record.run & ~IS_DROPPED,
     )
 
 

@@ -1,20 +1,22 @@
 --[[
 Finds the best match of a document in the window and registers the document, in one step. KEYS and ARGV: window.lua.
 
-Returns nil for the first of its kind, else key and record of the best match, and behind them key and record of the best
-candidate of another story if there is one.
+Returns nil for the first of its kind, else a list: state of the match (see verification.STATES, from 0), its key and record; key and record
+of the best candidate of another story; key of the same page as a run that died registered it. What there is none of is
+an empty string. A match that is lost is none: the document rejoins its story as the first that counts.
 ]]
 local known = redis.call('HGET', record_key(key), key)
 if known then
     local as_known = parse(known)
     if not as_known or as_known.candidate == key then return nil end
     local at = record_key(as_known.candidate)
-    local old = at and redis.call('HGET', at, as_known.candidate)
-    return old and { as_known.candidate, old } or nil
+    local packed = at and redis.call('HGET', at, as_known.candidate)
+    local old = packed and parse(packed)
+    return old and { state_of(old, document.run, most_links), as_known.candidate, packed, '', '', '' } or nil
 end
 
 find_candidates()
-local passed = graded_candidates()
+local passed, lost = graded_candidates()
 local best, other
 for _, graded in ipairs(passed) do
     if not best or better(graded, best) then best = graded end
@@ -23,19 +25,23 @@ for _, graded in ipairs(passed) do
     local is_of_another = graded.record.story ~= best.record.story
     if is_of_another and (not other or better(graded, other)) then other = graded end
 end
+local rejoined, before = best_of_lost(lost)
+best = best or rejoined
 
--- Byte 6 is the share that is kept, 34-41 the original, 42-49 the story, 50-57 the candidate, and 67-69 the lengths of
--- url and title of the original, which stand last.
-if best and best.related then
+-- Byte 6 is the share that is kept, 34-41 the original, 42-49 the story, 50-57 the candidate, 67-69 the lengths of url
+-- and title of the original, which stand last, and 70-73 the run.
+if best and (best.related or best.state == LOST) then
     new = sub(new, 1, 41) .. best.record.story .. best.key .. sub(new, 58)
 elseif best then
     local old, is_original = best.record, best.record.original == best.key
-    new = sub(new, 1, 5) .. held(best) .. sub(new, 7, 33) .. old.original .. old.story .. best.key .. sub(new, 58, 66)
-        .. (is_original and old.own_lengths or old.tail_lengths) .. sub(new, 70)
+    local kept, run = held(best), document.run
+    if drops == 1 and run > 0 and byte(kept) < WHOLE then run = old.run > 0 and run + is_dropped or 0 end
+    new = sub(new, 1, 5) .. kept .. sub(new, 7, 33) .. old.original .. old.story .. best.key .. sub(new, 58, 66)
+        .. (is_original and old.own_lengths or old.tail_lengths) .. struct.pack('>I4', run) .. sub(new, 74)
         .. (is_original and old.own or old.tail)
 end
 register(new)
 
 if not best then return nil end
-if not other then return { best.key, best.packed } end
-return { best.key, best.packed, other.key, other.packed }
+return { best.state, best.key, best.packed, other and other.key or '', other and other.packed or '',
+    before and before.key or '' }

@@ -21,6 +21,8 @@ ARGV[8]  language of the one that joins, may be empty
 ARGV[9]  values of its figures before they changed, 4 bytes each, zeros for none    ARGV[10]  and after
 ARGV[11] values of all its figures    ARGV[12] a neighbour as above, may be empty
 ARGV[13] language of the story's first document, may be empty
+ARGV[14] document key under which a run that died registered the same page, may be empty: where that is a member, the
+         one that joins is no further item
 
 Returns joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours. The rules are those
 of index/membership.py.
@@ -147,8 +149,12 @@ local function meet(neighbour)
     if count < most_neighbours then neighbours = neighbours .. neighbour end
 end
 
-local known = ARGV[4] == ARGV[1] or place(ids, ARGV[4]) or redis.call('HEXISTS', KEYS[1], ARGV[4]) == 1
-if not known then
+local function is_member(document)
+    return document == ARGV[1] or place(ids, document) or redis.call('HEXISTS', KEYS[1], document) == 1
+end
+
+if not is_member(ARGV[4]) then
+    if ARGV[14] ~= '' and is_member(ARGV[14]) then counts = 0 end
     if joined == 0 then
         add(ARGV[1], ARGV[2], ARGV[3], true, 0)
         if (ARGV[13] or '') ~= '' then speak(ARGV[13]) end

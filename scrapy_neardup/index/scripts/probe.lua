@@ -8,9 +8,10 @@ KEYS[last]  documents of this shard whose match is not decided yet, HASH documen
 ARGV[5]     all keys of the document, those of other shards too, 4 bytes each
 ARGV[6]     most candidates returned
 
-Returns, of a document whose match is decided, its record and, where it has one here, the record of its match.
+Returns, of a document whose match is decided, its record and, if it has one here, the record and the state of its match.
 Else a flat list that begins with an empty string, and then of each candidate that arrived here before, the best first:
-its key, its record, and its keys where its own match is not decided yet, else an empty string.
+its key, its record, its keys where its own match is not decided yet, else an empty string, and its state (see
+verification.STATES, from 0). Behind them stand the best two of those that are lost.
 ]]
 local PENDING_SECONDS = 600
 local pending = KEYS[#KEYS]
@@ -21,11 +22,13 @@ if known and redis.call('HEXISTS', pending, key) == 0 then
     if not as_known or as_known.candidate == key then return { known } end
     local at = record_key(as_known.candidate)
     local old = at and redis.call('HGET', at, as_known.candidate)
-    return { known, old or nil }
+    local matched = old and parse(old)
+    if not matched then return { known } end
+    return { known, old, state_of(matched, document.run, most_links) }
 end
 
 find_candidates(known)
-local passed = graded_candidates()
+local passed, lost = graded_candidates()
 for _, graded in ipairs(passed) do graded.keys = redis.call('HGET', pending, graded.key) or '' end
 table.sort(passed, function(a, b)
     -- Of equals one that is decided: it need not be waited for.
@@ -33,11 +36,14 @@ table.sort(passed, function(a, b)
     return better(a, b)
 end)
 local answer = { '' }
-for index = 1, math.min(#passed, tonumber(ARGV[6])) do
-    local graded = passed[index]
-    answer[#answer + 1] = graded.key
-    answer[#answer + 1] = graded.packed
-    answer[#answer + 1] = graded.keys
+local function tell(graded)
+    for _, part in ipairs({ graded.key, graded.packed, graded.keys, graded.state }) do answer[#answer + 1] = part end
+end
+for index = 1, math.min(#passed, tonumber(ARGV[6])) do tell(passed[index]) end
+local rejoined, before = best_of_lost(lost)
+for _, graded in pairs({ rejoined = rejoined, before = before ~= rejoined and before or nil }) do
+    graded.keys = ''
+    tell(graded)
 end
 if not known then
     register(new)

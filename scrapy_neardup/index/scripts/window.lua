@@ -7,11 +7,14 @@ KEYS[1 .. generations]   band hashes, oldest generation first. Field: shard, the
                          Field "bits": how many bits name a shard in this generation.
 KEYS[generations + 1 .. generations + hours]
                          record hashes, oldest hour first. Field: document key (8 bytes: second, hash). Value: record.
+KEYS[generations + hours + 1]
+                         runs, HASH number of the run -> "<first heartbeat> <last heartbeat>", milliseconds by this
+                         server's clock. What a run that is not there has not delivered counts for nothing.
 
 ARGV[1]  document key
 ARGV[2]  record of the document as an original (see index/record.py)
 ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  policy and layout, 32 doubles in this order: identity keys, share from which on the document is dropped as a
+ARGV[4]  policy and layout, 37 doubles in this order: identity keys, share from which on the document is dropped as a
          copy (over 1 if it never is), generations, hours, index of the document's own generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
          threshold, related threshold, measure (its place in measures.Measure), scope (0 all, 1 same source,
          2 cross source), newest postings a key, most candidates, weight of an identity key, bits that name a shard
@@ -19,16 +22,18 @@ ARGV[4]  policy and layout, 32 doubles in this order: identity keys, share from 
          equal lanes that are not yet enough for the measure overlap, topic threshold, least names of one topic,
          overlap from which on titles are the same, least scores of copies of one source under the same and under
          another title, strong evidence, least figures that differ, 1 if a page whose text changed is kept, 1 if titles
-         are evidence, overlap of titles that may be of one article
+         are evidence, overlap of titles that may be of one article, 1 if this crawl drops copies, ages of a heartbeat
+         (seconds) from which on it is late and its run dead, matches that are followed from a document that is dropped
+         to one that is kept, what is added to the run of a document that is dropped
 
 The rules of grading and ranking are those of index/verification.py.
 ]]
 local HOUR = 3600
 local POSTING = 8
 local NO_URL, NO_SOURCE, NO_ARTICLE, NO_LANGUAGE = string.rep('\0', 8), string.rep('\0', 4), '\0\0\0\0', '\0\0'
-local HEADER = '>BI4Bc8c8c4c4c2Bc8c8c8I2BBBBI2BI2B'
-local HEADER_BYTES = 69
-local VERSION = 4
+local HEADER = '>BI4Bc8c8c4c4c2Bc8c8c8I2BBBBI2BI2BI4'
+local HEADER_BYTES = 73
+local VERSION = 5
 local WHOLE = 255
 local TERM = 2
 local SPECIFIC = 3
@@ -42,8 +47,9 @@ local identities, least_dropped, generations, hours, own_generation, first_gener
     least_names, same_names, least_figures, same_figures, collisions,
     topic_threshold, least_shared_names, same_titles, same_title_score, other_title_score,
     strong_evidence, least_other_figures, keep_updates, by_titles,
-    like_titles =
-    struct.unpack('>' .. string.rep('d', 32), ARGV[4])
+    like_titles, drops, late_seconds, dead_seconds, most_links, is_dropped =
+    struct.unpack('>' .. string.rep('d', 37), ARGV[4])
+local runs = KEYS[generations + hours + 1]
 
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
@@ -58,7 +64,7 @@ end
 local function parse(record)
     if #record < HEADER_BYTES then return nil end
     local version, size, held, text, url, source, article, language, edition, original, story, candidate, signature,
-        figures, specifics, topic, titles, url_length, title_length, original_url_length, original_title_length =
+        figures, specifics, topic, titles, url_length, title_length, original_url_length, original_title_length, run =
         struct.unpack(HEADER, record)
     local behind_topic = HEADER_BYTES + signature + figures + specifics + topic
     local sketches = behind_topic + titles
@@ -66,7 +72,7 @@ local function parse(record)
     if version ~= VERSION or #record ~= own + original_url_length + original_title_length then return nil end
     return {
         size = size, held = held, text = text, url = url, source = source, article = article, language = language,
-        edition = edition, original = original, story = story, candidate = candidate,
+        edition = edition, original = original, story = story, candidate = candidate, run = run,
         signature = sub(record, HEADER_BYTES + 1, HEADER_BYTES + signature),
         figures = sub(record, HEADER_BYTES + signature + 1, HEADER_BYTES + signature + figures),
         specifics = sub(record, behind_topic - topic - specifics + 1, behind_topic - topic),
@@ -324,6 +330,44 @@ local function grade(document, old, candidate)
     }
 end
 
+-- Whether a document counts as seen, as sqlite_runs.states.
+local SEEN, LATE, LOST = 0, 1, 2
+local beats, now = {}, nil
+
+-- First and last heartbeat of a run, nil if it is dead or over.
+local function beats_of(run)
+    if beats[run] == nil then
+        local first, last = string.match(redis.call('HGET', runs, run) or '', '^(%d+) (%d+)$')
+        beats[run] = first and { first = tonumber(first), last = tonumber(last) } or false
+    end
+    return beats[run]
+end
+
+-- As runs.state_of_run.
+local function state_of_run(run, own)
+    local beat = beats_of(run)
+    if not beat then return LOST end
+    if not now then
+        local time = redis.call('TIME')
+        now = time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+    local age = now - beat.last
+    if math.abs(age) > dead_seconds * 1000 then return LOST end
+    local asks = own > 0 and beats_of(own)
+    return (age > late_seconds * 1000 or (asks and beat.last < asks.first)) and LATE or SEEN
+end
+
+local function state_of(record, own, links)
+    if record.run == 0 then return SEEN end
+    local run = record.run % is_dropped
+    local state = run == own and SEEN or state_of_run(run, own)
+    if state == LOST or run == record.run then return state end
+    local at = links > 0 and record_key(record.candidate)
+    local match = at and redis.call('HGET', at, record.candidate)
+    match = match and parse(match)
+    return match and math.max(state, state_of(match, own, links - 1)) or LOST
+end
+
 -- What a record says of the share that is kept, as verification._held.
 local function held(best)
     local is_kept = (best.is_changed_page and keep_updates == 1) or best.kept_share < least_dropped
@@ -461,9 +505,10 @@ local function find_candidates(is_known)
     end)
 end
 
--- What each of the first candidates passes by, with its record; those that pass nothing are left out.
+-- What each of the first candidates passes by, with its record; those that pass nothing are left out. Those that count
+-- as seen, and those that are lost.
 local function graded_candidates()
-    local passed = {}
+    local passed, lost = {}, {}
     for index = 1, math.min(#candidates, most_candidates) do
         local candidate = candidates[index]
         local packed = redis.call('HGET', record_key(candidate), candidate)
@@ -471,10 +516,23 @@ local function graded_candidates()
         local graded = old and grade(document, old, candidate)
         if graded then
             graded.packed = packed
-            passed[#passed + 1] = graded
+            graded.state = state_of(old, document.run, most_links)
+            if graded.state ~= SEEN then graded.kept_share = -1 end
+            local those = graded.state == LOST and lost or passed
+            those[#those + 1] = graded
         end
     end
-    return passed
+    return passed, lost
+end
+
+-- The best of the lost ones for the sake of its story, and the one that is the same page.
+local function best_of_lost(lost)
+    local copy, page
+    for _, graded in ipairs(lost) do
+        if not graded.related and (not copy or better(graded, copy)) then copy = graded end
+        if (graded.class == 1 or graded.class == 3) and (not page or better(graded, page)) then page = graded end
+    end
+    return copy, page
 end
 
 -- Keep the record, and post the document's keys.

@@ -26,6 +26,8 @@ from scrapy_neardup.turns import Turns
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from scrapy_neardup.crawl.delivery import Parcel
+
 MOST_ITEMS = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
 
 
@@ -47,15 +49,22 @@ class Content:
             self.ticket.leave()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Captured:
-    """The item on its way through the pipelines, as the spider yielded it, and its content."""
+    """The item on its way through the pipelines, as the spider yielded it; its content, and its parcel."""
 
     item: object = None
     content: Content | None = None
+    parcel: Parcel | None = None
+
+    def take_parcel(self) -> Parcel | None:
+        """Return the parcel once: an item leaves the crawl once."""
+        parcel, self.parcel = self.parcel, None
+        return parcel
 
 
-current: ContextVar[Captured] = ContextVar("neardup_captured", default=Captured())  # noqa: B039 (frozen)
+_NOTHING = Captured()
+current: ContextVar[Captured] = ContextVar("neardup_captured", default=_NOTHING)
 
 
 class Carriage:

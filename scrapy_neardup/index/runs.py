@@ -1,0 +1,203 @@
+"""Runs: crawls that register documents first and deliver them later.
+
+A run shows that it lives by a heartbeat in the store, and by a locked file on its own machine. What a run registered
+and did not deliver before it died counts for nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy_neardup.index.verification import State
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+    from scrapy_neardup.index.base import Index
+
+logger = logging.getLogger(__name__)
+
+BEAT_SECONDS = 2.0
+LATE_SECONDS = 6.0
+"""Age of the last heartbeat from which on copies of a run's documents are no longer dropped."""
+
+DEAD_SECONDS = 15.0
+"""Age of the last heartbeat from which on a run is dead. It lives again with its next heartbeat."""
+
+FORGOTTEN_SECONDS = 3600.0
+"""Age of the last heartbeat from which on a store forgets a run."""
+
+LARGEST_RUN = (1 << 31) - 1
+_MOST_QUEUED = 1_000_000  # documents whose delivery the store does not know yet
+_TOLD_TOGETHER = 64
+_SUFFIX = ".run"
+
+
+def state_of_run(beat: float | None, now: float, started: float | None) -> State:
+    """Return what the last heartbeat of a run says of its documents.
+
+    ``started`` is the first heartbeat of the run that asks. A heartbeat from before that may be the last one of a run
+    that was killed and started again. ``scripts/window.lua`` holds the same rule.
+    """
+    if beat is None or abs(now - beat) > DEAD_SECONDS:
+        return "lost"
+    return "late" if now - beat > LATE_SECONDS or (started is not None and beat < started) else "seen"
+
+
+class RunLocks:
+    """Tells on one machine at once which runs live: each holds the lock of a file, and the system lets go of it.
+
+    ``folder`` holds the files of all runs of one store. If it cannot be used, heartbeats alone tell.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._own: FileLock | None = None
+
+    def hold(self, run: int) -> None:
+        """Hold the lock of this run until ``release`` or the end of the process."""
+        from filelock import FileLock
+
+        path = self._folder / f"{run}{_SUFFIX}"
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_own(self._folder):
+                raise PermissionError(f"{self._folder} belongs to another user")
+            for _ in range(10):
+                lock = FileLock(path, mode=0o600)
+                lock.acquire(timeout=1)
+                if path.exists():  # another run may have looked at the file just before it was locked, and removed it
+                    self._own = lock
+                    return
+                lock.release()
+        except OSError as error:
+            logger.debug("Other runs on this machine see that this one lives by its heartbeat alone: %s", error)
+
+    def survey(self) -> tuple[list[int], list[int]]:
+        """Return the other runs that hold their lock, and those that died; the files of the dead are removed."""
+        from filelock import FileLock, Timeout
+
+        alive, dead = [], []
+        own = self._own and Path(self._own.lock_file)
+        try:
+            paths = [path for path in self._folder.glob(f"*{_SUFFIX}") if path != own and path.stem.isdecimal()]
+        except OSError:
+            return [], []
+        for path in paths:
+            lock = FileLock(path, mode=0o600)
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                alive.append(int(path.stem))
+                continue
+            except OSError:
+                continue
+            path.unlink(missing_ok=True)
+            lock.release()
+            dead.append(int(path.stem))
+        return alive, dead
+
+    def release(self) -> None:
+        if self._own is not None:
+            Path(self._own.lock_file).unlink(missing_ok=True)
+            self._own.release()
+            self._own = None
+
+
+def shared_folder(store: str) -> Path:
+    """Return where the runs of this user and machine that share a store leave their files."""
+    user = str(os.getuid()) if hasattr(os, "getuid") else "user"
+    name = hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"scrapy-neardup-{user}" / name
+
+
+def _is_own(folder: Path) -> bool:
+    return not hasattr(os, "getuid") or (stat.S_ISDIR(folder.lstat().st_mode) and folder.stat().st_uid == os.getuid())
+
+
+class Run:
+    """One crawl: its heartbeat, and what it has delivered.
+
+    ``keep`` awaits a call of the index and returns None if the store fails.
+    """
+
+    def __init__(self, index: Index, keep: Callable[[Awaitable[bool]], Awaitable[bool | None]]) -> None:
+        self._index = index
+        self._keep = keep
+        self._locks = RunLocks(index.run_folder) if index.run_folder is not None else None
+        self._queue: list[str] = []
+        self._followers: dict[str, list[str]] = {}
+        self._telling = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def begin(self) -> None:
+        """Register documents as those of this run from now on, and show that it lives."""
+        self._index.run = secrets.randbelow(LARGEST_RUN) + 1
+        if self._locks is not None:
+            self._locks.hold(self._index.run)
+        await self._beat()
+        self._tasks = [asyncio.create_task(self._beat_on())]
+
+    async def _beat_on(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            await self._beat()
+            await self._tell()
+
+    async def _beat(self) -> None:
+        alive, dead = ([], []) if self._locks is None else self._locks.survey()
+        await self._keep(_done(self._index.beat(alive, dead)))
+
+    def follow(self, document: str, match: str) -> None:
+        """Deliver or withdraw a document that is dropped as a copy together with its match."""
+        self._followers.setdefault(match, []).append(document)
+
+    def deliver(self, documents: Iterable[str]) -> None:
+        """Note that documents are delivered. The store is told within ``BEAT_SECONDS``."""
+        self._queue += documents
+        del self._queue[:-_MOST_QUEUED]
+        if len(self._queue) >= _TOLD_TOGETHER and self._tasks and not self._telling.locked():
+            self._tasks[1:] = [asyncio.create_task(self._tell())]
+
+    async def _tell(self) -> None:
+        """Tell the store what is delivered. If it fails, that is tried again with the next heartbeat."""
+        async with self._telling:
+            while self._queue:
+                documents = self._queue[:_TOLD_TOGETHER]
+                if not await self._keep(_done(self._index.deliver(documents))):
+                    return
+                del self._queue[: len(documents)]
+                for each in documents:
+                    self._queue += self._followers.pop(each, ())
+
+    async def withdraw(self, documents: Iterable[str]) -> None:
+        """Take documents back that nobody will deliver, with those that follow them."""
+        gone = list(documents)
+        for each in gone:
+            gone += self._followers.pop(each, ())
+        await self._keep(_done(self._index.withdraw(gone)))
+
+    async def end(self) -> None:
+        """Tell the store what is delivered, and that the run is over: the rest counts for nothing."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._tell()
+        await self._keep(_done(self._index.end_run()))
+        if self._locks is not None:
+            self._locks.release()
+
+
+async def _done(call: Awaitable[None]) -> bool:
+    await call
+    return True
