@@ -364,8 +364,9 @@ local function state_of(record, own, links)
     if state == LOST or run == record.run then return state end
     local at = links > 0 and record_key(record.candidate)
     local match = at and redis.call('HGET', at, record.candidate)
-    match = match and parse(match)
-    return match and math.max(state, state_of(match, own, links - 1)) or LOST
+    if not match or #match < HEADER_BYTES or byte(match, 1) ~= VERSION then return LOST end
+    local link = { candidate = sub(match, 50, 57), run = struct.unpack('>I4', match, 70) }
+    return math.max(state, state_of(link, own, links - 1))
 end
 
 -- What a record says of the share that is kept, as verification._held.
