@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 KNOWN, WORD, UNSPACED, MARK, COMPOSES, WIDE = (1 << bit for bit in range(6))
 LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (1 << bit for bit in range(6, 15))
 LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (1 << bit for bit in range(15, 23))
+STACKS = 1 << 24  # a mark that may stand on another one: the order of such marks is normalised
 SPELLED = 1 << 23  # stands for several characters that are not all of one word: "\u00bd" for "1\u20442"
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
@@ -78,6 +79,8 @@ def _read(character: str) -> tuple[int, str]:
         flags |= MARK
     if unicodedata.category(first).startswith("M") or _JAMO.match(first):
         flags |= COMPOSES
+    if all(map(unicodedata.combining, unicodedata.normalize("NFKD", character))):
+        flags |= STACKS
     if first >= _FIRST_CLAUSE:
         flags |= CLAUSE
     if _is_word(first) and first != "_":
