@@ -50,10 +50,10 @@ class ExtractionProcesses:
     """``workers`` processes, each led by a thread of this one over a pipe of its own.
 
     A page that takes over ``timeout`` seconds, counted from when its worker reads it, ends its worker and raises
-    ExtractionError; so does one that crashes it, or takes more than ``memory`` bytes. The next page has a new worker. They start with the first pages.
-    ``extract`` holds at most four times as many pages as there are workers, further callers wait. A sketch that cannot
-    be made costs no text, and its time is no part of the ``timings``. Raises SettingsError for an extractor that cannot
-    be imported.
+    ExtractionError; so does one that crashes it, or takes more than ``memory`` bytes. The next page has a new worker.
+    They start with the first pages. ``extract`` holds at most four times as many pages as there are workers, further
+    callers wait. A sketch that cannot be made costs no text, and its time is no part of the ``timings``. Raises
+    SettingsError for an extractor that cannot be imported.
     """
 
     def __init__(

@@ -12,8 +12,8 @@ import signal
 import struct
 import sys
 import time
-from contextlib import suppress
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import accumulate, pairwise
 from typing import BinaryIO, NamedTuple, TypeAlias
