@@ -77,8 +77,7 @@ def _read(character: str) -> tuple[int, str]:
         flags |= (WORD | WIDE * (len(folded) > 1)) if in_one_word else SPELLED
     elif _is_mark(first):
         flags |= MARK
-    if unicodedata.category(first).startswith("M") or _JAMO.match(first):
-        flags |= COMPOSES
+    flags |= COMPOSES * composes(character)
     if all(map(unicodedata.combining, unicodedata.normalize("NFKD", character))):
         flags |= STACKS
     if first >= _FIRST_CLAUSE:
@@ -93,6 +92,12 @@ def _read(character: str) -> tuple[int, str]:
     flags |= DIGIT * character.isdigit() | UPPER * character.isupper() | LOWER * character.islower()
     flags |= ALNUM * character.isalnum()
     return flags, folded
+
+
+def composes(character: str) -> bool:
+    """Decide whether a character may become one with the character before it."""
+    first = unicodedata.normalize("NFKC", character)[0]
+    return unicodedata.category(first).startswith("M") or _JAMO.match(first) is not None
 
 
 def _is_word(character: str) -> bool:

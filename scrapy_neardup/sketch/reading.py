@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, cast
@@ -14,7 +15,18 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from scrapy_neardup.document import MOST_CHARACTERS
-from scrapy_neardup.sketch.characters import BASE, CHARACTERS, COMPOSES, MARK, SPELLED, STACKS, UNSPACED, WIDE, WORD
+from scrapy_neardup.sketch.characters import (
+    BASE,
+    CHARACTERS,
+    COMPOSES,
+    MARK,
+    SPELLED,
+    STACKS,
+    UNSPACED,
+    WIDE,
+    WORD,
+    composes,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +34,8 @@ if TYPE_CHECKING:
 NORMALISER = 3
 """Version of what this module does to a text, and of the hashes it makes; part of the config fingerprint."""
 
+_PIECE = 1 << 15  # characters
+_LONGEST_RUN = 1000  # characters that may belong to one
 _MOST_STACKED = 30  # marks in a row, as in the stream-safe text format of Unicode's annex 15
 _JOINER = "\u034f"  # combining grapheme joiner: no mark is put in order across it
 _FEW_SPELLED = 16
@@ -130,7 +144,21 @@ def _plainer(text: str, spelled: list[str]) -> str:
     text = text[:most]  # one character may stand for eighteen
     # Marks that have a width of their own are of letters of half width.
     form: Literal["NFKC", "NFC"] = "NFKC" if _NARROW_MARK.search(text) else "NFC"
-    return text if unicodedata.is_normalized(form, text) else unicodedata.normalize(form, text)
+    return "".join(
+        piece if unicodedata.is_normalized(form, piece) else unicodedata.normalize(form, piece)
+        for piece in _pieces(text)
+    )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text before characters that nothing composes with: the interpreter is held for one piece at a time."""
+    start = 0
+    while start < len(text):
+        end = min(start + _PIECE, len(text))
+        while end < min(start + _PIECE + _LONGEST_RUN, len(text)) and composes(text[end]):
+            end += 1
+        yield text[start:end]
+        start = end
 
 
 def _stream_safe(text: str) -> str:
@@ -154,7 +182,9 @@ def _span_hashes(
 
 
 def _characters(text: str) -> tuple[NDArray[np.intp], NDArray[np.uint32], int]:
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.intp)
+    pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+    encoded = b"".join(piece.encode("utf-32-le", "surrogatepass") for piece in pieces)
+    codes = np.frombuffer(encoded, np.uint32).astype(np.intp)
     flags = CHARACTERS.flags.take(codes)
     if not flags.all():
         CHARACTERS.learn(codes[flags == 0])
