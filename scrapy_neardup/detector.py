@@ -15,7 +15,15 @@ from typing import TypeVar
 
 import xxhash
 
-from scrapy_neardup.content import article_number, domain_of, language_code, source_of, url_identity
+from scrapy_neardup.content import (
+    LONGEST_URL,
+    article_number,
+    domain_of,
+    language_code,
+    source_of,
+    url_identity,
+    without_surrogates,
+)
 from scrapy_neardup.document import (
     EVERYWHERE,
     Document,
@@ -45,7 +53,9 @@ R = TypeVar("R")
 _LEAD = 120  # characters
 _LEAD_WORDS = 6
 _SKETCHED_TOGETHER = 16
-_LONG_TEXT = 30_000  # characters; from here on sketching would hold up the event loop
+_LONGEST_TITLE = 1000  # characters
+_SKETCHED_CHARACTERS = 30_000  # together
+_LONG_TEXT = 8_000  # characters; from here on sketching the worst of texts would hold up the event loop
 _LEARNED_TOGETHER = 64  # documents whose features are counted before a store is told
 _LAST_SECOND = 0xFFFF_FFFF
 _NEAR_SIZE = 0.75  # a copy whose shingle set is smaller than this share of the other's is abridged or extended
@@ -170,14 +180,15 @@ class NearDupDetector:
         url_is_own: bool = True,
         language: str = "",
     ) -> Document:
-        """A document of this run.
+        """A document of this run. Never raises: a value of another type than text or number counts as none.
 
         ``canonical`` is the url that the page gives as its own, where it gives one; ``url_is_own`` is False where the
         url is a page that holds several documents. ``language`` is a tag as "en" or "pt-BR".
         """
-        given = self._clock() if seen_at is None or math.isnan(seen_at) else seen_at
-        seconds = min(max(given, 0.0), float(_LAST_SECOND))
-        salt = f"{self._run}\n{next(self._serial)}\n{url}"
+        text, url, title, canonical, language = map(_as_text, (text, url, title, canonical, language))
+        url, title = without_surrogates(url), without_surrogates(title[:_LONGEST_TITLE])
+        seconds = min(max(self._seconds(seen_at), 0.0), float(_LAST_SECOND))
+        salt = f"{self._run}\n{next(self._serial)}\n{url[:LONGEST_URL]}"
         key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
         page = (canonical or url) if url_is_own else ""
         return Document(
@@ -191,6 +202,14 @@ class NearDupDetector:
             article=article_number(page),
             language=language_code(language),
         )
+
+    def _seconds(self, seen_at: float | None) -> float:
+        """Return the time given, or the clock's if there is none that can be used."""
+        try:
+            given = math.nan if seen_at is None else float(seen_at)
+        except (TypeError, ValueError, OverflowError):
+            given = math.nan
+        return self._clock() if math.isnan(given) else given
 
     def take_over(self, document: Document, sketch: bytes) -> None:
         """Take a document's sketch from the worker that extracted its text, see ``sketch.ahead``."""
@@ -385,7 +404,7 @@ class NearDupDetector:
 
     async def _fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         # The first sketch imports scipy, which takes as long as a thousand sketches; until it is done, all go there.
-        if self._sketched and all(len(document.text) < _LONG_TEXT for document in documents):
+        if self._sketched and sum(len(document.text) for document in documents) < _LONG_TEXT:
             return self.sketcher.fingerprints(documents)
         loop = asyncio.get_running_loop()
         fingerprints = await loop.run_in_executor(self._long_texts, self.sketcher.fingerprints, documents)
@@ -487,17 +506,21 @@ def _selection(source: str, url: str) -> Selection:
 
 
 def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
-    """Documents that are sketched together: together no longer than what holds up the event loop."""
+    """Documents that are sketched together, of a bounded length."""
     group: list[Document] = []
     characters = 0
     for document in documents:
-        if group and (len(group) == _SKETCHED_TOGETHER or characters + len(document.text) >= _LONG_TEXT):
+        if group and (len(group) == _SKETCHED_TOGETHER or characters + len(document.text) >= _SKETCHED_CHARACTERS):
             yield group
             group, characters = [], 0
         group.append(document)
         characters += len(document.text)
     if group:
         yield group
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _lead(text: str) -> str:

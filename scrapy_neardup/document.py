@@ -7,13 +7,20 @@ from typing import Literal, NamedTuple
 
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
 Kind = Literal["exact", "near", "abridged", "extended", "revisit"]
-Reason = Literal["no-text", "too-short", "boilerplate", "store-unavailable", "extraction-failed"]
+Reason = Literal["no-text", "too-short", "boilerplate", "store-unavailable", "extraction-failed", "internal-error"]
 Level = Literal["watch", "breaking", "update", "ended"]
 
 STATUSES: tuple[Status, ...] = ("original", "related", "update", "duplicate", "unchecked")
 KINDS: tuple[Kind, ...] = ("exact", "near", "abridged", "extended", "revisit")
 LEVELS: tuple[Level, ...] = ("watch", "breaking", "update", "ended")
-REASONS: tuple[Reason, ...] = ("no-text", "too-short", "boilerplate", "store-unavailable", "extraction-failed")
+REASONS: tuple[Reason, ...] = (
+    "no-text",
+    "too-short",
+    "boilerplate",
+    "store-unavailable",
+    "extraction-failed",
+    "internal-error",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,9 @@ class Fingerprint:
         """What documents of like text or topic share, each with some probability."""
         return self.band_keys + self.sample_keys + self.topic_keys
 
+
+MOST_CHARACTERS = 400_000
+"""Of a text that are looked at: some 60,000 words. What is longer is no article, and memory is bounded."""
 
 MOST_PRINTED = 24
 MOST_LINES = 256

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter, is_item
@@ -14,10 +14,15 @@ from scrapy.http import HtmlResponse, JsonResponse, Response, TextResponse, XmlR
 from xxhash import xxh3_128_digest
 
 from scrapy_neardup.content import (
+    LONGEST_URL,
+    SHORT,
     CanonicalUrls,
     Extracted,
     ExtractedPages,
+    declared_encoding,
+    decode_as,
     is_built_in,
+    is_of_text,
     page_language,
     page_title,
     source_of,
@@ -26,6 +31,7 @@ from scrapy_neardup.content import (
 from scrapy_neardup.crawl.carriage import Content, carriage_of, settings_of
 from scrapy_neardup.crawl.order import ResponseOrder
 from scrapy_neardup.crawl.page import Page
+from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
 
@@ -34,6 +40,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_HEAD = 200_000  # bytes in which a page's title is looked for
 
 
 class NearDupSpiderMiddleware:
@@ -53,6 +62,7 @@ class NearDupSpiderMiddleware:
             workers=self.settings.extract_workers,
             timeout=self.settings.extract_timeout,
             most_characters=self.settings.max_html_bytes,
+            memory=self.settings.extract_memory,
             timings=self.carriage.extract_times,
             sketching=self.settings.sketching(),
         )
@@ -82,9 +92,7 @@ class NearDupSpiderMiddleware:
                     self.carriage.put(output, Content(opted_out=True))
                 elif self._is_judged(output):
                     with place.held():
-                        page = page or await self._page(response)
-                        if self._needs_text(output, page):
-                            await self._extract(response, page)
+                        page = await self._page_of(output, response, page)
                     self.carriage.put(output, Content(page, place.ticket()))
                 with place.handed_over():
                     yield output
@@ -102,6 +110,28 @@ class NearDupSpiderMiddleware:
             return False
         return page.is_named_by(text_of(adapter, self.settings.url_field))
 
+    async def _page_of(self, item: Any, response: Response, page: Page | None) -> Page:
+        """Return the page of an item, with its text if the item needs it. Never raises: the spider's output passes."""
+        try:
+            page = page or await self._page(response)
+            if self._needs_text(item, page):
+                await self._extract(response, page)
+        except Exception as error:
+            self._note(error, response)
+            return Page.unread()
+        return page
+
+    def _note(self, error: Exception, response: Response) -> None:
+        self.carriage.faults.note(error, response.url, self.crawler.stats)
+
+    def _said(self, response: Response, read: Callable[[], T], default: T) -> T:
+        """Return what a page says of itself, the default if it cannot be read."""
+        try:
+            return read()
+        except Exception as error:
+            self._note(error, response)
+            return default
+
     async def _page(self, response: Response) -> Page:
         """What the page says of itself; its text is extracted only if an item needs it."""
         assert response.request is not None
@@ -112,13 +142,30 @@ class NearDupSpiderMiddleware:
             # The first one loads the list of public suffixes, which would hold up the event loop.
             self._is_first = False
             await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
+        title = ""
+        if not self._is_too_large(response):
+            head, encoding = response.body[:_HEAD], await self._encoding(response)
+            title = self._said(response, lambda: page_title(decode_as(head, encoding)), "")
         return Page(
             response.url,
             urls,
-            canonical=self._canonical.of(response.body, response.url),
-            language=page_language(response.body),
-            title="" if self._is_too_large(response) else page_title(response.text),
+            canonical=self._said(response, lambda: self._canonical.of(response.body, response.url), response.url),
+            language=self._said(response, lambda: page_language(response.body), ""),
+            title=title,
         )
+
+    async def _encoding(self, response: TextResponse) -> str | None:
+        """Return the encoding of a response, None if it has none. What is not declared may take long to find out."""
+        header = response.headers.get("Content-Type") or b""
+        if declared_encoding(response.body, header.decode("latin-1")) is not None:
+            return _encoding_of(response)
+        return await asyncio.to_thread(_encoding_of, response)
+
+    async def _html(self, response: TextResponse) -> str:
+        encoding = await self._encoding(response)
+        if len(response.body) > SHORT:
+            return await asyncio.to_thread(decode_as, response.body, encoding)
+        return response.text if encoding is not None and is_of_text(encoding) else decode_as(response.body, encoding)
 
     async def _extract(self, response: Response, page: Page) -> None:
         """Give the page its text, or the reason why it has none."""
@@ -136,20 +183,38 @@ class NearDupSpiderMiddleware:
             logger.warning("No main content: %s", error)
             page.reason = "extraction-failed"
             return
-        page.text, page.sketch = extracted.text, extracted.sketch
+        page.text, page.sketch = extracted.text[:MOST_CHARACTERS], extracted.sketch
         await self.carriage.turns.next()
 
     async def _extracted(self, response: TextResponse) -> Extracted:
         # An extractor of the user's own may go by the url. Ours at most know the site, so a mirror's page is another.
-        url = urlsplit(response.url).netloc if is_built_in(self.settings.extractor) else response.url
-        key = xxh3_128_digest(response.body), response.headers.get("Content-Type"), url
-        return await self._pages.page(key, lambda: self._extraction.extract(response.text, response.url))
+        url = _site(response.url) if is_built_in(self.settings.extractor) else response.url
+        about = b"\n".join((response.headers.get("Content-Type") or b"", url.encode("utf-8", "surrogatepass")))
+        key = xxh3_128_digest(response.body), xxh3_128_digest(about)
+        return await self._pages.page(key, lambda: self._extract_html(response))
+
+    async def _extract_html(self, response: TextResponse) -> Extracted:
+        return await self._extraction.extract(await self._html(response), response.url)
 
     def _is_too_large(self, response: Response) -> bool:
         return len(response.body) > self.settings.max_html_bytes
 
     def _close(self) -> None:
         self._extraction.close()
+
+
+def _encoding_of(response: TextResponse) -> str | None:
+    try:
+        return response.encoding
+    except Exception:  # one that Python does not decode
+        return None
+
+
+def _site(url: str) -> str:
+    try:
+        return urlsplit(url[:LONGEST_URL]).netloc
+    except ValueError:
+        return url
 
 
 def _looks_like_html(response: TextResponse) -> bool:

@@ -143,12 +143,15 @@ class NearDupPipeline:
             with content.held():
                 await self._prepare()
             adapter = ItemAdapter(item)
-            answer = self.answers.follow(self._ask(adapter, content.page))
+            answer = self.answers.follow(self._asked(adapter, content.page))
         finally:
             content.leave()
         verdict = await answer
         await self.turns.next()
-        await self._announce(item, verdict)
+        try:
+            await self._announce(item, verdict)
+        except Exception as error:
+            self._note(error, "An item that was judged")
         if verdict.would_drop and self._drop(adapter, verdict):
             await self._leave()
             raise NearDuplicate(self._url(adapter, content.page), verdict)
@@ -194,6 +197,16 @@ class NearDupPipeline:
     def _url(self, adapter: ItemAdapter, page: Page | None) -> str:
         named = text_of(adapter, self.settings.url_field)
         return named if page is None else page.absolute(named)
+
+    def _note(self, error: Exception, what: str) -> None:
+        carriage_of(self.crawler).faults.note(error, what, self.crawler.stats)
+
+    def _asked(self, adapter: ItemAdapter, page: Page | None) -> asyncio.Future[Verdict]:
+        try:
+            return self._ask(adapter, page)
+        except Exception as error:
+            self._note(error, "An item")
+            return _answered(unchecked("internal-error"))
 
     def _ask(self, adapter: ItemAdapter, page: Page | None) -> asyncio.Future[Verdict]:
         """Ask for the verdict of an item, in its turn. Items that have nothing but their page share its verdict."""
@@ -249,10 +262,9 @@ class NearDupPipeline:
             if page is not None and page.sketch and document.text == page.text:
                 self.detector.take_over(document, page.sketch)
             return await self.detector.check(document)
-        except Exception:  # a bug of ours: log it, keep the item
-            self._count("errors")
-            logger.exception("%s: could not be judged", document.url or "An item")
-            return unchecked("extraction-failed")
+        except Exception as error:
+            self._note(error, document.url or "An item")
+            return unchecked("internal-error")
 
     def _tell_times(self) -> None:
         """Nothing is extracted any more: pipelines are closed behind the last item."""

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.misc import load_object
 
+from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.exceptions import SettingsError
 
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
+
+MOST_PARTS = 10_000
+"""Of a field that is a list."""
 
 
 class ItemSelection:
@@ -37,8 +41,11 @@ class ItemSelection:
 
 
 def text_of(adapter: ItemAdapter, field: str | None) -> str:
-    """Text of an item's field, "" where it has none or nothing but blanks."""
+    """Return the beginning of the text of an item's field, "" if it has none or nothing but blanks."""
     value = adapter.get(field) if field else None
     if isinstance(value, list | tuple):  # as item loaders without output processors leave it
-        value = "\n".join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) and value.strip() else ""
+        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:MOST_PARTS] if isinstance(part, str))
+    if not isinstance(value, str):
+        return ""
+    value = value[:MOST_CHARACTERS]
+    return value if value.strip() else ""

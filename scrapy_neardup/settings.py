@@ -276,6 +276,7 @@ class NearDupSettings:
     extractor: str = _setting("trafilatura", _text(r"[\w.]+", "the name or import path of an extractor"))
     extract_workers: int | Literal["auto"] | None = _setting(None, _optional(_workers))
     extract_timeout: float = _setting(10.0, _number(float, 0.01, 3600))
+    extract_memory: int | None = _setting(2_000_000_000, _optional(_number(int, 10_000_000, 10**15)))
     max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31))
     on_store_error: OnStoreError = _setting("keep", _one_of(*get_args(OnStoreError)))
     store_timeout: float = _setting(2.0, _number(float, 0.01, 600))

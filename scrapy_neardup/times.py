@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time, timezone
 
+_LONGEST = 100  # characters
 _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not an hour of 1970
 
 
@@ -16,18 +17,24 @@ def parse_time(value: object) -> float:
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is no time")
     if isinstance(value, int | float):
-        return _in_range(float(value), value)
+        try:
+            return _in_range(float(value), value)
+        except OverflowError:
+            raise ValueError("a number of so many digits is no time") from None
     if isinstance(value, datetime):
         moment = value
     elif isinstance(value, date):
         moment = datetime.combine(value, time())
     elif isinstance(value, str):
-        moment = _parse_text(value.strip())
+        moment = _parse_text(value[:_LONGEST].strip())
     else:
-        raise ValueError(f"{value!r} is no time: ISO 8601 or Unix seconds")
+        raise ValueError(f"{_shown(value)} is no time: ISO 8601 or Unix seconds")
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
-    return _in_range(moment.timestamp(), value)
+    try:
+        return _in_range(moment.timestamp(), value)
+    except OverflowError:
+        raise ValueError(f"{_shown(value)} is not between 1970 and 2106") from None
 
 
 def _parse_text(text: str) -> datetime:
@@ -47,5 +54,13 @@ def _parse_text(text: str) -> datetime:
 
 def _in_range(seconds: float, value: object) -> float:
     if not 0 <= seconds < 1 << 32:
-        raise ValueError(f"{value!r} is not between 1970 and 2106")
+        raise ValueError(f"{_shown(value)} is not between 1970 and 2106")
     return seconds
+
+
+def _shown(value: object) -> str:
+    """Return a value as a message may show it, whatever its size."""
+    try:
+        return f"{value!r:.{_LONGEST}}"
+    except ValueError:  # a number of thousands of digits
+        return type(value).__name__

@@ -88,6 +88,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
                 settings.max_html_bytes,
                 options.workers,
                 settings.extract_timeout,
+                memory=settings.extract_memory,
                 sketching=settings.sketching(),
             )
         )

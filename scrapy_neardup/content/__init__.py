@@ -2,7 +2,7 @@
 
 from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.canonical import CanonicalUrls
-from scrapy_neardup.content.decoding import decode_html
+from scrapy_neardup.content.decoding import SHORT, declared_encoding, decode_as, decode_html, is_of_text
 from scrapy_neardup.content.extraction import Extraction, start_extraction, worker_processes
 from scrapy_neardup.content.extractors import is_built_in, load_extractor
 from scrapy_neardup.content.language import language_code, page_language
@@ -11,10 +11,19 @@ from scrapy_neardup.content.outcome import Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.title import page_title
-from scrapy_neardup.content.urls import domain_of, source_of, url_identity
+from scrapy_neardup.content.urls import (
+    LONGEST_URL,
+    absolute_url,
+    domain_of,
+    source_of,
+    url_identity,
+    without_surrogates,
+)
 from scrapy_neardup.content.worker import Sketching
 
 __all__ = [
+    "LONGEST_URL",
+    "SHORT",
     "CanonicalUrls",
     "Extracted",
     "ExtractedPages",
@@ -22,10 +31,14 @@ __all__ = [
     "ExtractionProcesses",
     "ExtractionThreads",
     "Sketching",
+    "absolute_url",
     "article_number",
+    "declared_encoding",
+    "decode_as",
     "decode_html",
     "domain_of",
     "is_built_in",
+    "is_of_text",
     "language_code",
     "load_extractor",
     "page_language",
@@ -33,5 +46,6 @@ __all__ = [
     "source_of",
     "start_extraction",
     "url_identity",
+    "without_surrogates",
     "worker_processes",
 ]

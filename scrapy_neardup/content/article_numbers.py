@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
-from functools import lru_cache
 
-from scrapy_neardup.content.urls import path_and_parameters
+from scrapy_neardup.content.urls import path_and_parameters, remembered
 
 _SHORTEST, _LONGEST = 5, 20  # digits; shorter numbers are counts, prices and years
-_LONGEST_URL = 2_000  # characters; no site numbers an article in a longer one, and all the work below is bounded
 _DAY = 86_400  # seconds
 
 _FILE_ENDING = re.compile(r"(?<=.)(?:,00?|[-_])?\.[A-Za-z]{2,6}$")
@@ -51,15 +49,13 @@ _NUMBER_NAME = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def article_number(url: str) -> str:
     """Return the number by which the site of a url knows the article, "" if there is none or it is unclear.
 
     The number is the same under another slug or section, and in the AMP, mobile and print forms of the page. It means
     something within one source only. Dates, pages after the first, and the numbers of lists (tags, authors) are none.
     """
-    if len(url) > _LONGEST_URL:
-        return ""
     path, parameters = path_and_parameters(url)
     segments = [segment for segment in path.split("/") if segment]
     found = set(_in_query(parameters))

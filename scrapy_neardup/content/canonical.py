@@ -6,9 +6,11 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from html import unescape
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
-from scrapy_neardup.content.urls import source_of, url_identity
+import xxhash
+
+from scrapy_neardup.content.urls import absolute_url, source_of, url_identity
 
 _HEAD = 200_000  # characters or bytes looked at
 _MOST_PAGES = 3  # of different urls that share a canonical one; more are a mistake of their site
@@ -22,7 +24,8 @@ class CanonicalUrls:
     """Those of the pages of one crawl. A url that many pages give as their own is none of theirs."""
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[str, set[str]] = OrderedDict()
+        # Hashes of the identities: a page may choose how long these are.
+        self._pages: OrderedDict[int, set[int]] = OrderedDict()
 
     def of(self, html: str | bytes, url: str) -> str:
         """The canonical url of a page, or its ``url``."""
@@ -31,12 +34,13 @@ class CanonicalUrls:
         identity, own = url_identity(canonical), url_identity(url)
         if identity == own:
             return url
-        pages = self._pages.setdefault(identity, set())
-        self._pages.move_to_end(identity)
+        shared = xxhash.xxh3_64_intdigest(identity.encode("utf-8", "surrogatepass"))
+        pages = self._pages.setdefault(shared, set())
+        self._pages.move_to_end(shared)
         if len(self._pages) > _MOST_URLS:
             self._pages.popitem(last=False)
         if len(pages) <= _MOST_PAGES:
-            pages.add(own)
+            pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
         return canonical if len(pages) <= _MOST_PAGES else url
 
 
@@ -49,7 +53,7 @@ def canonical_url(html: str, url: str) -> str:
         href = _HREF.search(link) if _CANONICAL.search(link) else None
         if href:
             try:
-                canonical = urljoin(url, unescape(href[1] or href[2] or href[3] or "").strip())
+                canonical = absolute_url(url, unescape(href[1] or href[2] or href[3] or "").strip())
                 is_front = urlsplit(canonical).path in ("", "/") and not urlsplit(canonical).query
             except ValueError:
                 return url

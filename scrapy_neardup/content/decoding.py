@@ -2,17 +2,70 @@
 
 from __future__ import annotations
 
+import codecs
+
+SHORT = 1 << 17
+"""Bytes that are decoded in a moment."""
+# Python decodes these by steps that grow with the square of the length, or to no text at all. No browser knows them.
+_REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
+
 
 def decode_html(body: bytes, content_type: str | None = None) -> str:
     """By byte order mark, header, meta tag and, failing these, what decodes; a wrong byte becomes U+FFFD."""
-    from w3lib.encoding import html_to_unicode
+    return decode_as(body, declared_encoding(body, content_type))
 
-    return html_to_unicode(content_type, body, auto_detect_fun=_guess)[1]
+
+def declared_encoding(body: bytes, content_type: str | None = None) -> str | None:
+    """Return the encoding that a page or its header declares, None if none does."""
+    from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom
+
+    return read_bom(body)[0] or http_content_type_encoding(content_type) or html_body_declared_encoding(body)
+
+
+def decode_as(body: bytes, encoding: str | None) -> str:
+    """By the encoding that is declared, or by what decodes if there is none or it is none of a text.
+
+    In pieces, so that other threads run between them.
+    """
+    from w3lib.encoding import read_bom
+
+    by_mark, mark = read_bom(body)
+    name = by_mark or (encoding if encoding is not None and is_of_text(encoding) else _guess(body))
+    if name in ("utf-16", "utf-32"):
+        name += "-be"
+    start, errors = len(mark or b""), _on_errors(name)
+    if len(body) <= SHORT:
+        return body[start:].decode(name, errors)
+    decoder = codecs.getincrementaldecoder(name)(errors)
+    pieces = [decoder.decode(body[at : at + SHORT]) for at in range(start, len(body), SHORT)]
+    return "".join((*pieces, decoder.decode(b"", final=True)))
+
+
+def is_of_text(encoding: str) -> bool:
+    """Decide whether an encoding is one that pages are written in."""
+    try:
+        codec = codecs.lookup(encoding)
+    except LookupError:
+        return False
+    return codec.name not in _REFUSED and codec._is_text_encoding
+
+
+def _on_errors(encoding: str) -> str:
+    """Return how w3lib has wrong bytes decoded; older versions have no handler of their own."""
+    errors = "w3lib_gb18030_replace" if "18030" in encoding else "replace"
+    try:
+        codecs.lookup_error(errors)
+    except LookupError:
+        return "replace"
+    return errors
 
 
 def _guess(body: bytes) -> str:
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        body.decode("utf-8")
+        for at in range(0, len(body), SHORT):
+            decoder.decode(body[at : at + SHORT])
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8"

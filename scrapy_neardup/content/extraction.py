@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from scrapy_neardup.content.extractors import is_built_in, load_extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, MOST_MEMORY, Extracted
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.worker import Sketching
@@ -30,10 +30,11 @@ def start_extraction(
     workers: int | Literal["auto"] | None = None,
     timeout: float = 10.0,
     most_characters: int = MOST_CHARACTERS,
+    memory: int | None = MOST_MEMORY,
     timings: Timings | None = None,
     sketching: Sketching | None = None,
 ) -> Extraction:
-    """``workers`` processes, see ``worker_processes``; only these sketch as well.
+    """``workers`` processes, see ``worker_processes``; only these sketch as well, and have a limit of ``memory``.
 
     Nothing is started before the first page.
 
@@ -48,6 +49,7 @@ def start_extraction(
         workers=workers,
         timeout=timeout,
         most_characters=most_characters,
+        memory=memory,
         timings=timings,
         sketching=sketching,
     )

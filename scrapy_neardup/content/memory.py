@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -11,6 +12,7 @@ from scrapy_neardup.content.outcome import Extracted
 
 _MOST_PAGES = 256
 _MOST_CHARACTERS = 65_536  # a longer text is not kept
+_MOST_BYTES = 16 << 20
 
 
 class ExtractedPages:
@@ -19,6 +21,7 @@ class ExtractedPages:
     def __init__(self, most: int = _MOST_PAGES) -> None:
         self._most = most
         self._pages: OrderedDict[object, Extracted] = OrderedDict()
+        self._bytes = 0
         self._underway: dict[object, asyncio.Task[Extracted]] = {}
 
     async def page(self, key: object, extract: Callable[[], Coroutine[Any, Any, Extracted]]) -> Extracted:
@@ -36,7 +39,13 @@ class ExtractedPages:
         del self._underway[key]
         if task.cancelled() or task.exception() is not None:
             return
-        if len(task.result().text) <= _MOST_CHARACTERS:
-            self._pages[key] = task.result()
-            if len(self._pages) > self._most:
-                self._pages.popitem(last=False)
+        page = task.result()
+        if len(page.text) <= _MOST_CHARACTERS:
+            self._pages[key] = page
+            self._bytes += _size(page)
+            while len(self._pages) > self._most or self._bytes > _MOST_BYTES:
+                self._bytes -= _size(self._pages.popitem(last=False)[1])
+
+
+def _size(page: Extracted) -> int:
+    return sys.getsizeof(page.text) + sys.getsizeof(page.sketch)

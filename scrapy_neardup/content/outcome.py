@@ -8,6 +8,10 @@ MOST_CHARACTERS = 5_000_000
 """Of a main content, unless told otherwise."""
 
 
+MOST_MEMORY = 2_000_000_000
+"""Bytes that a worker process may take for its pages, unless told otherwise."""
+
+
 class Extracted(NamedTuple):
     """Main content of a page, and its sketch where a worker process made one; or sketches of several texts alone."""
 
@@ -32,3 +36,8 @@ def checked_text(text: object, most_characters: int) -> str:
 
 def failure(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def of_memory(most: int | None) -> str:
+    """Return the end of a message about a page that took too much memory, or may have."""
+    return f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {most} bytes" if most is not None else ""

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal, NoReturn, cast
 from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import load_extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, MOST_MEMORY, Extracted, of_memory
 from scrapy_neardup.content.worker import (
     ANSWER,
     BYTES,
@@ -42,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 RECYCLE_AFTER = 2000  # pages; caches of extractors and of lxml grow
 STARTUP_SECONDS = 60.0
+_ENDS_WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV)
 _GONE_SECONDS = 5.0  # a killed process takes milliseconds
 
 
@@ -49,10 +50,10 @@ class ExtractionProcesses:
     """``workers`` processes, each led by a thread of this one over a pipe of its own.
 
     A page that takes over ``timeout`` seconds, counted from when its worker reads it, ends its worker and raises
-    ExtractionError; so does one that crashes it. The next page has a new worker. They start with the first pages.
-    ``extract`` holds at most four times as many pages as there are workers, further callers wait. A sketch that cannot
-    be made costs no text, and its time is no part of the ``timings``. Raises SettingsError for an extractor that cannot
-    be imported.
+    ExtractionError; so does one that crashes it, or takes more than ``memory`` bytes. The next page has a new worker.
+    They start with the first pages. ``extract`` holds at most four times as many pages as there are workers, further
+    callers wait. A sketch that cannot be made costs no text, and its time is no part of the ``timings``. Raises
+    SettingsError for an extractor that cannot be imported.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class ExtractionProcesses:
         timeout: float = 10.0,
         recycle_after: int = RECYCLE_AFTER,
         most_characters: int = MOST_CHARACTERS,
+        memory: int | None = MOST_MEMORY,
         timings: Timings | None = None,
         sketching: Sketching | None = None,
     ) -> None:
@@ -71,6 +73,7 @@ class ExtractionProcesses:
         self.timings = timings or Timings()
         self._extractor = extractor
         self._most_characters = most_characters
+        self._memory = memory
         self._sketching = sketching
         self._is_warned = False
         self._timeout = timeout
@@ -200,11 +203,13 @@ class ExtractionProcesses:
 
     def _start(self) -> _Child:
         sketching = self._sketching_named()
-        command = arguments(self._extractor, self._timeout, self._most_characters, sketching)
+        command = arguments(self._extractor, self._timeout, self._most_characters, self._memory, sketching)
         with self._lock:
             if self._closing.is_set():
                 raise ExtractionError("extraction is closed")
-            child = _Child(command, self._timeout, self._recycle_after, is_sketching=sketching is not None)
+            child = _Child(
+                command, self._timeout, self._recycle_after, self._memory, is_sketching=sketching is not None
+            )
             self._children.add(child)
         try:
             child.wait_until_ready()
@@ -251,7 +256,9 @@ class _Job:
 class _Child:
     """One worker process."""
 
-    def __init__(self, command: list[str], timeout: float, most_pages: int, *, is_sketching: bool) -> None:
+    def __init__(
+        self, command: list[str], timeout: float, most_pages: int, memory: int | None, *, is_sketching: bool
+    ) -> None:
         # Out of the terminal's process group: Ctrl-C is for the crawl, which ends its workers when it has their pages.
         apart: dict[str, Any] = (
             {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
@@ -266,6 +273,7 @@ class _Child:
         self._answers = cast("BinaryIO", self._process.stdout)
         self._timeout = timeout
         self._pages_left = most_pages
+        self._memory = memory
         self._is_sketching = is_sketching
         self.deadline = time.monotonic() + STARTUP_SECONDS
         self.is_late = False
@@ -321,7 +329,9 @@ class _Child:
         if self.is_late:
             raise ExtractionError(too_slow)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with exit status {status}"
-        raise ExtractionError(f"its worker process ended {ended}")
+        # lxml and other libraries end their process if there is no memory.
+        why = of_memory(self._memory) if status in _ENDS_WITHOUT_MEMORY else ""
+        raise ExtractionError(f"its worker process ended {ended}{why}")
 
     def is_usable(self) -> bool:
         return self._pages_left > 0 and not self.is_late and self._process.poll() is None

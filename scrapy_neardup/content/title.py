@@ -15,6 +15,7 @@ _END_OF_HEAD = re.compile(rb"</head\b|<body\b", re.IGNORECASE)
 _TAG = re.compile(r"<(!--|(?:script|style|template|noscript|title|meta|/head|body)\b)", re.IGNORECASE)
 _END_TAGS = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "template", "noscript")}
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
+_LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _ATTRIBUTES = re.compile(r"""(?:[^<>"']|"[^"]{0,2000}"|'[^']{0,2000}'){0,2000}""")
 _ATTRIBUTE = re.compile(
     r"""(?<!\S)(property|name|content)\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE
@@ -80,4 +81,5 @@ def _og_title(head: str, place: int) -> str:
 
 
 def _plain(title: str) -> str:
-    return " ".join(unescape(title).split())[:_MOST_CHARACTERS]
+    # A character is given by a few digits; int() refuses thousands of them.
+    return " ".join(unescape(_LONG_NUMBER.sub("", title)).split())[:_MOST_CHARACTERS]

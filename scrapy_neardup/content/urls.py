@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache, wraps
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+
+import xxhash
 
 if TYPE_CHECKING:
     from tldextract import TLDExtract
+
+LONGEST_URL = 2_000
+"""Characters of a url that is parsed. A longer one is told from others by the hash of all of it."""
+_REMEMBERED_URLS = 4096
+_LONGEST_REMEMBERED = 300  # characters: each memory has some 3 MB of them at most, 20 MB if none is of ASCII
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 _MOBILE_HOST = re.compile(r"^(?:(?:www\d?|amp|m|mobile?|touch|wap|pda)\.)+(?=[^.]+\.)")
 _AMP_CACHE = re.compile(r"^(?:[^/]+\.cdn\.ampproject\.org/[acv]/s/|(?:www\.)?google\.[a-z.]+/amp/s/)([^/?]+\.)")
@@ -28,7 +37,31 @@ _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
 
 
-@lru_cache(maxsize=4096)
+def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
+    """Remember what a function says of the last few thousand urls, but for long ones."""
+    of_short = lru_cache(maxsize=_REMEMBERED_URLS)(function)
+
+    @wraps(function)
+    def of_any(url: str) -> str:
+        return of_short(url) if len(url) <= _LONGEST_REMEMBERED else function(url)
+
+    return of_any
+
+
+def without_surrogates(text: str) -> str:
+    """Return the text with U+FFFD for each lone surrogate, which can be neither encoded nor stored."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def absolute_url(base: str, url: str) -> str:
+    """Return the url that a page at ``base`` names, "" if it is no url. Behind ``LONGEST_URL`` it stays as it is."""
+    try:
+        return urljoin(base[:LONGEST_URL], url[:LONGEST_URL]) + url[LONGEST_URL:]
+    except ValueError:
+        return ""
+
+
+@remembered
 def source_of(url: str) -> str:
     """The publisher: registrable domain of a url (``bbc.co.uk``), its host where there is none, "" without a host."""
     host = _host(url)
@@ -46,7 +79,7 @@ def domain_of(name: str) -> str:
     return source_of(name if "://" in name else f"https://{name}")
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def url_identity(url: str) -> str:
     """Return what makes two urls the same page, "" if the url is no web address.
 
@@ -54,8 +87,11 @@ def url_identity(url: str) -> str:
     """
     from courlan import normalize_url
 
-    if not _host(url):
+    if not (host := _host(url)):
         return ""
+    if len(url) > LONGEST_URL:
+        return f"{host}/#{xxhash.xxh3_128_hexdigest(url.encode('utf-8', 'surrogatepass'))}"
+    url = without_surrogates(url)
     try:
         given = _without_session_and_cache(url)
         parts = urlsplit(normalize_url(urlunsplit((given.scheme, given.netloc, given.path, "", ""))))
@@ -72,9 +108,9 @@ def url_identity(url: str) -> str:
 def path_and_parameters(url: str) -> tuple[str, list[tuple[str, str]]]:
     """Return a page's path, the same one for its AMP, mobile and print forms, and the parameters of its query.
 
-    Both are empty if the url is no web address.
+    Both are empty if the url is no web address, or longer than ``LONGEST_URL``.
     """
-    if not _host(url):
+    if len(url) > LONGEST_URL or not _host(url):
         return "", []
     try:
         given = _without_session_and_cache(url)
@@ -129,7 +165,7 @@ def _is_form(name: str, value: str) -> bool:
 
 def _host(url: str) -> str:
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(url[:LONGEST_URL])
         return (parts.hostname or "").rstrip(".") if parts.scheme in ("http", "https") else ""
     except ValueError:
         return ""

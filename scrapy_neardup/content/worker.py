@@ -13,13 +13,14 @@ import struct
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import accumulate, pairwise
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from scrapy_neardup.content.decoding import decode_html
 from scrapy_neardup.content.extractors import Extractor, load_extractor
-from scrapy_neardup.content.outcome import checked_text, failure
+from scrapy_neardup.content.outcome import checked_text, failure, of_memory
 from scrapy_neardup.imports import load_callable
 
 REQUEST = struct.Struct(">cII")  # kind, bytes of the url, bytes of the page
@@ -49,9 +50,17 @@ class Sketching(NamedTuple):
     options: Callable[[], str]
 
 
-def arguments(extractor: str, timeout: float, most_characters: int, sketching: tuple[str, str] | None) -> list[str]:
+def arguments(
+    extractor: str, timeout: float, most_characters: int, memory: int | None, sketching: tuple[str, str] | None
+) -> list[str]:
     """The command line of a worker; it imports from where its parent does. ``sketching``: factory and options."""
-    options = {"extractor": extractor, "timeout": timeout, "most_characters": most_characters, "sketching": sketching}
+    options = {
+        "extractor": extractor,
+        "timeout": timeout,
+        "most_characters": most_characters,
+        "memory": memory,
+        "sketching": sketching,
+    }
     return [sys.executable, "-c", COMMAND, json.dumps(sys.path), json.dumps(options)]
 
 
@@ -90,6 +99,9 @@ def main() -> None:
     extract = _loaded(options["extractor"])
     sketch = _sketch(options["sketching"])
     alarm, limit = _alarm(), 2 * options["timeout"] + 10
+    memory = options["memory"]
+    if memory is not None:
+        _limit_memory(memory)
     try:
         _send(answers, [_frame(READY, b"")])
         while True:
@@ -100,7 +112,7 @@ def main() -> None:
             if kind == TEXTS:
                 texts = list(map(decode, split(page)))
             else:
-                frames, texts = _extracted(extract, kind, page, url, options["most_characters"])
+                frames, texts = _extracted(extract, kind, page, url, options["most_characters"], memory)
             if sketch is not None and texts:
                 frames.append(_sketched(sketch, texts))
             alarm(0)
@@ -111,18 +123,22 @@ def main() -> None:
 
 
 def _extracted(
-    extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int
+    extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int, memory: int | None
 ) -> tuple[list[bytes], list[str]]:
     """The answer, and the text that is to be sketched, where there is one."""
     start = time.perf_counter()
-    outcome, text = _outcome(extract, kind, page, url, most_characters)
+    outcome, text = _outcome(extract, kind, page, url, most_characters, memory)
     return [_frame(outcome, encode(text), time.perf_counter() - start)], [text] if outcome == DONE else []
 
 
-def _outcome(extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int) -> tuple[bytes, str]:
+def _outcome(
+    extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int, memory: int | None
+) -> tuple[bytes, str]:
     try:
         html = decode(page) if kind == TEXT else decode_html(page)
         return DONE, checked_text(extract(html, url), most_characters)
+    except MemoryError as error:
+        return FAILED, failure(error) + of_memory(memory)
     except BaseException as error:  # a page must not end its worker, whatever it raises
         return FAILED, failure(error)
 
@@ -192,3 +208,17 @@ def _alarm() -> Callable[[float], object]:
         return lambda seconds: None
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     return lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _limit_memory(most: int) -> None:
+    """Let this process take so many bytes more than it has now. Only Linux counts them as they are meant here."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with suppress(OSError, ValueError, StopIteration):
+        with open("/proc/self/status", encoding="ascii") as status:
+            now = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData:"))
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = now + most
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))

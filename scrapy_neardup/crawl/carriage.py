@@ -19,6 +19,7 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_neardup.crawl.order import Ticket
 from scrapy_neardup.crawl.page import Page
+from scrapy_neardup.faults import Faults
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
 from scrapy_neardup.turns import Turns
@@ -73,6 +74,7 @@ class Carriage:
     def __init__(self) -> None:
         self.extract_times = Timings()  # of the pages whose contents these are
         self.turns = Turns()
+        self.faults = Faults()
         # By the identity of an item: the item, and a content for each time it was yielded.
         self._contents: OrderedDict[int, tuple[object, deque[Content]]] = OrderedDict()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin
 
-from scrapy_neardup.content import url_identity
+from scrapy_neardup.content import absolute_url, url_identity
 from scrapy_neardup.document import Reason, Verdict
 
 if TYPE_CHECKING:
@@ -46,16 +45,22 @@ class Page:
         self._identities = {_identity(each) for each in (url, self.canonical, *urls)}
         self._is_taken = is_list
 
+    @classmethod
+    def unread(cls) -> Page:
+        """Return a page of which nothing is known, because an error of ours came in between: any item may be of it."""
+        page = cls("")
+        page.is_extracted = True
+        page.reason = "internal-error"
+        page._identities = set()
+        return page
+
     def absolute(self, url: str) -> str:
         """The url that an item of this page names, or the page's if it names none."""
-        try:
-            return urljoin(self.url, url) if url else self.url
-        except ValueError:
-            return url
+        return (absolute_url(self.url, url) or url) if url else self.url
 
     def is_named_by(self, url: str) -> bool:
         """Whether an item with this url speaks of this page: it names one of its addresses, or no web page at all."""
-        if not url:
+        if not url or not self._identities:
             return True
         absolute = self.absolute(url)
         if identity := url_identity(absolute):

@@ -21,6 +21,7 @@ from scrapy_neardup.content import (
     page_language,
     page_title,
 )
+from scrapy_neardup.content.outcome import MOST_MEMORY
 from scrapy_neardup.document import Reason
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
 from scrapy_neardup.exceptions import ExtractionError
@@ -67,10 +68,16 @@ class PageReader:
         workers: int,
         timeout: float = 10.0,
         *,
+        memory: int | None = MOST_MEMORY,
         sketching: Sketching | None = None,
     ) -> None:
         self._extraction = ExtractionProcesses(
-            extractor, workers=workers, timeout=timeout, most_characters=max_html_bytes, sketching=sketching
+            extractor,
+            workers=workers,
+            timeout=timeout,
+            most_characters=max_html_bytes,
+            memory=memory,
+            sketching=sketching,
         )
         self._canonical = CanonicalUrls()
         self._max_html_bytes = max_html_bytes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,6 +18,8 @@ from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.stories import StoryEvent, special_report
 
+_ENTRY_BYTES = 100  # of an ordered dictionary
+_MOST_ID_BYTES = 128 << 20  # some 500,000 documents
 _TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
 
@@ -103,17 +106,22 @@ def _take(iterator: Iterator[Page | WrongLine]) -> list[Page | WrongLine]:
 
 
 class OutputFormat:
-    """Lines of the output: document ids of this run become the ids of the input."""
+    """Lines of the output: document ids of this run become the ids of the input.
 
-    def __init__(self) -> None:
-        self._ids: dict[str, str | int] = {}
+    Of the ids that were not written for the longest the oldest are forgotten, so that memory is bounded.
+    """
+
+    def __init__(self, most_bytes: int = _MOST_ID_BYTES) -> None:
+        self._ids: OrderedDict[str, str | int] = OrderedDict()
+        self._most_bytes = most_bytes
+        self._bytes = 0
 
     def line(self, judged: Judged) -> str:
         """One JSON object; a line of the input that cannot be used has ``status`` unchecked and an ``error``."""
         page = judged.page
         given = page.id if isinstance(page, WrongLine) else page.recorded.id
         if judged.document is not None and given is not None:
-            self._ids[judged.document.id] = given
+            self._keep(judged.document.id, given)
         verdict = judged.verdict or Verdict("unchecked")
         row: dict[str, Any] = {
             "id": given,
@@ -138,8 +146,25 @@ class OutputFormat:
 
     def event_line(self, event: StoryEvent) -> str:
         """One JSON object: the special report."""
-        return json.dumps(special_report(event, lambda document: self._ids.get(document, document)), ensure_ascii=False)
+        return json.dumps(special_report(event, self._known), ensure_ascii=False)
 
     def _given(self, document: str | None) -> str | int | None:
         """A document of an earlier run, in a store that outlives it, keeps the id it has there."""
-        return None if document is None else self._ids.get(document, document)
+        return None if document is None else self._known(document)
+
+    def _known(self, document: str) -> str | int:
+        given = self._ids.get(document)
+        if given is None:
+            return document
+        self._ids.move_to_end(document)
+        return given
+
+    def _keep(self, document: str, given: str | int) -> None:
+        self._ids[document] = given
+        self._bytes += _size(document, given)
+        while self._bytes > self._most_bytes:
+            self._bytes -= _size(*self._ids.popitem(last=False))
+
+
+def _size(document: str, given: str | int) -> int:
+    return sys.getsizeof(document) + sys.getsizeof(given) + _ENTRY_BYTES

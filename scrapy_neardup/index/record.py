@@ -147,7 +147,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
 
 def cut(text: str, limit: int) -> bytes:
     """The UTF-8 of a text's beginning in at most ``limit`` bytes, ended between two characters."""
-    return text.encode("utf-8", "replace")[:limit].decode("utf-8", "ignore").encode()
+    return text[:limit].encode("utf-8", "replace")[:limit].decode("utf-8", "ignore").encode()
 
 
 def seconds_of(key: bytes) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.sketch.characters import (
     ALNUM,
     CLOSING,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_MOST_CHARACTERS = 400_000  # some 60,000 words; what is longer is no article, and memory is bounded
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
 _CHARACTERS_PER_WORD = 2
 _KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
@@ -193,7 +193,7 @@ def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -
     """Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
     results) is taken whole.
     """
-    reading = Reading.of(*(text[:_MOST_CHARACTERS] for text in texts))
+    reading = Reading.of(*(text[:MOST_CHARACTERS] for text in texts))
     lines, blocks = _lines(reading)
     is_long = _sums_of_runs(lines.words, blocks) >= min_block_words
     return [

@@ -26,6 +26,7 @@ STORIES = 3
 MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB where a document brings twenty new ones
 MOST_DOCUMENTS = 1 << 13  # remembered for these lines: another 20 MB where each of them brings one new line
 _MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
+_LONGEST = 2000  # lines of a document that anything is learned from: a book would be remembered for a few of its lines
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
 _SAMPLE_MASK = np.uint32(3)  # of every fourth shingle, by its hash
@@ -104,6 +105,8 @@ class BoilerplateGuard:
 
         Never over half of its other words, and never so many that fewer than ``least`` are left.
         """
+        if len(trace.lines) > _LONGEST:
+            return self._among([key for key in trace.lines if key not in known], trace, least, known)
         different: dict[int, bool] = {}  # whether this document and another one tell different stories
         seen: list[int] = []
         remembered = 0

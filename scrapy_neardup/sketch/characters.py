@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 KNOWN, WORD, UNSPACED, MARK, COMPOSES, WIDE = (1 << bit for bit in range(6))
 LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (1 << bit for bit in range(6, 15))
 LETTER, DECIMAL, JOINER, NUMBER_JOINER, BREAK, DASH, SENTENCE_STOP, CLAUSE = (1 << bit for bit in range(15, 23))
+STACKS = 1 << 24  # a mark that may stand on another one: the order of such marks is normalised
 SPELLED = 1 << 23  # stands for several characters that are not all of one word: "\u00bd" for "1\u20442"
 
 # Scripts written without spaces between words: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Bopomofo, Han.
@@ -76,8 +77,9 @@ def _read(character: str) -> tuple[int, str]:
         flags |= (WORD | WIDE * (len(folded) > 1)) if in_one_word else SPELLED
     elif _is_mark(first):
         flags |= MARK
-    if unicodedata.category(first).startswith("M") or _JAMO.match(first):
-        flags |= COMPOSES
+    flags |= COMPOSES * composes(character)
+    if all(map(unicodedata.combining, unicodedata.normalize("NFKD", character))):
+        flags |= STACKS
     if first >= _FIRST_CLAUSE:
         flags |= CLAUSE
     if _is_word(first) and first != "_":
@@ -90,6 +92,12 @@ def _read(character: str) -> tuple[int, str]:
     flags |= DIGIT * character.isdigit() | UPPER * character.isupper() | LOWER * character.islower()
     flags |= ALNUM * character.isalnum()
     return flags, folded
+
+
+def composes(character: str) -> bool:
+    """Decide whether a character may become one with the character before it."""
+    first = unicodedata.normalize("NFKC", character)[0]
+    return unicodedata.category(first).startswith("M") or _JAMO.match(first) is not None
 
 
 def _is_word(character: str) -> bool:

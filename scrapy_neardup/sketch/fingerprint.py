@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import xxhash
 
-from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.document import MOST_CHARACTERS, Document, Fingerprint
 from scrapy_neardup.sketch.body import Body, read_bodies
 from scrapy_neardup.sketch.boilerplate import NO_TRACE, BoilerplateGuard, Trace
 from scrapy_neardup.sketch.features import distinct_features
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_SKETCHES = 512
+_MOST_SKETCH_BYTES = 64 << 20
+_LINE_BYTES = 150  # of a trace
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
@@ -51,6 +53,12 @@ class TextSketch:
     figures: bytes
     specifics: bytes
     names: tuple[int, ...]  # see sketch.topic
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory, more or less."""
+        features = self.signed.features
+        return 1500 + _LINE_BYTES * len(self.trace.lines) + (0 if features is None else features.nbytes)
 
 
 class TextRead(NamedTuple):
@@ -119,6 +127,7 @@ class Sketcher:
         self._sources = SourceBoilerplate()
         self._signer = signer_for(preset)
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
+        self._sketch_bytes = 0
         self._lock = threading.Lock()  # long texts are sketched in a thread
 
     def prepare(self) -> None:
@@ -279,10 +288,13 @@ class Sketcher:
     def _remember(self, sketches: dict[bytes, TextSketch]) -> None:
         with self._lock:
             for key, sketch in sketches.items():
+                old = self._sketches.pop(key, None)
                 self._sketches[key] = sketch
-                self._sketches.move_to_end(key)
-            while len(self._sketches) > _MOST_SKETCHES:
-                self._sketches.popitem(last=False)
+                self._sketch_bytes += sketch.size - (old.size if old else 0)
+            while len(self._sketches) > 1 and (
+                len(self._sketches) > _MOST_SKETCHES or self._sketch_bytes > _MOST_SKETCH_BYTES
+            ):
+                self._sketch_bytes -= self._sketches.popitem(last=False)[1].size
 
     def _leave_out(self, trace: Trace, text: str, read: TextRead | None, place: _Place | None) -> frozenset[int]:
         """Learn from a document; return the keys of its lines that are boilerplate."""
@@ -343,7 +355,7 @@ def source_hash(source: str) -> bytes:
 
 
 def _text_key(text: str) -> bytes:
-    return xxhash.xxh3_128_digest(_encoded(text))
+    return xxhash.xxh3_128_digest(_encoded(text[:MOST_CHARACTERS]))
 
 
 def _encoded(text: str) -> bytes:

@@ -7,13 +7,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from scrapy_neardup.sketch.characters import BASE, CHARACTERS, COMPOSES, MARK, SPELLED, UNSPACED, WIDE, WORD
+from scrapy_neardup.document import MOST_CHARACTERS
+from scrapy_neardup.sketch.characters import (
+    BASE,
+    CHARACTERS,
+    COMPOSES,
+    MARK,
+    SPELLED,
+    STACKS,
+    UNSPACED,
+    WIDE,
+    WORD,
+    composes,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +34,12 @@ if TYPE_CHECKING:
 NORMALISER = 3
 """Version of what this module does to a text, and of the hashes it makes; part of the config fingerprint."""
 
+_PIECE = 1 << 15  # characters
+_LONGEST_RUN = 1000  # characters that may belong to one
+_MOST_STACKED = 30  # marks in a row, as in the stream-safe text format of Unicode's annex 15
+_JOINER = "\u034f"  # combining grapheme joiner: no mark is put in order across it
+_FEW_SPELLED = 16
+_ROOM_TO_SPELL = 1000  # characters
 _NARROW_MARK = re.compile("[\uff9e\uff9f]")
 _WORD = re.compile(r"\w")
 _FIRST_POWERS = 1 << 14
@@ -67,6 +86,8 @@ class Reading:
     def of(cls, *texts: str) -> Reading:
         text = "\n".join(("", *texts, ""))
         codes, flags, present = _characters(text)
+        if present & STACKS:
+            texts = tuple(map(_stream_safe, texts))
         if present & (COMPOSES | SPELLED):
             spelled = [chr(code) for code in np.unique(codes[flags & SPELLED != 0]).tolist()]
             texts = tuple(each if each.isascii() else _plainer(each, spelled) for each in texts)
@@ -98,7 +119,7 @@ class Reading:
 
 def has_words(text: str) -> bool:
     """Whether there is anything in it that could be compared."""
-    return _WORD.search(text) is not None
+    return _WORD.search(text, 0, MOST_CHARACTERS) is not None
 
 
 def has_unspaced(text: str) -> bool:
@@ -113,11 +134,45 @@ def normalise(text: str) -> str:
 
 def _plainer(text: str, spelled: list[str]) -> str:
     """With each letter and its marks as one character, and what stands for several characters written out."""
-    for character in spelled:
-        text = text.replace(character, unicodedata.normalize("NFKC", character))
+    most = 2 * len(text) + _ROOM_TO_SPELL
+    written_out = {character: unicodedata.normalize("NFKC", character) for character in spelled}
+    if len(spelled) > _FEW_SPELLED:
+        text = text.translate({ord(character): plain for character, plain in written_out.items()})
+    else:
+        for character, plain in written_out.items():
+            text = text.replace(character, plain)
+    text = text[:most]  # one character may stand for eighteen
     # Marks that have a width of their own are of letters of half width.
     form: Literal["NFKC", "NFC"] = "NFKC" if _NARROW_MARK.search(text) else "NFC"
-    return text if unicodedata.is_normalized(form, text) else unicodedata.normalize(form, text)
+    return "".join(
+        piece if unicodedata.is_normalized(form, piece) else unicodedata.normalize(form, piece)
+        for piece in _pieces(text)
+    )
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text before characters that nothing composes with: the interpreter is held for one piece at a time."""
+    start = 0
+    while start < len(text):
+        end = min(start + _PIECE, len(text))
+        while end < min(start + _PIECE + _LONGEST_RUN, len(text)) and composes(text[end]):
+            end += 1
+        yield text[start:end]
+        start = end
+
+
+def _stream_safe(text: str) -> str:
+    """With a joiner in each run of marks that is too long: to put n of them in order takes n * n steps."""
+    if text.isascii():
+        return text
+    codes, flags, present = _characters(text)
+    if not present & STACKS:
+        return text
+    places = np.arange(1, len(codes) + 1)
+    # How many marks stand in a row up to each character.
+    stacked = places - np.maximum.accumulate(np.where(flags & STACKS, 0, places))
+    cuts = ((stacked > 1) & (stacked % _MOST_STACKED == 1)).nonzero()[0].tolist()
+    return _JOINER.join(text[start:end] for start, end in pairwise([0, *cuts, len(text)])) if cuts else text
 
 
 def _span_hashes(
@@ -127,7 +182,9 @@ def _span_hashes(
 
 
 def _characters(text: str) -> tuple[NDArray[np.intp], NDArray[np.uint32], int]:
-    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.intp)
+    pieces = (text[start : start + _PIECE] for start in range(0, len(text), _PIECE))
+    encoded = b"".join(piece.encode("utf-32-le", "surrogatepass") for piece in pieces)
+    codes = np.frombuffer(encoded, np.uint32).astype(np.intp)
     flags = CHARACTERS.flags.take(codes)
     if not flags.all():
         CHARACTERS.learn(codes[flags == 0])

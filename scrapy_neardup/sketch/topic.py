@@ -25,6 +25,7 @@ LEAD_WORDS = 150
 PAIRED = 5  # names of which each pair is a key
 _MOST_CHARACTERS = 1500  # of a line
 _MOST_HASHES = 1 << 15
+_LONGEST_REMEMBERED = 40  # characters
 _NOTHING = -1
 _KEY_SEED = 0x709C
 _YEARS = ("19", "20")
@@ -113,7 +114,9 @@ class _Hashes(dict[str, int]):
         if len(self) >= _MOST_HASHES:
             self.clear()
         telling = _tells(term)
-        self[term] = hashed = xxh32_intdigest(telling.encode("utf-8", "surrogatepass")) if telling else _NOTHING
+        hashed = xxh32_intdigest(telling.encode("utf-8", "surrogatepass")) if telling else _NOTHING
+        if len(term) <= _LONGEST_REMEMBERED:
+            self[term] = hashed
         return hashed
 
 

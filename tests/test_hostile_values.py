@@ -1,0 +1,288 @@
+"""No item is lost for a value: whatever JSON, a page or its headers can carry, each item passes and is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextvars import copy_context
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from news_site import article, page
+from projects import HAS_REACTORLESS
+from scrapy import Request, Spider
+from scrapy.http import HtmlResponse, Response
+from scrapy.utils.test import get_crawler
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.document import STATUSES
+from scrapy_neardup.evaluation.feed import WrongLine, read_feed
+from scrapy_neardup.evaluation.pages import PageReader
+from scrapy_neardup.evaluation.replay import OutputFormat, replay
+from scrapy_neardup.middleware import NearDupSpiderMiddleware
+from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
+
+PROSE = (
+    "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt when it met a crane. " * 6
+)
+FIELDS = ("url", "title", "text", "time", "language")
+
+
+def examples(count: int) -> settings:
+    """However slow a machine is, that is no failure."""
+    return settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+HUGE = 10**5000  # Python refuses to print it
+HARD: list[object] = [
+    *(10**400, -(10**400), float("nan"), float("inf"), -float("inf"), 1e308, -1, 0, True, None),
+    *(b"bytes", [], {}, [["deep"], "flat", 3], {"a": {"b": None}}, ("a", "b"), date.max, datetime.min),
+    datetime.max.replace(tzinfo=timezone(timedelta(hours=-23))),
+    *("\ud800", "\udfff" * 100, "a\0b", "\u202e\u2066", "9" * 5000, "9" * 1_000_000, "x" * 1_000_000, " " * 100_000),
+    *("http://\ud800.com/", "http://a.com/\udc80?\ud83d=\ude00", "http://[", "http://[::1", "http://a.com:port/", "//"),
+    *(
+        "http://",
+        "http://" + "a." * 2000,
+        "http://a.com/?" + "a&" * 500_000,
+        "http://a.com/" + "é" * 3000,
+        "http://é" * 9,
+    ),
+    *(
+        "javascript:0",
+        "data:,x",
+        "HTTP://A.COM/\t\n",
+        "http://a.com/#!" + "x" * 9000,
+        "http://xn--.com/",
+        "http://xn--é.de/",
+    ),
+    *("1e400", "nan", "infinity", "-0", "2020-02-30", "2020-01-01T00:00:00+99:99", "0001-01-01", "9999-12-31T24:00-12"),
+    *("١٢٣", "en-" * 1000, "ﷺ" * 3000, "\u0316\u0301" * 20_000, "&#" + "9" * 5000 + ";", PROSE, PROSE + "\ud800"),
+]
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+VALUES = st.sampled_from(HARD) | JSON | ANY_TEXT.map("http://a.com/".__add__) | ANY_TEXT.map(PROSE.__add__)
+ITEMS = st.fixed_dictionaries({}, optional=dict.fromkeys(FIELDS, VALUES))
+_CHARSETS = (
+    "utf-8 utf-7 utf-16 utf-32 idna punycode undefined rot13 hex zlib bz2 uu unicode_escape gb18030 hz mbcs \xff ,"
+)
+CHARSETS = st.sampled_from([*_CHARSETS.split(), "", "x" * 9000])
+HEADS = st.sampled_from(
+    [
+        *(
+            b"",
+            b"<title>&#" + b"9" * 4900 + b";</title>",
+            b'<link rel=canonical href="http://[">',
+            b"<html lang='\xff'>",
+        ),
+        b'<link rel=canonical href="/&#' + b"9" * 900 + b';">',
+        b'<meta property=og:title content="&#xd800;\0">',
+        b"<link rel=canonical href=/%ff\xff><meta charset=punycode>",
+    ]
+)
+BODIES = HEADS.flatmap(
+    lambda head: st.sampled_from([b"", PROSE.encode(), b"\xff\xfe" * 50, b"\xed\xa0\x80" * 9, b"\0" * 50])
+    .map(lambda text: b"<html>" + head + b"<body><p>" + text)
+)  # fmt: skip
+
+
+@dataclass
+class Crawling:
+    """The middleware and the pipelines of one crawler, in a loop of their own."""
+
+    loop: asyncio.AbstractEventLoop
+    middleware: NearDupSpiderMiddleware
+    pipelines: tuple[CapturePipeline, NearDupPipeline]
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        assert self.middleware.crawler.stats is not None
+        return self.middleware.crawler.stats.get_stats()
+
+    def items(self, response: Response, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What comes out of the pipelines for the items of a response."""
+        return self.loop.run_until_complete(self._items(response, items))
+
+    async def _items(self, response: Response, items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        async def callback() -> AsyncIterator[Any]:
+            for item in items:
+                yield item
+
+        passed = []
+        async for item in self.middleware.process_spider_output(response, callback()):
+            # As Scrapy has it, each item has a context of its own.
+            passed.append(asyncio.get_running_loop().create_task(self._piped(item), context=copy_context()))  # noqa: PERF401
+        return await asyncio.gather(*passed)
+
+    async def _piped(self, item: Any) -> Any:
+        for pipeline in self.pipelines:
+            item = await item_of(pipeline.process_item(item))
+        return item
+
+
+async def item_of(answer: Any) -> Any:
+    return await answer if asyncio.iscoroutine(answer) else answer
+
+
+@pytest.fixture
+def crawling(tmp_path: Path) -> Iterator[Crawling]:
+    loop = asyncio.new_event_loop()
+
+    async def start() -> Crawling:
+        crawler = get_crawler(
+            Spider,
+            {
+                "NEARDUP_STORE": f"sqlite:///{tmp_path}/window.sqlite",
+                "NEARDUP_TIME_FIELD": "time",
+                "NEARDUP_DROPPED_FEED": None,
+            },
+        )
+        crawler.spider = crawler._create_spider("news")
+        pipelines = CapturePipeline.from_crawler(crawler), NearDupPipeline.from_crawler(crawler)
+        await pipelines[1].open_spider()
+        return Crawling(loop, NearDupSpiderMiddleware.from_crawler(crawler), pipelines)
+
+    started = loop.run_until_complete(start())
+    yield started
+    started.middleware._close()
+    loop.run_until_complete(started.pipelines[1].close_spider())
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+
+
+def response_of(body: bytes = b"", charset: str = "utf-8", url: str = "http://a.com/page") -> Response:
+    headers = {"Content-Type": f"text/html; charset={charset}".encode("latin-1")}
+    return HtmlResponse(url, body=body, headers=headers, request=Request("http://a.com/page"))
+
+
+needs_no_reactor = pytest.mark.skipif(not HAS_REACTORLESS, reason="this Scrapy needs a reactor for its signals")
+
+
+@needs_no_reactor
+def test_an_item_passes_with_any_values(crawling: Crawling) -> None:
+    @examples(300)
+    @given(st.lists(ITEMS, min_size=1, max_size=4), BODIES, CHARSETS)
+    def passes(items: list[dict[str, Any]], body: bytes, charset: str) -> None:
+        passed = crawling.items(response_of(body, charset), [dict(item) for item in items])
+        assert len(passed) == len(items)
+        for item, given_item in zip(passed, items, strict=True):
+            assert item["neardup_status"] in STATUSES
+            assert list(item)[: len(given_item)] == list(given_item)
+            assert item["neardup_reason"] not in ("internal-error", "store-unavailable")
+        assert "neardup/errors" not in crawling.stats
+
+    passes()
+
+
+@needs_no_reactor
+@pytest.mark.parametrize("field", FIELDS)
+def test_an_item_passes_with_each_hard_value(crawling: Crawling, field: str) -> None:
+    items = [{"text": PROSE, field: value} for value in [*HARD, HUGE]]
+    passed = crawling.items(response_of(PROSE.encode()), items)
+    assert [item["neardup_status"] in STATUSES for item in passed] == [True] * len(items)
+    assert "neardup/errors" not in crawling.stats
+    assert "neardup/store/errors" not in crawling.stats
+
+
+@needs_no_reactor
+def test_a_bug_of_ours_costs_no_item_and_is_logged_once(
+    crawling: Crawling, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*arguments: object, **values: object) -> Any:
+        raise ZeroDivisionError("a bug")
+
+    response = response_of(b"<title>A title</title><p>" + PROSE.encode())
+    for module, name in ((NearDupDetector, "check"), (NearDupDetector, "document"), (NearDupSpiderMiddleware, "_page")):
+        with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
+            patch.setattr(module, name, fail)
+            before = crawling.stats.get("neardup/errors", 0)
+            items = [{"number": number, "text": PROSE if number % 2 else ""} for number in range(6)]
+            passed = crawling.items(response, items)
+        assert [item["number"] for item in passed] == list(range(6))
+        assert passed[0]["neardup_reason"] == "internal-error"
+        assert crawling.stats["neardup/errors"] > before
+        (told,) = [record for record in caplog.records if record.exc_info]
+        assert told.exc_info is not None
+        assert told.exc_info[0] is ZeroDivisionError
+        assert "an error of scrapy-neardup" in told.message
+        caplog.clear()
+
+
+@needs_no_reactor
+def test_what_a_page_says_of_itself_is_no_condition(crawling: Crawling, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> str:
+        raise ZeroDivisionError("a bug")
+
+    for name in ("page_title", "page_language"):
+        monkeypatch.setattr(f"scrapy_neardup.middleware.{name}", fail)
+    (item,) = crawling.items(response_of(page(article("ferry")).encode()), [{}])
+    assert item["neardup_status"] == "original"
+    assert crawling.stats["neardup/errors"] == 2
+
+
+def test_the_detector_never_raises_for_values(redis_url: str, namespace: str) -> None:
+    async def judge(each: list[dict[str, Any]]) -> None:
+        chosen = NearDupSettings(store=redis_url, namespace=namespace)
+        detector = NearDupDetector(chosen)
+        await detector.open()
+        for values in each:
+            text, given = values.get("text"), {name: values.get(name) for name in ("url", "title", "language")}
+            document = detector.document(text, seen_at=values.get("time"), canonical=values.get("url"), **given)  # type: ignore[arg-type]
+            verdict = await detector.check(document)
+            assert verdict.reason not in ("internal-error", "store-unavailable"), values
+        await detector.close()
+
+    every_one = [{"text": PROSE, field: value} for field in FIELDS for value in [*HARD, HUGE]]
+
+    @examples(20)
+    @given(st.lists(ITEMS, min_size=10, max_size=30))
+    def judged(each: list[dict[str, Any]]) -> None:
+        asyncio.run(judge(each))
+
+    asyncio.run(judge(every_one))
+    judged()
+
+
+def test_each_line_of_a_replay_is_answered(tmp_path: Path) -> None:
+    path = tmp_path / "input.jsonl"
+
+    async def judge(lines: list[bytes]) -> None:
+        path.write_bytes(b"\n".join(lines) + b"\n")
+        detector, output = NearDupDetector(NearDupSettings(store="memory://")), OutputFormat()
+        await detector.open()
+        with PageReader("trafilatura", 5_000_000, 1) as reader:
+            answers = [judged async for judged in replay(reader.read(read_feed(path)), detector)]
+        await detector.close()
+        assert len(answers) == len(lines)
+        for judged in answers:
+            assert judged.verdict is not None or judged.error
+            assert isinstance(judged.page, WrongLine) or judged.verdict is not None or judged.page.error
+            assert json.loads(output.line(judged))["status"] in STATUSES
+
+    names = ("id", *FIELDS, "html", "file")
+    rows = st.fixed_dictionaries({"id": st.integers()}, optional=dict.fromkeys(names[1:], VALUES)).map(
+        lambda row: json.dumps(row, default=str).encode()
+    )
+    every_one = [
+        json.dumps({"id": number, "text": PROSE, name: value}, default=str).encode()
+        for name in names
+        for number, value in enumerate(HARD)
+    ]
+
+    @examples(5)
+    @given(st.lists(rows | st.binary(min_size=1).filter(lambda line: line.strip() and b"\n" not in line), min_size=30))
+    def answered(lines: list[bytes]) -> None:
+        asyncio.run(judge(lines))
+
+    asyncio.run(judge(every_one))
+    answered()
