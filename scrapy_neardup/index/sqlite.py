@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,6 +37,7 @@ from scrapy_neardup.index.verification import (
     most_alike,
     to_match,
 )
+from scrapy_neardup.private_files import make_private_directory, make_private_file
 
 MEMORY = ":memory:"
 _BATCH = 64
@@ -196,9 +197,11 @@ class SQLiteIndex(Index):
     def _connect(self) -> None:
         if self.path != MEMORY:
             try:
-                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+                make_private_directory(Path(self.path).absolute().parent)
             except OSError as error:
                 raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
+            with suppress(OSError):  # SQLite says it better; -wal and -shm take the mode of the file
+                make_private_file(Path(self.path))
         # No waiting in SQLite: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         try:
