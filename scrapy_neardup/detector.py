@@ -38,7 +38,7 @@ from scrapy_neardup.document import (
     Verdict,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index import Breaker, Index, Selection, StoreSummary, index_from_url
+from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, source_hash, unpack_sketch
@@ -92,7 +92,7 @@ class NearDupDetector:
         self.index = index or index_from_url(
             self.settings.store,
             namespace=self.settings.window_namespace,
-            config=self.preset.config(by_source=by_source),
+            config=self.preset.config(by_source=by_source, records=RECORD_VERSIONS),
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
             shards=self.settings.shards,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter, is_item
 from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed
-from scrapy.utils.project import data_path
 
 from scrapy_neardup import signals
 from scrapy_neardup.content import language_code
@@ -20,6 +19,7 @@ from scrapy_neardup.crawl.delivery import Delivery, Parcel
 from scrapy_neardup.crawl.dropped import dropped_items
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.page import Page
+from scrapy_neardup.crawl.places import tell_place
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError
@@ -77,7 +77,8 @@ class NearDupPipeline:
         self.crawler = crawler
         self.selection = ItemSelection(self.settings.item_classes)
         self.tagger = Tagger(self.settings.fields)
-        self.detector = NearDupDetector(in_data_path(self.settings), delivers_later=True)
+        self.detector = NearDupDetector(self.settings, delivers_later=True)
+        tell_place(self.settings)
         self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
         self.dropped = dropped_items(crawler, self.settings)
         self.turns = carriage_of(crawler).turns
@@ -337,11 +338,3 @@ def _answered(verdict: Verdict) -> asyncio.Future[Verdict]:
 def _without_alarms(settings: NearDupSettings) -> NearDupSettings:
     """Nobody is woken by a dry run; its feed of events can be read."""
     return replace(settings, events_stream=None, events_webhook=None)
-
-
-def in_data_path(settings: NearDupSettings) -> NearDupSettings:
-    """Relative SQLite files live under the project's data directory, so that hourly crawls share a window."""
-    scheme, separator, path = settings.store.partition(":///")
-    if scheme != "sqlite" or not separator or path.startswith("/"):
-        return settings
-    return replace(settings, store=f"sqlite:///{data_path(path)}")

@@ -27,7 +27,7 @@ Delivered = Literal["stored", "scraped"]
 OnStoreError = Literal["keep", "close"]
 
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(time)s.jsonl"
-"""In the project's data directory."""
+"""In the data directory."""
 
 TAGS = (
     "neardup_status",
@@ -216,6 +216,12 @@ def _feed(name: str, value: Any) -> str | None:
     return str(value)
 
 
+def _folder(name: str, value: Any) -> str | None:
+    if value is None or (isinstance(value, str | PathLike) and str(value)):
+        return None if value is None else str(value)
+    raise SettingsError(name, value, "must be the path of a directory, or None")
+
+
 def _setting(default: Any, check: Check, *, repr: bool = True) -> Any:  # noqa: A002  as field has it
     return field(default=default, metadata={"check": check}, repr=repr)
 
@@ -237,6 +243,7 @@ class NearDupSettings:
     delivered: Delivered = _setting("stored", _one_of(*get_args(Delivered)))
     dropped_feed: str | None = field(default=DEFAULT_DROPPED_FEED, metadata={"check": _feed})
     keep_sources: frozenset[str] = field(default=frozenset(), metadata={"check": _sources})
+    data_dir: str | None = field(default=None, metadata={"check": _folder})
     store: str = _setting("sqlite:///neardup.sqlite", _store, repr=False)
     shards: int = _setting(1, _number(int, 1, 64))
     namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scrapy.utils.project import data_path
-
 from scrapy_neardup.crawl.feeds import JsonLinesFeed
+from scrapy_neardup.crawl.places import in_data_dir
 from scrapy_neardup.index.connection import connect
 from scrapy_neardup.stories.outbox import Outbox
 from scrapy_neardup.stories.stream import RedisStream, stream_of
@@ -40,12 +38,12 @@ class EventSinks:
             self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
         if settings.events_webhook:
             self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret)
+        self._folder = Path(in_data_dir(settings, "neardup-events"))
         self._outboxes: list[Outbox] = []
-        self._has_begun_feed = False
 
     async def open(self) -> None:
         for name, receiver in self._receivers.items():
-            outbox = Outbox(name, Path(data_path(f"neardup-events/{name}")), receiver.deliver)
+            outbox = Outbox(name, self._folder / name, receiver.deliver)
             await outbox.open()
             self._outboxes.append(outbox)
 
@@ -53,17 +51,11 @@ class EventSinks:
         for outbox in self._outboxes:
             outbox.put(report)
         if self._feed is not None:
-            # Others of this machine must not read a feed that begins here: the file is made with the first event.
-            mask = None if self._has_begun_feed else os.umask(0o077)
             try:
                 self._feed.put(report)
             except Exception as error:
                 reason = _without_login(error)
                 logger.error("NEARDUP_EVENTS_FEED: event %s is not written: %s", report["id"], reason)
-            finally:
-                if mask is not None:
-                    os.umask(mask)
-            self._has_begun_feed = True
 
     async def close(self) -> None:
         await asyncio.gather(*(outbox.close() for outbox in self._outboxes))

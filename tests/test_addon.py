@@ -153,7 +153,7 @@ def test_without_asyncio_the_crawl_goes_on_untagged_and_is_told_the_mend(project
     crawl = project.crawl(ITEM_A_PAGE, urls=twins(site), TWISTED_REACTOR=reactor)
     assert crawl.status == 0
     assert [set(item) for item in crawl.items] == [{"page"}] * 2
-    for component in ("NearDupSpiderMiddleware", "NearDupPipeline"):
-        (warning,) = crawl.lines("WARNING", "Disabled <class 'scrapy_neardup", component)
-        assert "leave TWISTED_REACTOR at its default" in warning
+    (error,) = crawl.lines("ERROR", "scrapy-neardup needs asyncio")
+    assert "No item is checked" in error
+    assert "Leave TWISTED_REACTOR at its default" in error
     assert crawl.stats["carriage"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -84,7 +85,8 @@ class Command(ScrapyCommand):
         if args:
             raise UsageError(f"not understood: {' '.join(args)}")
         assert self.settings is not None
-        settings = {name: self.settings[name] for name in self.settings if str(name).startswith("NEARDUP_")}
+        is_ours = re.compile("NEARDUP_|BOT_NAME$|PROJECT$").match  # the data directory may have the project's name
+        settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
             self.exitcode = _module(opts.subcommand).run(opts, settings)
         except NearDupError as error:

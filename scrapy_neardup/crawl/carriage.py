@@ -7,18 +7,20 @@ lasts as long as this item's way through the pipelines.
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict, deque
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_neardup.crawl.order import Ticket
 from scrapy_neardup.crawl.page import Page
+from scrapy_neardup.crawl.places import placed
 from scrapy_neardup.faults import Faults
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from scrapy_neardup.crawl.delivery import Parcel
+
+logger = logging.getLogger(__name__)
 
 MOST_ITEMS = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
 
@@ -110,6 +114,7 @@ class Carriage:
 
 
 _carriages: WeakKeyDictionary[Crawler, Carriage] = WeakKeyDictionary()
+_told: WeakSet[Crawler] = WeakSet()  # that they have no asyncio
 
 
 def carriage_of(crawler: Crawler) -> Carriage:
@@ -118,13 +123,16 @@ def carriage_of(crawler: Crawler) -> Carriage:
 
 
 def settings_of(crawler: Crawler) -> NearDupSettings:
-    """The settings of a crawler's components. Raises NotConfigured where they have nothing to do, or no asyncio."""
+    """Return the settings of a crawler's components. Raise NotConfigured if they are turned off, or if asyncio is."""
     settings = NearDupSettings.from_mapping(crawler.settings)
     if not settings.enabled:
         raise NotConfigured
     if not is_asyncio_available():
-        raise NotConfigured(
-            "scrapy-neardup needs asyncio: leave TWISTED_REACTOR at its default, "
-            "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
-        )
-    return settings
+        if crawler not in _told:
+            _told.add(crawler)
+            logger.error(
+                "No item is checked: scrapy-neardup needs asyncio. Leave TWISTED_REACTOR at its default, "
+                "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+            )
+        raise NotConfigured
+    return placed(settings, crawler.settings)

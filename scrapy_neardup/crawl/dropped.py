@@ -6,9 +6,8 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scrapy.utils.project import data_path
-
 from scrapy_neardup.crawl.feeds import JsonLinesFeed
+from scrapy_neardup.crawl.places import in_data_dir
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 
 if TYPE_CHECKING:
@@ -58,7 +57,8 @@ def dropped_items(crawler: Crawler, settings: NearDupSettings) -> DroppedItems |
     uri = settings.dropped_feed
     if uri is None or settings.action != "drop" or settings.dry_run:
         return None
-    return DroppedItems(JsonLinesFeed(crawler, SETTING, data_path(uri) if uri == DEFAULT_DROPPED_FEED else uri))
+    path = in_data_dir(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
+    return DroppedItems(JsonLinesFeed(crawler, SETTING, path))
 
 
 def _fields(adapter: ItemAdapter) -> dict[str, Any]:

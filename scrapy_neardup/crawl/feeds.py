@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
@@ -30,7 +31,8 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]") 
 class JsonLinesFeed:
     """A file of JSON lines, opened with the first line and stored when the spider closes.
 
-    Each line of a local file is on the disk when ``put`` returns, so it is complete even if the crawl is killed.
+    Each line of a local file is on the disk when ``put`` returns, so it is complete even if the crawl is killed. Other
+    users of the machine cannot read a file that is made here.
     Raises SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
 
@@ -52,7 +54,11 @@ class JsonLinesFeed:
         """Write a line. A value that JSON cannot hold is written as a text. Raises what the storage raises."""
         line = _line(row)
         if self._file is None:
-            self._file = self._storage.open(self._spider)
+            mask = os.umask(0o077)
+            try:
+                self._file = self._storage.open(self._spider)
+            finally:
+                os.umask(mask)
         self._file.write(line)
         self._file.flush()
 

@@ -9,8 +9,11 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.base import Index, Policy, Scope, Selection, StoreSummary
 from scrapy_neardup.index.breaker import Breaker
 from scrapy_neardup.index.connection import REDIS_SCHEMES, Address, without_password
+from scrapy_neardup.index.membership import VERSION as MEMBER_VERSION
+from scrapy_neardup.index.record import VERSION as DOCUMENT_VERSION
 
 __all__ = [
+    "RECORD_VERSIONS",
     "REDIS_SCHEMES",
     "Breaker",
     "Index",
@@ -22,6 +25,9 @@ __all__ = [
     "check_url",
     "index_from_url",
 ]
+
+RECORD_VERSIONS = DOCUMENT_VERSION, MEMBER_VERSION
+"""Raise one of them with any change of what a store keeps: windows of other versions are not read."""
 
 ALLOWED_STORES = (
     "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path, "

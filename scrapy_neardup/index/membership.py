@@ -56,7 +56,7 @@ _SETTLED = b"\xff" * 4  # in the owner's place: said by several, or the value be
 _NO_VALUE = bytes(4)
 _TOLD = re.compile("([0-9]+) ([0-9]+) ([0-9]+)")
 _LANGUAGE = re.compile("([^ ]+) ([0-9]+)")
-_VERSION = 2
+VERSION = 2
 _MEMBER = struct.Struct(">BBBBBBHHH")  # version, status, kind, lengths of language, source, owner, url, title, changes
 _NEIGHBOUR = struct.Struct(">8sHB")  # key of the story's first document, lengths of url and title
 _MAX_TITLE_BYTES = 300
@@ -261,14 +261,14 @@ def pack_member(member: Member) -> bytes:
     )
     status = STATUSES.index(member.status)
     kind = KINDS.index(member.kind) + 1 if member.kind else 0
-    return _MEMBER.pack(_VERSION, status, kind, *map(len, parts)) + b"".join(parts)
+    return _MEMBER.pack(VERSION, status, kind, *map(len, parts)) + b"".join(parts)
 
 
 def unpack_member(key: bytes, data: bytes) -> Member:
     """From the member's number and what ``pack_member`` made. Raises StoreError on any other bytes."""
     start = 4 + _MEMBER.size
-    if len(key) != KEY_BYTES or len(data) < start or data[4] != _VERSION:
-        raise StoreError(f"a member of {len(data)} bytes is not one of version {_VERSION}")
+    if len(key) != KEY_BYTES or len(data) < start or data[4] != VERSION:
+        raise StoreError(f"a member of {len(data)} bytes is not one of version {VERSION}")
     _, status, kind, *lengths = _MEMBER.unpack_from(data, 4)
     if start + sum(lengths) != len(data) or status >= len(STATUSES) or kind > len(KINDS):
         raise StoreError(f"member {key.hex()}: {len(data)} bytes do not hold what they say")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.private_files import make_private_directory, make_private_file
 
 MEMORY = ":memory:"
 _POLL = 0.001  # seconds
@@ -28,9 +29,11 @@ class SQLiteFile:
     def connect(self) -> None:
         if self.path != MEMORY:
             try:
-                Path(self.path).parent.mkdir(parents=True, exist_ok=True)
+                make_private_directory(Path(self.path).absolute().parent)
             except OSError as error:
                 raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
+            with suppress(OSError):  # SQLite says it better; -wal and -shm take the mode of the file
+                make_private_file(Path(self.path))
         # No waiting in SQLite: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         self._connection = sqlite3.connect(self.path, timeout=0, isolation_level=None)
         self._patiently("PRAGMA journal_mode = WAL")

@@ -50,8 +50,12 @@ class Preset:
     event_rule: str = "sources"
     seed: int = 1
 
-    def config(self, *, by_source: bool = False) -> str:
-        """8 hexadecimal digits of every parameter that changes a fingerprint; a part of every key of a store."""
+    def config(self, *, by_source: bool = False, records: tuple[int, ...] = ()) -> str:
+        """Return 8 hexadecimal digits of every parameter that changes a fingerprint; they are in every key of a store.
+
+        ``records`` are the versions of what the store keeps, so that two versions of this package never read each
+        other's records.
+        """
         decisive = asdict(self)
         # Thresholds change what is said of two fingerprints, never a fingerprint.
         thresholds = ("threshold", "related_threshold", "topic_threshold", "collisions")
@@ -65,6 +69,7 @@ class Preset:
 
             decisive["reference"] = load_reference(self.reference).digest  # what it says, wherever it lies
         decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
+        decisive["records"] = records
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())
 
     @property

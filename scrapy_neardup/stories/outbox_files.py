@@ -14,6 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
+from scrapy_neardup.private_files import make_private_directory
+
 Aside = Literal["refused", "unreadable"]
 
 LARGEST_EVENT = 10_000_000  # bytes; a file that is larger is no event
@@ -46,7 +48,7 @@ class OutboxFiles:
 
     def open(self) -> None:
         """Make the folder, and show that this process lives. Raise OSError if that is not possible."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(self.folder.absolute())
         self._lock.acquire(timeout=0)
 
     def close(self) -> None:

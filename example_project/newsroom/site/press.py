@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from html import escape
-from pathlib import Path
+from importlib.resources import files
 from string import Template
 from urllib.parse import urlsplit
 
-HERE = Path(__file__).parent
+HERE = files(__package__)  # also in an egg
 DIRECTORY = "http://newsstand.example/"
 
 # Designs not listed here wrap a paragraph in <p>, as most of the web does.

@@ -1,0 +1,112 @@
+"""Where a crawl keeps its files: the window, the feed of dropped items, events on their way."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_data_path
+from scrapy.utils.conf import closest_scrapy_cfg, get_config
+from scrapy.utils.project import inside_project
+
+from scrapy_neardup.index.connection import without_password
+from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
+
+logger = logging.getLogger(__name__)
+
+_SQLITE = "sqlite:///"
+_LONGEST_NAME = 60  # characters, of up to four bytes each
+
+
+def placed(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
+    """Return the settings with an absolute data directory, and with its path in the url of a relative SQLite file.
+
+    Nothing is made on the disk. Never raises: if no directory can be written to, the last one that was thought of is
+    returned, and whoever writes there says that it is not possible.
+    """
+    given = [Path(os.path.expanduser(settings.data_dir))] if settings.data_dir else list(_candidates(scrapy_settings))
+    folder = next(filter(_can_be_written, given), given[-1]).absolute()
+    store = settings.store
+    if store.startswith(_SQLITE):
+        store = f"{_SQLITE}{folder / store.removeprefix(_SQLITE)}"
+    return replace(settings, data_dir=str(folder), store=store)
+
+
+def in_data_dir(settings: NearDupSettings, path: str) -> str:
+    """Return the path of a file of settings that are placed. An absolute path stays as it is."""
+    assert settings.data_dir is not None
+    return str(Path(settings.data_dir, path))
+
+
+def tell_place(settings: NearDupSettings) -> None:
+    """Say once a crawl where its window is. The settings are placed."""
+    hours = f"{settings.window / 3600:g} hours"
+    if settings.store.startswith("memory:"):
+        logger.info("The window of the last %s is in memory: it ends with this process", hours)
+    else:
+        logger.info("The window of the last %s is in %s", hours, _shown(settings.store))
+    if _needs_data_dir(settings) and not _can_be_written(Path(in_data_dir(settings, ""))):
+        logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a directory that can be", settings.data_dir)
+
+
+def _needs_data_dir(settings: NearDupSettings) -> bool:
+    drops = settings.action == "drop" and settings.dropped_feed == DEFAULT_DROPPED_FEED
+    is_window = settings.store.startswith(f"{_SQLITE}{settings.data_dir}")
+    return bool(is_window or drops or settings.events_stream or settings.events_webhook)
+
+
+def _shown(store: str) -> str:
+    return store.removeprefix(_SQLITE) if store.startswith(_SQLITE) else without_password(store)
+
+
+def _candidates(settings: Mapping[Any, Any]) -> Iterator[Path]:
+    """Yield the directories that come into question, the best one first."""
+    name = _name_of(settings)
+    if (data_dir := _scrapy_data_dir()) is not None:
+        # scrapyd runs many projects in one working directory, which may be that of another project.
+        yield data_dir if _is_closest_project() else data_dir / name
+    user_dir = user_data_path("scrapy-neardup", appauthor=False)
+    if user_dir.is_absolute():  # not if nobody knows the user's home
+        yield user_dir / name
+    yield Path(".scrapy", name)
+
+
+def _scrapy_data_dir() -> Path | None:
+    """Return what Scrapy's ``project_data_dir`` returns, None outside projects. Make no directory."""
+    config = get_config()
+    if config.has_option("datadir", "default") and inside_project():
+        return Path(config.get("datadir", "default"))
+    closest = closest_scrapy_cfg()
+    return Path(closest).parent / ".scrapy" if closest else None
+
+
+def _is_closest_project() -> bool:
+    """Decide whether a crawl belongs to the project in the working directory or above."""
+    config = get_config()
+    modules = dict(config["settings"]).values() if config.has_section("settings") else ()
+    running = os.environ.get("SCRAPY_SETTINGS_MODULE", "")
+    return bool(closest_scrapy_cfg()) and (not running or _package(running) in map(_package, modules))
+
+
+def _package(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _name_of(settings: Mapping[Any, Any]) -> str:
+    """Return the name of a directory for the project: as scrapyd calls it, or its BOT_NAME."""
+    name = str(settings.get("PROJECT") or settings.get("BOT_NAME") or "scrapybot")
+    return re.sub(r"[^\w.-]", "_", name).lstrip(".")[:_LONGEST_NAME] or "_"
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Decide whether files can be made in a directory, which may have to be made itself."""
+    try:
+        there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    except OSError:  # such as a parent that must not be searched, or a name that is too long
+        return False
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)

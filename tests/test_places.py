@@ -1,0 +1,220 @@
+"""The files of a crawl have a place wherever it runs: in a project, in a script, under scrapyd, in a container."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from projects import Item, Project
+
+from scrapy_neardup import NearDupSettings
+from scrapy_neardup.crawl.places import placed
+
+NOBODY = "http://127.0.0.1:9/"  # nothing listens there
+SPIDER = """
+class News(scrapy.Spider):
+    name = "news"
+
+    start_urls = ["data:,"]
+
+    def parse(self, response):
+        words = "the ferry ran aground in fog near the old lighthouse and its crew was brought ashore safe by two tugs"
+        for number in range(7):  # sources: enough for a breaking event
+            yield {"url": f"https://paper{number}.example/ferry", "text": words}
+"""
+KILLED = """
+import os
+import signal
+from scrapy_neardup.signals import story_event
+
+class Killed(News):
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.die, story_event)
+        return spider
+
+    def die(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""It dies when everything is open: the window, the feeds, the outbox."""
+
+SETTINGS = {
+    "ADDONS": {"scrapy_neardup.Addon": 500},
+    "NEARDUP_ACTION": "drop",
+    "NEARDUP_EVENTS_WEBHOOK": NOBODY,
+    "NEARDUP_EXTRACT_WORKERS": 0,
+    "TELNETCONSOLE_ENABLED": False,
+    "REMOTE_CONTROL_ENABLED": False,
+}
+
+
+def script(process: str = "AsyncCrawlerProcess", **settings: Any) -> str:
+    """A script as people write it who have no project."""
+    given = {**SETTINGS, "FEEDS": {"items.jsonl": {"format": "jsonlines"}}, **settings}
+    run = f"process = {process}({given!r})\nprocess.crawl(News)\nprocess.start()\n"
+    return f"import scrapy\nfrom scrapy.crawler import {process}\n{SPIDER}\n{run}"
+
+
+def run(
+    folder: Path, *command: str, home: Path | str, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run Python in a folder for a user whose home this is."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "XDG_"))}
+    folder.mkdir(parents=True, exist_ok=True)
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**own, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **(more or {})},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def items(folder: Path) -> list[Item]:
+    return [json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").splitlines()]
+
+
+def files(folder: Path) -> set[str]:
+    """The kinds of files that a crawl left."""
+    return {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
+
+
+EVERYTHING = {"neardup.sqlite", "neardup-dropped", "neardup-events"}
+
+
+def test_a_script_without_a_project_keeps_its_files_in_the_users_data_directory(tmp_path: Path) -> None:
+    home, here = tmp_path / "home", tmp_path / "here"
+    place = home / ".local/share/scrapy-neardup/harbour"
+    (tmp_path / "news.py").write_text(script(BOT_NAME="harbour"))
+    for _ in range(2):
+        done = run(here, "../news.py", home=home)
+        assert done.returncode == 0
+        assert done.stderr.count(f"INFO: The window of the last 24 hours is in {place}/neardup.sqlite\n") == 1
+        assert " ERROR: " not in done.stderr
+    assert [item["neardup_status"] for item in items(here)] == ["original"]  # of the first run; the second had none
+    assert files(place) == EVERYTHING
+    assert files(here) == {"items.jsonl"}
+
+    listed = run(tmp_path, "-m", "scrapy", "neardup", "status", "--json", "-s", "BOT_NAME=harbour", home=home)
+    summary = json.loads(listed.stdout)
+    assert summary["documents"] == 14
+    assert str(place) in summary["store"]
+
+
+def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:
+    text = script(NEARDUP_DATA_DIR="~/kept", NEARDUP_EVENTS_FEED="told/events.jsonl").replace("News)", "Killed)")
+    (tmp_path / "news.py").write_text(text.replace("process =", f"{KILLED}\nprocess ="))
+    assert run(tmp_path, "news.py", home=tmp_path).returncode == -signal.SIGKILL
+    modes = {
+        str(path.relative_to(tmp_path)): stat.S_IMODE(path.stat().st_mode)
+        for folder in (tmp_path / "kept", tmp_path / "told")
+        for path in (folder, *folder.rglob("*"))
+    }
+    assert {Path(name).parts[0] for name in modes} == {"kept", "told"}
+    assert {"kept/neardup.sqlite-wal", "kept/neardup.sqlite-shm", "told/events.jsonl"} < modes.keys()
+    assert files(tmp_path / "kept") > EVERYTHING
+    assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
+
+
+def test_a_crawl_under_scrapyd_has_the_directory_of_its_project(tmp_path: Path) -> None:
+    """scrapyd runs an egg in a directory of its own, without scrapy.cfg, or in that of another project."""
+    project = Project(tmp_path / "source")
+    project.prepare(SPIDER, SETTINGS)
+    egg, home = tmp_path / "news.egg", tmp_path / "home"
+    with zipfile.ZipFile(egg, "w") as archive:
+        for path in (project.folder / "news").rglob("*.py"):
+            archive.write(path, path.relative_to(project.folder))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/scrapy.cfg").write_text("[settings]\ndefault = other.settings\n")
+    job = {"SCRAPY_PROJECT": "press-live", "SCRAPY_SETTINGS_MODULE": "news.settings"}
+    job["PYTHONPATH"] = os.pathsep.join([str(egg), os.environ.get("PYTHONPATH", "")])
+    for cwd, place in (
+        (tmp_path / "scrapyd", home / ".local/share/scrapy-neardup/press-live"),
+        (tmp_path / "other", tmp_path / "other/.scrapy/press-live"),
+    ):
+        done = run(cwd, "-m", "scrapy", "crawl", "news", "-o", "items.jsonl", home=home, more=job)
+        assert done.returncode == 0
+        assert f"INFO: The window of the last 24 hours is in {place}/neardup.sqlite\n" in done.stderr
+        assert [item["neardup_status"] for item in items(cwd)] == ["original"]
+        assert files(place) == EVERYTHING
+
+
+def test_without_a_home_the_files_are_in_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "news.py").write_text(script("CrawlerProcess"))
+    done = run(tmp_path, "news.py", home="/dev/null")
+    assert f"INFO: The window of the last 24 hours is in {tmp_path}/.scrapy/scrapybot/neardup.sqlite\n" in done.stderr
+    assert " ERROR: " not in done.stderr
+    assert files(tmp_path / ".scrapy/scrapybot") == EVERYTHING
+
+
+def test_a_crawl_that_can_keep_no_file_says_so_and_goes_on(tmp_path: Path) -> None:
+    (tmp_path / ".scrapy").write_text("a file in the way")
+    (tmp_path / "news.py").write_text(script("CrawlerProcess"))
+    done = run(tmp_path, "news.py", home="/dev/null")
+    assert done.returncode == 0
+    (line,) = [line for line in done.stderr.splitlines() if "NEARDUP_DATA_DIR" in line]
+    assert f"ERROR: No file can be made in {tmp_path}/.scrapy/scrapybot: set NEARDUP_DATA_DIR to" in line
+    assert {item["neardup_reason"] for item in items(tmp_path)} == {"store-unavailable"}
+    assert len(items(tmp_path)) == 7
+    assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "home"
+
+
+def place(settings: NearDupSettings | None = None, **scrapy_settings: str) -> str:
+    return str(placed(settings or NearDupSettings(), scrapy_settings).data_dir)
+
+
+def test_the_setting_comes_first_then_the_project_then_the_user(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = Path.cwd()
+    assert place(BOT_NAME="a") == str(home / ".local/share/scrapy-neardup/a")
+    assert place(BOT_NAME="a", PROJECT="b") == str(home / ".local/share/scrapy-neardup/b")
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+    assert place() == str(home / "data/scrapy-neardup/scrapybot")
+    (here / "scrapy.cfg").write_text("[settings]\ndefault = news.settings\n")
+    assert place(BOT_NAME="a") == str(here / ".scrapy")
+    (here / "scrapy.cfg").write_text(f"[settings]\ndefault = news.settings\n[datadir]\ndefault = {home}/all\n")
+    assert place(BOT_NAME="a") == str(home / "all")
+    assert place(NearDupSettings(data_dir="kept"), BOT_NAME="a") == str(here / "kept")
+    assert place(NearDupSettings(data_dir="~/kept"), BOT_NAME="a") == str(home / "kept")
+
+
+def test_a_name_of_a_project_is_a_name_of_one_directory(home: Path) -> None:
+    parent = home / ".local/share/scrapy-neardup"
+    for name in ("../../etc", "a/b", "..", "", "x" * 300, "\x00", "новости"):
+        assert Path(place(PROJECT=name, BOT_NAME=name)).parent == parent
+
+
+def test_a_file_of_the_store_lies_in_the_data_directory_unless_its_path_is_absolute(home: Path) -> None:
+    settings = NearDupSettings(data_dir="/data", store="sqlite:///sub/window.sqlite")
+    assert placed(settings, {}).store == "sqlite:////data/sub/window.sqlite"
+    for store in ("sqlite:////var/lib/window.sqlite", "memory://", "redis://host/0"):
+        assert placed(replace(settings, store=store), {}).store == store
+
+
+def test_looking_makes_no_directory(home: Path) -> None:
+    place()
+    Path("scrapy.cfg").write_text("[settings]\ndefault = news.settings\n")
+    place()
+    assert not home.exists()
+    assert os.listdir() == ["scrapy.cfg"]
