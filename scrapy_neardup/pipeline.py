@@ -232,10 +232,11 @@ class NearDupPipeline:
 
     def _follow(self, parcel: Parcel | None) -> None:
         """Follow the item on its way until it is delivered or lost."""
-        if self.delivery is not None and parcel is not None:
+        captured = current.get()
+        if self.delivery is not None and parcel is not None and captured.item is not None:
             self.delivery.watch()
             parcel.add()
-            current.get().parcel = parcel
+            captured.parcel = parcel
 
     @staticmethod
     async def _leave() -> None:

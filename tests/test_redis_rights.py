@@ -44,11 +44,15 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str, bands
     settings = NearDupSettings(store=url, preset=preset, bands=bands, event_rule="count")
     events = []
     for paper in ("one", "other"):
-        detector = NearDupDetector(settings)
+        detector = NearDupDetector(settings, delivers_later=True)
+        assert detector.delivery is not None
         await detector.open()
         for title in TITLES:
             page = f"https://www.{paper}.example/{title.replace(' ', '-')}"
-            await detector.check(detector.document(f"{title}.\n{NOTICE}", url=page, title=title))
+            document = detector.document(f"{title}.\n{NOTICE}", url=page, title=title)
+            await detector.check(document)
+            detector.delivery.deliver([document.id])
+        await detector.delivery.withdraw([document.id])
         for number in range(40):
             await detector.check(
                 detector.document(REPORT, url=f"https://www.{paper}-{number}.example/", title="Harbour")

@@ -91,7 +91,7 @@ class RedisIndex(Index):
 
     @property
     def run_folder(self) -> Path | None:
-        return shared_folder(f"{without_password(self.url)}\n{self.namespace}")
+        return shared_folder(f"{without_password(self.url)} {self.prefix}")
 
     async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
         seconds = 2 * self.policy.window

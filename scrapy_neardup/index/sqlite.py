@@ -94,7 +94,7 @@ class SQLiteIndex(Index):
 
     @property
     def run_folder(self) -> Path | None:
-        return None if self.path == MEMORY else Path(f"{self.path}-runs")
+        return None if self.path == MEMORY else Path(f"{self.path}-runs", f"{self.namespace}-{self.config}")
 
     async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
         await self._in_thread(self._write, lambda sql: self._runs.beat(sql, self.run, alive, dead))
