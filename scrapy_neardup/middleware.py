@@ -144,10 +144,10 @@ class NearDupSpiderMiddleware:
         title = ""
         if not self._is_too_large(response):
             head, encoding = response.body[:_HEAD], await self._encoding(response)
-            # Wrong bytes take long to decode: not in the event loop, but for a few of them.
-            text = (
-                decode_as(head, encoding) if len(head) <= SHORT else await asyncio.to_thread(decode_as, head, encoding)
-            )
+            if len(head) > SHORT:  # wrong bytes take long to decode
+                text = await asyncio.to_thread(decode_as, head, encoding)
+            else:
+                text = decode_as(head, encoding)
             title = self._said(response, lambda: page_title(text), "")
         return Page(
             response.url,
