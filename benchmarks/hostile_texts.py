@@ -7,8 +7,7 @@
 "ms at n" and "ms at 4n" are the best of three runs of whatever reads such an input, each with an input of its own. The
 block of the loop is the longest time between two ticks of a task that wants to run all the time, while a detector
 judges a document with the input at its full size, or at a size that is read on the loop itself. It is the best of
-three, because other processes hold the machine up as well. Modules are out of the way of the garbage collector, as in a
-crawl.
+three, because other processes hold the machine up as well. The garbage collector passes modules over, as in a crawl.
 """
 
 from __future__ import annotations

@@ -52,6 +52,7 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 _LEAD = 120  # characters
 _LEAD_WORDS = 6
+_MOST_OF_LEAD = 20_000  # characters in which it is looked for
 _SKETCHED_TOGETHER = 16
 _LONGEST_TITLE = 1000  # characters
 _SKETCHED_CHARACTERS = 30_000  # together
@@ -193,7 +194,7 @@ class NearDupDetector:
         page = (canonical or url) if url_is_own else ""
         return Document(
             id=key.hex(),
-            url=url,
+            url=url[:LONGEST_URL],
             source=source_of(url),
             title=title,
             text=text,
@@ -277,7 +278,9 @@ class NearDupDetector:
             return unchecked("store-unavailable"), None
         try:
             match = await self._check_index(fingerprint, document)
-            changes = () if match is None or not match.is_seen else self._changes(document, fingerprint, match)
+            changes: tuple[Change, ...] = ()
+            if match is not None and match.is_seen:
+                changes = await self._changes_of(document, fingerprint, match)
             verdict = self._verdict(document, fingerprint, match, changes)
         except StoreError as error:
             self.breaker.failed(error)
@@ -460,10 +463,16 @@ class NearDupDetector:
             return False
         return self.settings.keep_updates or match.score < self.preset.threshold
 
-    def _changes(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
+    async def _changes_of(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
         # Also of the same body: the figure may be in a headline too short to enter the fingerprint.
         if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
             return ()
+        if len(document.text) < _LONG_TEXT:
+            return self._changes(document, fingerprint, match)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._long_texts, self._changes, document, fingerprint, match)
+
+    def _changes(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
         try:
             old = unpack_figures(match.figures)
         except ValueError as error:
@@ -525,7 +534,7 @@ def _as_text(value: object) -> str:
 
 def _lead(text: str) -> str:
     """What stands for a missing headline: the first line that is a sentence rather than a byline."""
-    lines = (line.strip() for line in text.split("\n", 20))
+    lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n", 20))
     return next((line[:_LEAD] for line in lines if len(line.split()) >= _LEAD_WORDS), "")
 
 

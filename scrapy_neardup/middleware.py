@@ -19,8 +19,10 @@ from scrapy_neardup.content import (
     CanonicalUrls,
     Extracted,
     ExtractedPages,
+    Undecoded,
     declared_encoding,
     decode_as,
+    guess_encoding,
     is_built_in,
     is_of_text,
     page_language,
@@ -31,7 +33,6 @@ from scrapy_neardup.content import (
 from scrapy_neardup.crawl.carriage import Content, carriage_of, settings_of
 from scrapy_neardup.crawl.order import ResponseOrder
 from scrapy_neardup.crawl.page import Page
-from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.selection import ItemSelection, text_of
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-_HEAD = 200_000  # bytes in which a page's title is looked for
+_HEAD = 100_000  # bytes in which a page's title is looked for
 
 
 class NearDupSpiderMiddleware:
@@ -145,7 +146,11 @@ class NearDupSpiderMiddleware:
         title = ""
         if not self._is_too_large(response):
             head, encoding = response.body[:_HEAD], await self._encoding(response)
-            title = self._said(response, lambda: page_title(decode_as(head, encoding)), "")
+            if len(head) > SHORT:  # wrong bytes take long to decode
+                text = await asyncio.to_thread(decode_as, head, encoding)
+            else:
+                text = decode_as(head, encoding)
+            title = self._said(response, lambda: page_title(text), "")
         return Page(
             response.url,
             urls,
@@ -158,14 +163,14 @@ class NearDupSpiderMiddleware:
         """Return the encoding of a response, None if it has none. What is not declared may take long to find out."""
         header = response.headers.get("Content-Type") or b""
         if declared_encoding(response.body, header.decode("latin-1")) is not None:
-            return _encoding_of(response)
-        return await asyncio.to_thread(_encoding_of, response)
+            return _encoding_of(response, is_declared=True)
+        return await asyncio.to_thread(_encoding_of, response, is_declared=False)
 
-    async def _html(self, response: TextResponse) -> str:
+    async def _html(self, response: TextResponse) -> str | Undecoded:
         encoding = await self._encoding(response)
-        if len(response.body) > SHORT:
-            return await asyncio.to_thread(decode_as, response.body, encoding)
-        return response.text if encoding is not None and is_of_text(encoding) else decode_as(response.body, encoding)
+        if len(response.body) > SHORT or encoding is None or not is_of_text(encoding):
+            return Undecoded(response.body, encoding)
+        return response.text
 
     async def _extract(self, response: Response, page: Page) -> None:
         """Give the page its text, or the reason why it has none."""
@@ -183,7 +188,7 @@ class NearDupSpiderMiddleware:
             logger.warning("No main content: %s", error)
             page.reason = "extraction-failed"
             return
-        page.text, page.sketch = extracted.text[:MOST_CHARACTERS], extracted.sketch
+        page.text, page.sketch = extracted.text, extracted.sketch
         await self.carriage.turns.next()
 
     async def _extracted(self, response: TextResponse) -> Extracted:
@@ -203,9 +208,15 @@ class NearDupSpiderMiddleware:
         self._extraction.close()
 
 
-def _encoding_of(response: TextResponse) -> str | None:
+def _encoding_of(response: TextResponse, *, is_declared: bool) -> str | None:
+    """Return the encoding of a response. Of a long one that declares none Scrapy is shown the beginning."""
     try:
-        return response.encoding
+        if is_declared or len(response.body) <= SHORT:
+            return response.encoding
+        head = response.body[:SHORT]
+        head = head[: head.rfind(b">") + 1]  # not in the middle of a character
+        guess = guess_encoding(response.body)
+        return guess if guess == "utf-8" or head.isascii() else response.replace(body=head).encoding
     except Exception:  # one that Python does not decode
         return None
 

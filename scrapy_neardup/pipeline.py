@@ -13,7 +13,7 @@ from scrapy.exceptions import DropItem
 from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup import signals
-from scrapy_neardup.content import language_code
+from scrapy_neardup.content import LONGEST_URL, language_code
 from scrapy_neardup.crawl.carriage import Captured, Content, carriage_of, current, settings_of
 from scrapy_neardup.crawl.delivery import Delivery, Parcel
 from scrapy_neardup.crawl.dropped import dropped_items
@@ -43,7 +43,8 @@ class NearDuplicate(DropItem):
 
     def __init__(self, url: str, verdict: Verdict) -> None:
         super().__init__(
-            f"{url or 'an item'} is a duplicate ({verdict.kind}) of {verdict.original_url or verdict.original}: "
+            f"{url[:LONGEST_URL] or 'an item'} is a duplicate ({verdict.kind}) of "
+            f"{verdict.original_url or verdict.original}: "
             f"similarity {verdict.similarity}, containment {verdict.containment}",
             log_level="DEBUG",
         )

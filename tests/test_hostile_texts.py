@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
 import sys
 import tracemalloc
 import unicodedata
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
@@ -27,7 +29,10 @@ from scrapy_neardup.content import (
     url_identity,
 )
 from scrapy_neardup.content.decoding import SHORT
-from scrapy_neardup.document import MOST_CHARACTERS, Document
+from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
+from scrapy_neardup.evaluation.feed import Recorded
+from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.evaluation.replay import Judged, OutputFormat
 from scrapy_neardup.sketch import PRESETS, BoilerplateGuard, Sketcher
 from scrapy_neardup.sketch.boilerplate import Trace
 from scrapy_neardup.sketch.reading import Reading
@@ -161,6 +166,33 @@ def test_a_long_page_is_decoded_in_pieces_that_make_no_difference(encoding: str)
     body = ("Ünïcode текст 漢字 " * 20_000).encode(encoding, "replace")
     assert len(body) > 2 * SHORT
     assert decode_html(body, f"text/html; charset={encoding}") == body.decode(encoding)
+
+
+def test_a_document_keeps_no_more_of_a_url_and_a_title_than_is_read() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    one, other = (detector.document("text", url="http://a.com/" + "x" * 9000 + end, title="t" * 9000) for end in "ab")
+    assert len(one.url) == LONGEST_URL
+    assert len(one.title) == 1000
+    assert one.url_identity != other.url_identity
+
+
+def test_ids_of_a_replay_are_kept_up_to_so_many_bytes() -> None:
+    """Those that are named again stay."""
+    output = OutputFormat(most_bytes=20_000)
+
+    def line(number: int, original: str | None = None) -> dict[str, Any]:
+        document = Document(f"{number:016x}", "", "", "", "text", 0.0)
+        recorded = Recorded(number, "", f"given-{number}", "", "", None, "text", None, None)
+        verdict = Verdict("duplicate", original=original or document.id)
+        answered: dict[str, Any] = json.loads(output.line(Judged(Page(recorded, "text"), verdict, document)))
+        return answered
+
+    first = f"{0:016x}"
+    assert line(0)["original"] == "given-0"
+    for number in range(1, 500):
+        assert line(number, first)["original"] == "given-0"
+    assert line(500, f"{1:016x}")["original"] == f"{1:016x}"
+    assert len(output._ids) < 100
 
 
 def test_a_clock_goes_on_while_hostile_texts_are_judged() -> None:

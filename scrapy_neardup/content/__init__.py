@@ -2,12 +2,12 @@
 
 from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.canonical import CanonicalUrls
-from scrapy_neardup.content.decoding import SHORT, declared_encoding, decode_as, decode_html, is_of_text
+from scrapy_neardup.content.decoding import SHORT, declared_encoding, decode_as, decode_html, guess_encoding, is_of_text
 from scrapy_neardup.content.extraction import Extraction, start_extraction, worker_processes
 from scrapy_neardup.content.extractors import is_built_in, load_extractor
 from scrapy_neardup.content.language import language_code, page_language
 from scrapy_neardup.content.memory import ExtractedPages
-from scrapy_neardup.content.outcome import Extracted
+from scrapy_neardup.content.outcome import Extracted, Undecoded
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.title import page_title
@@ -31,12 +31,14 @@ __all__ = [
     "ExtractionProcesses",
     "ExtractionThreads",
     "Sketching",
+    "Undecoded",
     "absolute_url",
     "article_number",
     "declared_encoding",
     "decode_as",
     "decode_html",
     "domain_of",
+    "guess_encoding",
     "is_built_in",
     "is_of_text",
     "language_code",

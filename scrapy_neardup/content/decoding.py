@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-SHORT = 1 << 17
+SHORT = 1 << 15
 """Bytes that are decoded in a moment."""
 # Python decodes these by steps that grow with the square of the length, or to no text at all. No browser knows them.
 _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
@@ -30,7 +30,7 @@ def decode_as(body: bytes, encoding: str | None) -> str:
     from w3lib.encoding import read_bom
 
     by_mark, mark = read_bom(body)
-    name = by_mark or (encoding if encoding is not None and is_of_text(encoding) else _guess(body))
+    name = by_mark or (encoding if encoding is not None and is_of_text(encoding) else guess_encoding(body))
     if name in ("utf-16", "utf-32"):
         name += "-be"
     start, errors = len(mark or b""), _on_errors(name)
@@ -60,7 +60,8 @@ def _on_errors(encoding: str) -> str:
     return errors
 
 
-def _guess(body: bytes) -> str:
+def guess_encoding(body: bytes) -> str:
+    """Return "utf-8" if a page can be read as that, else "cp1252"."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for at in range(0, len(body), SHORT):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from scrapy_neardup.content.extractors import is_built_in, load_extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, MOST_MEMORY, Extracted
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, MOST_MEMORY, Extracted, Undecoded
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.worker import Sketching
@@ -17,7 +17,7 @@ class Extraction(Protocol):
 
     timings: Timings  # of the pages, without their wait for a worker
 
-    async def extract(self, html: str, url: str) -> Extracted:
+    async def extract(self, html: str | Undecoded, url: str) -> Extracted:
         """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
         ...
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from scrapy_neardup.document import MOST_CHARACTERS as MOST_LOOKED_AT
+
 MOST_CHARACTERS = 5_000_000
 """Of a main content, unless told otherwise."""
 
 
 MOST_MEMORY = 2_000_000_000
 """Bytes that a worker process may take for its pages, unless told otherwise."""
+
+
+class Undecoded(NamedTuple):
+    """A page as it came, to be decoded by whoever extracts it: of millions of bytes that takes a while."""
+
+    body: bytes
+    encoding: str | None  # None if nothing says it
 
 
 class Extracted(NamedTuple):
@@ -25,13 +34,16 @@ class Extracted(NamedTuple):
 
 
 def checked_text(text: object, most_characters: int) -> str:
-    """What an extractor returned. Raises TypeError for what is no text, ValueError for more than a page can hold."""
+    """Return as much of an extractor's answer as is looked at.
+
+    Raises TypeError for an answer that is no text, ValueError for more than a page can hold.
+    """
     if not isinstance(text, str):
         raise TypeError(f"the extractor returned {type(text).__name__}, not str")
     if len(text) > most_characters:
         size = f"the extractor returned {len(text)} characters"
         raise ValueError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most_characters}")
-    return text
+    return text[:MOST_LOOKED_AT]
 
 
 def failure(error: BaseException) -> str:

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal, NoReturn, cast
 from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import load_extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, MOST_MEMORY, Extracted, of_memory
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, MOST_MEMORY, Extracted, Undecoded, of_memory
 from scrapy_neardup.content.worker import (
     ANSWER,
     BYTES,
@@ -87,7 +87,7 @@ class ExtractionProcesses:
         self._closing = threading.Event()
         _open.add(self)
 
-    async def extract(self, html: str, url: str) -> Extracted:
+    async def extract(self, html: str | Undecoded, url: str) -> Extracted:
         """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
         async with self._room:
             try:
@@ -95,10 +95,12 @@ class ExtractionProcesses:
             except ExtractionError as error:
                 raise ExtractionError(f"{url}: {error}") from None
 
-    def submit(self, page: str | bytes, url: str) -> Future[Extracted]:
+    def submit(self, page: str | bytes | Undecoded, url: str) -> Future[Extracted]:
         """The same for callers without an event loop; bytes are decoded by the worker. They count what is in flight."""
-        kind, data = (TEXT, encode(page)) if isinstance(page, str) else (BYTES, page)
-        return self._put(_Job(kind, data, encode(url)))
+        if isinstance(page, str):
+            return self._put(_Job(TEXT, encode(page), encode(url)))
+        body, encoding = page if isinstance(page, Undecoded) else (page, None)
+        return self._put(_Job(BYTES, body, encode(url), (encoding or "").encode("ascii", "replace")))
 
     def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
         """The sketches of these texts, in their order; none where they cannot be made."""
@@ -244,9 +246,10 @@ class ExtractionProcesses:
 
 
 class _Job:
-    __slots__ = ("answer", "kind", "page", "url")
+    __slots__ = ("answer", "encoding", "kind", "page", "url")
 
-    def __init__(self, kind: bytes, page: bytes, url: bytes) -> None:
+    def __init__(self, kind: bytes, page: bytes, url: bytes, encoding: bytes = b"") -> None:
+        self.encoding = encoding
         self.kind = kind
         self.page = page
         self.url = url
@@ -286,7 +289,8 @@ class _Child:
         self._pages_left -= 1
         self.deadline = time.monotonic() + self._timeout
         try:
-            self._requests.write(REQUEST.pack(job.kind, len(job.url), len(job.page)) + job.url)
+            lengths = map(len, (job.url, job.encoding, job.page))
+            self._requests.write(REQUEST.pack(job.kind, *lengths) + job.url + job.encoding)
             self._requests.write(job.page)
             self._requests.flush()
         except OSError:

@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from scrapy_neardup.content.decoding import decode_as
 from scrapy_neardup.content.extractors import Extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted, checked_text, failure
+from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted, Undecoded, checked_text, failure
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
@@ -50,7 +51,7 @@ class ExtractionThreads:
         self._stuck = 0  # threads given up, still in their page
         self._closed = False
 
-    async def extract(self, html: str, url: str) -> Extracted:
+    async def extract(self, html: str | Undecoded, url: str) -> Extracted:
         """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
         async with self._room:
             if self._closed:
@@ -72,7 +73,7 @@ class ExtractionThreads:
             threading.Thread(target=self._work, name="neardup-extract", daemon=True).start()
         return self._alive > 0
 
-    async def _run(self, html: str, url: str) -> str:
+    async def _run(self, html: str | Undecoded, url: str) -> str:
         job = _Job(html, url, asyncio.get_running_loop())
         self._jobs.put(job)
         # A page ahead of this one in the queue may be slow too, and so may the one ahead of that.
@@ -106,7 +107,8 @@ class ExtractionThreads:
                 continue
             try:
                 with self.timings.measure():
-                    text = checked_text(self._extractor(job.html, job.url), self._most_characters)
+                    html = job.html if isinstance(job.html, str) else decode_as(*job.html)
+                    text = checked_text(self._extractor(html, job.url), self._most_characters)
             except BaseException as error:  # a page must not end its thread, whatever it raises
                 job.fail(error)
             else:
@@ -116,7 +118,7 @@ class ExtractionThreads:
 class _Job:
     """One page on its way to a thread and back; futures are only touched in their own loop."""
 
-    def __init__(self, html: str, url: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, html: str | Undecoded, url: str, loop: asyncio.AbstractEventLoop) -> None:
         self.html = html
         self.url = url
         self.started: asyncio.Future[None] = loop.create_future()

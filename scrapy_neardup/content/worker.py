@@ -14,16 +14,17 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from itertools import accumulate, pairwise
 from typing import BinaryIO, NamedTuple, TypeAlias
 
-from scrapy_neardup.content.decoding import decode_html
+from scrapy_neardup.content.decoding import decode_as, decode_html
 from scrapy_neardup.content.extractors import Extractor, load_extractor
 from scrapy_neardup.content.outcome import checked_text, failure, of_memory
 from scrapy_neardup.imports import load_callable
 
-REQUEST = struct.Struct(">cII")  # kind, bytes of the url, bytes of the page
+REQUEST = struct.Struct(">cIII")  # kind, bytes of the url, of the name of the encoding and of the page
 ANSWER = struct.Struct(">cQd")  # kind, bytes of the text, of joined sketches or of what is wrong, seconds of a text
 TEXT, BYTES = b"t", b"b"  # a page as text, or to be decoded; answered by its text, and then the text's sketch
 TEXTS = b"s"  # to be sketched, joined; answered by their sketches
@@ -105,14 +106,17 @@ def main() -> None:
     try:
         _send(answers, [_frame(READY, b"")])
         while True:
-            kind, url_size, size = REQUEST.unpack(read(requests, REQUEST.size))
-            url, page = decode(read(requests, url_size)), read(requests, size)
+            kind, *sizes = REQUEST.unpack(read(requests, REQUEST.size))
+            url, encoding, page = (read(requests, size) for size in sizes)
             alarm(limit)
             frames: list[bytes] = []
             if kind == TEXTS:
                 texts = list(map(decode, split(page)))
             else:
-                frames, texts = _extracted(extract, kind, page, url, options["most_characters"], memory)
+                start = time.perf_counter()
+                html = partial(_html, kind, page, encoding.decode("ascii"))
+                outcome, text = _outcome(extract, html, decode(url), options["most_characters"], memory)
+                frames, texts = [_frame(outcome, encode(text), time.perf_counter() - start)], [text] * (outcome == DONE)
             if sketch is not None and texts:
                 frames.append(_sketched(sketch, texts))
             alarm(0)
@@ -122,21 +126,17 @@ def main() -> None:
         os._exit(0)  # threads that an extractor left behind would be waited for
 
 
-def _extracted(
-    extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int, memory: int | None
-) -> tuple[list[bytes], list[str]]:
-    """The answer, and the text that is to be sketched, where there is one."""
-    start = time.perf_counter()
-    outcome, text = _outcome(extract, kind, page, url, most_characters, memory)
-    return [_frame(outcome, encode(text), time.perf_counter() - start)], [text] if outcome == DONE else []
+def _html(kind: bytes, page: bytes, encoding: str) -> str:
+    if kind == TEXT:
+        return decode(page)
+    return decode_as(page, encoding) if encoding else decode_html(page)
 
 
 def _outcome(
-    extract: Extractor, kind: bytes, page: bytes, url: str, most_characters: int, memory: int | None
+    extract: Extractor, html: Callable[[], str], url: str, most_characters: int, memory: int | None
 ) -> tuple[bytes, str]:
     try:
-        html = decode(page) if kind == TEXT else decode_html(page)
-        return DONE, checked_text(extract(html, url), most_characters)
+        return DONE, checked_text(extract(html(), url), most_characters)
     except MemoryError as error:
         return FAILED, failure(error) + of_memory(memory)
     except BaseException as error:  # a page must not end its worker, whatever it raises

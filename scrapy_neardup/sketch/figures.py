@@ -43,6 +43,7 @@ MAX_CHARACTERS = 60_000
 
 CONTEXT_WORDS = 2
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
+_SHOWN = 100  # characters of a value
 SHORT, LONG = 8, 16  # hexadecimal digits of a packed value; SHORT is what always fits into MAX_BYTES
 DIGEST = "~"
 
@@ -291,7 +292,7 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Chang
 def _line(before: Figure, after: Figure) -> str:
     if after.value.startswith(DIGEST):
         return "other figures: changed"
-    return f"{after.label or before.label or 'figure'}: {before.value} -> {after.value}"
+    return f"{after.label or before.label or 'figure'}: {before.value[:_SHOWN]} -> {after.value[:_SHOWN]}"
 
 
 def _is_change(before: Figure, after: Figure) -> bool:
