@@ -13,6 +13,8 @@ from test_events import MINUTE, START, opened, text
 
 from scrapy_neardup.commands.terminal import as_json, printable
 
+pytestmark = pytest.mark.versions
+
 HOSTILE = (
     "Feuer [red]rot[/red] [/] [link=file:///etc/passwd]hier[/link] :fire: \x1b[2J\x1b]0;neu\x07 \x9b31m \u202eabc\r x"
 )
