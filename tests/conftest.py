@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "every_store: runs on every kind of Redis, also without --all-stores")
+    config.addinivalue_line("markers", "versions: also runs with the oldest versions of the dependencies")
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,8 @@ from scrapy.settings import BaseSettings, Settings
 from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
 from scrapy_neardup.addon import CONCURRENT_ITEMS
 
+pytestmark = pytest.mark.versions
+
 FILES = "scrapy.pipelines.files.FilesPipeline"
 """A pipeline of the user's own."""
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.content import article_number
 
+pytestmark = pytest.mark.versions
+
 # Numbers that are neither days nor round figures.
 NUMBERS = st.integers(1_000_001, 19_899_999).filter(lambda number: number % 1000).map(str)
 WORDS = st.text(string.ascii_lowercase, min_size=2, max_size=8).filter(lambda word: word not in ("amp", "print", "cat"))

@@ -12,6 +12,8 @@ from scrapy_neardup.exceptions import SettingsError, StoreError, StoreUnavailabl
 from scrapy_neardup.index.connection import Address, without_password
 from scrapy_neardup.settings import NearDupSettings
 
+pytestmark = pytest.mark.versions
+
 if TYPE_CHECKING:
     from conftest import OpenIndex
     from servers import RedisServer

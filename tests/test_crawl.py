@@ -13,6 +13,8 @@ from projects import ADDON, HAS_REACTORLESS, ITEM_A_PAGE, Project
 
 from scrapy_neardup.settings import TAGS
 
+pytestmark = pytest.mark.versions
+
 REACTORS = [
     pytest.param({}, id="reactor"),
     pytest.param(

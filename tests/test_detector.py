@@ -11,6 +11,8 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.settings import NearDupSettings
 
+pytestmark = pytest.mark.versions
+
 START = 1_700_000_000.0
 HOUR = 3600
 URL = "https://www.wire.example/news/bridge"

@@ -23,6 +23,8 @@ from test_event_sinks import Receiver, files, report
 from scrapy_neardup.stories.outbox import Outbox, Refused
 from scrapy_neardup.stories.webhook import DeliveryFailed, Webhook
 
+pytestmark = pytest.mark.versions
+
 SOON = 0.01, 0.02  # seconds between two tries
 PATIENCE = 60  # seconds that a slow machine may take
 

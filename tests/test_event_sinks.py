@@ -27,6 +27,8 @@ from scrapy_neardup.stories.outbox import Outbox
 from scrapy_neardup.stories.stream import RedisStream, stream_of
 from scrapy_neardup.stories.webhook import SIGNATURE, Webhook
 
+pytestmark = pytest.mark.versions
+
 
 def report(number: int) -> dict[str, Any]:
     return {"id": f"story-{number}", "time": f"2023-11-14T22:{number:02}:00Z", "level": "breaking", "story": "story",

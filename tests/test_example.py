@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.versions
+
 EXAMPLE = Path(__file__).parent.parent / "example_project"
 
 Row = dict[str, Any]

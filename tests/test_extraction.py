@@ -13,6 +13,8 @@ from projects import Crawl, Project
 
 from scrapy_neardup.content.extractors import extract_with_trafilatura, prose_words
 
+pytestmark = pytest.mark.versions
+
 PROSE = article("in every page", 60)
 
 PARAGRAPHS = "".join(f"<p>{article(str(number), 40)}.</p>" for number in range(5))

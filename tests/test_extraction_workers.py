@@ -22,6 +22,8 @@ from projects import ITEM_A_PAGE, Crawl, Project
 from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction, worker_processes
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
 
+pytestmark = pytest.mark.versions
+
 EXTRACTOR = """
     import os
     import signal

@@ -13,6 +13,8 @@ from projects import ITEM_A_PAGE, Project
 
 import scrapy_neardup
 
+pytestmark = pytest.mark.versions
+
 ROOT = Path(__file__).parent.parent
 HEAVY = {"trafilatura", "datasketch", "scipy", "numpy", "redis", "resiliparse", "tldextract", "courlan"}
 

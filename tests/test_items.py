@@ -12,6 +12,8 @@ from projects import Crawl, Project
 from scrapy_neardup import NearDupFields, NearDupItem
 from scrapy_neardup.settings import TAGS
 
+pytestmark = pytest.mark.versions
+
 SPIDER = '''
 from dataclasses import dataclass
 

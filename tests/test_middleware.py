@@ -9,6 +9,8 @@ import pytest
 from news_site import Answer, NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Crawl, Project, extracted
 
+pytestmark = pytest.mark.versions
+
 TWENTY = """
 from scrapy_neardup import NearDupItem
 

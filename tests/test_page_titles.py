@@ -13,6 +13,8 @@ from scrapy_neardup.content import page_title
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 
+pytestmark = pytest.mark.versions
+
 OG = '<meta property="og:title" content="By the network">'
 TITLE = "<title>By the page</title>"
 

@@ -20,6 +20,8 @@ from projects import Item, Project
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.crawl.places import placed
 
+pytestmark = pytest.mark.versions
+
 NOBODY = "http://127.0.0.1:9/"  # nothing listens there
 SPIDER = """
 class News(scrapy.Spider):

@@ -21,6 +21,8 @@ from scrapy_neardup.document import Story
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.settings import NearDupSettings
 
+pytestmark = pytest.mark.versions
+
 if TYPE_CHECKING:
     from conftest import OpenIndex
 

@@ -13,6 +13,8 @@ from servers import RedisServer
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.settings import NearDupSettings
 
+pytestmark = pytest.mark.versions
+
 NOTICE = "This article is for subscribers of the paper only, so please log in or buy a pass for a day to read on here."
 SUBJECTS, VERBS = ("Fishermen", "Teachers", "Voters", "Engineers"), ("celebrate", "protest", "gather", "strike")
 TITLES = [" ".join(words) for words in product(SUBJECTS, VERBS, ("Skerrow", "Halden"))]

@@ -19,6 +19,8 @@ from scrapy.settings import Settings
 
 from scrapy_neardup import Addon, NearDupSettings, SettingsError
 
+pytestmark = pytest.mark.versions
+
 FIELDS = {f"NEARDUP_{each.name.upper()}": each.name for each in fields(NearDupSettings)}
 
 WRONG: dict[str, list[object]] = {

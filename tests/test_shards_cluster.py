@@ -23,6 +23,8 @@ from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index.sharded import ShardedRedisIndex
 from scrapy_neardup.index.sharding import Question
 
+pytestmark = pytest.mark.versions
+
 if TYPE_CHECKING:
     from conftest import OpenIndex
 

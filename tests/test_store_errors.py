@@ -23,6 +23,8 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Breaker
 from scrapy_neardup.settings import NearDupSettings
 
+pytestmark = pytest.mark.versions
+
 if TYPE_CHECKING:
     from conftest import OpenIndex
 

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from test_events import MINUTE, START, opened, text
 
+from scrapy_neardup.commands import replay
 from scrapy_neardup.commands.terminal import as_json, printable
+
+pytestmark = pytest.mark.versions
 
 HOSTILE = (
     "Feuer [red]rot[/red] [/] [link=file:///etc/passwd]hier[/link] :fire: \x1b[2J\x1b]0;neu\x07 \x9b31m \u202eabc\r x"
@@ -72,6 +75,35 @@ def test_commands_show_strange_titles_as_text(
     elif arguments[0] == "events":
         assert ":fire:" in shown
         assert "rot[/red]" in shown.replace("\x1b[0m", "").replace("\n", "")
+
+
+def test_lines_of_a_replay_can_be_shown_on_a_terminal(
+    hostile_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(hostile_folder)
+    rows = [
+        {
+            "id": f"{n}{HOSTILE}",
+            "url": f"https://s{n}.example/",
+            "title": HOSTILE,
+            "text": text("fire"),
+            "time": START + n,
+        }
+        for n in range(7)
+    ]
+    lines = [*map(json.dumps, rows), '{"id": "\x1b[2J \x9b\u202e', json.dumps({"id": HOSTILE, "text": 7})]
+    Path("recorded.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    parser = argparse.ArgumentParser()
+    replay.add_arguments(parser)
+
+    replay.run(parser.parse_args("recorded.jsonl -O out.jsonl --events told.jsonl --workers 1".split()), {})
+
+    done = capsys.readouterr()
+    written = [Path(name).read_text("utf-8") for name in ("out.jsonl", "told.jsonl")]
+    assert HOSTILE in json.loads(written[0].splitlines()[0])["id"]
+    assert json.loads(written[1].splitlines()[0])["headline"].startswith("Feuer [red]rot")
+    for forbidden in ("\x1b[2J", "\x1b]", "\x07", "\x9b", "\u202e"):
+        assert forbidden not in "".join([*written, done.out, done.err])
 
 
 def test_only_what_a_terminal_obeys_is_replaced() -> None:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from scrapy_neardup.content import CanonicalUrls, article_number, url_identity
 from scrapy_neardup.content.canonical import canonical_url
 
+pytestmark = pytest.mark.versions
+
 PAGE = "https://www.wire.example/news/bridge?id=7"
 
 

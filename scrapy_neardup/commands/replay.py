@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from scrapy_neardup.commands.terminal import make_console, printable
+from scrapy_neardup.commands.terminal import escaped, make_console, printable
 from scrapy_neardup.document import LEVELS, STATUSES
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.index import REDIS_SCHEMES
@@ -97,7 +97,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
         def write_event(event: StoryEvent) -> None:
             tally.events[event.level] += 1
             if events is not None:
-                events.write(output_format.event_line(event) + "\n")
+                events.write(escaped(output_format.event_line(event)) + "\n")
 
         await detector.open()
         try:
@@ -108,7 +108,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
                     tqdm.write(printable(judged.error), file=sys.stderr)
                 line = output_format.line(judged)  # also where nobody reads it: events speak of ids of the input
                 if output is not None:
-                    output.write(line + "\n")
+                    output.write(escaped(line) + "\n")
             # In a store of its own nothing comes after the last document.
             await detector.finish(all_over=options.store == "memory://")
             for event in detector.take_events():

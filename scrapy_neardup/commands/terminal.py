@@ -21,7 +21,12 @@ def printable(text: str) -> str:
 
 def as_json(value: object) -> str:
     """Return JSON on one line, with the same characters as escapes."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return escaped(json.dumps(value, ensure_ascii=False))
+
+
+def escaped(line: str) -> str:
+    """Return a line of JSON with these characters as escapes."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 def make_console(**options: Any) -> Console:
