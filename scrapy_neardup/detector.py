@@ -56,6 +56,7 @@ _MOST_OF_LEAD = 20_000  # characters in which it is looked for
 _SKETCHED_TOGETHER = 16
 _LONGEST_TITLE = 1000  # characters
 _SKETCHED_CHARACTERS = 30_000  # together
+_DIGIT_EFFORT = 6
 _LONG_TEXT = 8_000  # characters; from here on sketching the worst of texts would hold up the event loop
 _LEARNED_TOGETHER = 64  # documents whose features are counted before a store is told
 _LAST_SECOND = 0xFFFF_FFFF
@@ -407,7 +408,7 @@ class NearDupDetector:
 
     async def _fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         # The first sketch imports scipy, which takes as long as a thousand sketches; until it is done, all go there.
-        if self._sketched and sum(len(document.text) for document in documents) < _LONG_TEXT:
+        if self._sketched and sum(_effort(document.text) for document in documents) < _LONG_TEXT:
             return self.sketcher.fingerprints(documents)
         loop = asyncio.get_running_loop()
         fingerprints = await loop.run_in_executor(self._long_texts, self.sketcher.fingerprints, documents)
@@ -526,6 +527,11 @@ def _groups(documents: Sequence[Document]) -> Iterator[list[Document]]:
         characters += len(document.text)
     if group:
         yield group
+
+
+def _effort(text: str) -> int:
+    """Return what a text takes to sketch, in characters of prose; figures take the most."""
+    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789")) if len(text) < _LONG_TEXT else len(text)
 
 
 def _as_text(value: object) -> str:

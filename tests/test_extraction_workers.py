@@ -180,7 +180,7 @@ async def test_what_an_extractor_prints_is_no_answer(processes: Callable[..., Ex
     assert await processes().extract("text", of("prints")) == Extracted("text")
 
 
-@pytest.mark.parametrize("text", ["", "Crème brûlée 日本 \U0001f600 \0 \r\n\u2028 end", "lone \udc80", "x" * 3_000_000])
+@pytest.mark.parametrize("text", ["", "Crème brûlée 日本 \U0001f600 \0 \r\n\u2028 end", "lone \udc80", "日" * 400_000])
 async def test_texts_come_back_to_the_letter(processes: Callable[..., ExtractionProcesses], text: str) -> None:
     assert await processes().extract(text, of("é\udcff")) == Extracted(text)
 

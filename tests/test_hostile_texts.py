@@ -65,7 +65,7 @@ def sketcher() -> Sketcher:
 def test_four_times_as_much_takes_at_most_ten_times_as_long(kind: object, sketcher: Sketcher) -> None:
     growth = 0.0
     for _ in range(5):  # the machine may do something else meanwhile
-        at_n, at_4n = (hostile.milliseconds(kind, size, sketcher, times=2) for size in (12_000, 48_000))
+        at_n, at_4n = (hostile.milliseconds(kind, size, sketcher, times=2) for size in (8_000, 32_000))
         growth = at_4n / max(at_n, LEAST_MS)
         if growth <= MOST_GROWTH:
             return
