@@ -451,9 +451,12 @@ class NearDupDetector:
         return Verdict("original", story=story) if fingerprint.signature else unchecked("too-short")
 
     def _follow(self, document: Document, match: Match) -> None:
-        """A copy that is dropped is delivered with its match."""
-        is_own = self.delivery is not None and 0 < match.run == self.index.run
-        if self.delivery is not None and is_own and self.index.policy.drops and self._would_drop(document, match):
+        """Deliver a copy that is dropped with its match."""
+        if self.delivery is None or not self.index.policy.drops or not self._would_drop(document, match):
+            return
+        if not match.run:
+            self.delivery.deliver([document.id])
+        elif match.run == self.index.run:
             self.delivery.follow(document.id, match.candidate)
 
     def _would_drop(self, document: Document, match: Match) -> bool:

@@ -237,25 +237,32 @@ def linked(record: Record, best: Graded, policy: Policy, least_dropped: float) -
     if best.related:
         return replace(record, story=old.story, candidate=best.key)
     original_url, original_title = old.of_original(best.key)
-    held = _held(best, policy, least_dropped)
-    run = record.run
-    if policy.drops and run and held < WHOLE:
-        run = run | IS_DROPPED if old.run else 0
+    run, candidate = record.run, best.key
+    if policy.drops and run and old.run and _is_dropped(best, policy, least_dropped):
+        run |= IS_DROPPED
+        # A page that is met again and again links to the one that is kept: chains do not grow.
+        if best.same_page and best.same_text and old.run & IS_DROPPED:
+            candidate = old.candidate
     return replace(
         record,
-        held=held,
+        held=_held(best, policy, least_dropped),
         run=run,
         original=old.original,
         story=old.story,
-        candidate=best.key,
+        candidate=candidate,
         original_url=original_url,
         original_title=original_title,
     )
 
 
-def _held(best: Graded, policy: Policy, least_dropped: float) -> int:
+def _is_dropped(best: Graded, policy: Policy, least_dropped: float) -> bool:
+    """Whether the document would be dropped; one whose figures changed is kept all the same, which others decide."""
     is_changed_page = best.same_page and not best.same_text and policy.keep_updates
-    if is_changed_page or best.kept_share < least_dropped:
+    return not is_changed_page and best.kept_share >= least_dropped
+
+
+def _held(best: Graded, policy: Policy, least_dropped: float) -> int:
+    if not _is_dropped(best, policy, least_dropped):
         return WHOLE
     # Not below what is dropped: what is dropped now is dropped when its page is met again.
     return max(int(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped))
@@ -269,6 +276,8 @@ def to_match(best: Graded, other: tuple[bytes, Record] | None = None, before: by
     """
     record = best.record
     url, title = record.of_original(best.key)
+    if best.state == "lost" and best.same_page:
+        before = before or best.key
     return Match(
         original=record.original.hex(),
         url=url.decode("utf-8", "replace"),

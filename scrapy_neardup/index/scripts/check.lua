@@ -34,9 +34,13 @@ if best and (best.related or best.state == LOST) then
     new = sub(new, 1, 41) .. best.record.story .. best.key .. sub(new, 58)
 elseif best then
     local old, is_original = best.record, best.record.original == best.key
-    local kept, run = held(best), document.run
-    if drops == 1 and run > 0 and byte(kept) < WHOLE then run = old.run > 0 and run + is_dropped or 0 end
-    new = sub(new, 1, 5) .. kept .. sub(new, 7, 33) .. old.original .. old.story .. best.key .. sub(new, 58, 66)
+    local run, match = document.run, best.key
+    if drops == 1 and run > 0 and old.run > 0 and is_copy_to_drop(best) then
+        run = run + is_dropped
+        -- As verification.linked.
+        if best.class == 1 and old.run >= is_dropped then match = old.candidate end
+    end
+    new = sub(new, 1, 5) .. held(best) .. sub(new, 7, 33) .. old.original .. old.story .. match .. sub(new, 58, 66)
         .. (is_original and old.own_lengths or old.tail_lengths) .. struct.pack('>I4', run) .. sub(new, 74)
         .. (is_original and old.own or old.tail)
 end

@@ -369,10 +369,14 @@ local function state_of(record, own, links)
     return math.max(state, state_of(link, own, links - 1))
 end
 
+-- As verification._is_dropped.
+local function is_copy_to_drop(best)
+    return not (best.is_changed_page and keep_updates == 1) and best.kept_share >= least_dropped
+end
+
 -- What a record says of the share that is kept, as verification._held.
 local function held(best)
-    local is_kept = (best.is_changed_page and keep_updates == 1) or best.kept_share < least_dropped
-    if is_kept then return char(WHOLE) end
+    if not is_copy_to_drop(best) then return char(WHOLE) end
     return char(math.max(math.floor(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped)))
 end
 
