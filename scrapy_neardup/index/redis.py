@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
@@ -18,6 +18,7 @@ from scrapy_neardup.frequencies import MOST_DOCUMENTS, SUM_BYTES
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.connection import Address, Connection, without_password
+from scrapy_neardup.index.horizon import Over
 from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
 from scrapy_neardup.index.redis_errors import named
@@ -196,18 +197,20 @@ class RedisIndex(Index):
 
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""
-        dead, horizon = [], 0
+        dead: list[str] = []
+        overs: set[Over] = set()
         for _, document in batch:
             if (found := self._layout.dead_after(int(document.seen_at))) is not None:
                 dead += found[0]
-                horizon = max(horizon, found[1])
+                overs.add(found[1])
         if dead:
-            await self._free(self._stories, dead, horizon)
+            await self._free(self._stories, dead, overs)
 
-    async def _free(self, stories: RedisStories, dead: Sequence[str], horizon: int) -> None:
+    async def _free(self, stories: RedisStories, dead: Sequence[str], overs: Iterable[Over]) -> None:
         async def unlink(client: Redis) -> None:
             await client.unlink(*dead)
-            await stories.unlink_dead(client, horizon)
+            for over in overs:
+                await stories.unlink_dead(client, over)
 
         try:
             await self._ask(unlink)

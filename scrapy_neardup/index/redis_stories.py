@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS
+from scrapy_neardup.index.horizon import Over
 from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.membership import (
     BITS,
@@ -122,11 +123,10 @@ class RedisStories:
             await client.zrem(self._peaks, *gone)
         return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
 
-    async def unlink_dead(self, client: Redis, horizon: int) -> None:
-        """Free the stories whose last member was seen before ``horizon``."""
-        dead = cast(
-            "list[bytes]", await client.zrangebyscore(self._all, "-inf", f"({horizon}", start=0, num=_UNLINKED_AT_ONCE)
-        )
+    async def unlink_dead(self, client: Redis, over: Over) -> None:
+        """Free stories whose last member has left the window."""
+        found = client.zrangebyscore(self._all, over.floor, f"({over.horizon}", start=0, num=_UNLINKED_AT_ONCE)
+        dead = cast("list[bytes]", await found)
         if dead:
             await client.unlink(*map(self._name, dead))
             await client.zrem(self._all, *dead)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story, Untold
-from scrapy_neardup.index.base import HOUR, Policy, StoreSummary
+from scrapy_neardup.index.base import Policy, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.lua import ScriptCall, run_all, script
 from scrapy_neardup.index.record import intact, seconds_of
@@ -71,7 +71,7 @@ class Shard:
         return script("settle"), (self.pending, self.records(key)), arguments
 
     def records(self, key: bytes) -> str:
-        return self.layout.records(seconds_of(key) // HOUR)
+        return self.layout.records(seconds_of(key))
 
 
 class ShardedRedisIndex(RedisIndex):
@@ -237,7 +237,7 @@ class ShardedRedisIndex(RedisIndex):
     async def _unlink_dead_of(self, second: int) -> None:
         for shard in self.shards:
             if (dead := shard.layout.dead_after(second)) is not None:
-                await self._free(shard.stories, *dead)
+                await self._free(shard.stories, dead[0], [dead[1]])
 
     # Stories
 

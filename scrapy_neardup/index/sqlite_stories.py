@@ -11,6 +11,7 @@ from dataclasses import astuple, replace
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
+from scrapy_neardup.index.horizon import Over
 from scrapy_neardup.index.membership import Tally, join_tally, read_extent, read_members
 
 logger = logging.getLogger(__name__)
@@ -121,10 +122,11 @@ class SQLiteStories:
         sql.execute(f"DELETE FROM peaks_{self._space} WHERE story < ?", (since.to_bytes(4, "big"),))
         return {story.hex(): peak for story, peak in sql.execute(f"SELECT story, peak FROM peaks_{self._space}")}
 
-    def expire(self, sql: sqlite3.Connection, horizon: int, limit: int) -> None:
-        """Remove a few stories whose last member was seen before ``horizon``."""
+    def expire(self, sql: sqlite3.Connection, over: Over, limit: int) -> None:
+        """Remove a few stories whose last member has left the window."""
         expired = sql.execute(
-            f"SELECT key FROM stories_{self._space} WHERE last < ? ORDER BY last LIMIT ?", (horizon, limit)
+            f"SELECT key FROM stories_{self._space} WHERE last >= ? AND last < ? ORDER BY last LIMIT ?",
+            (over.floor, over.horizon, limit),
         ).fetchall()
         for key in expired:
             sql.execute(f"DELETE FROM members_{self._space} WHERE story = ?", key)

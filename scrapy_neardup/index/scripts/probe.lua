@@ -6,7 +6,7 @@ KEYS and ARGV: window.lua, and behind these
 KEYS[last]  documents of this shard whose match is not decided yet, HASH document key -> all keys of the document, and
             one byte more where somebody waited for it in vain
 ARGV[5]     all keys of the document, those of other shards too, 4 bytes each
-ARGV[6]     most candidates returned
+ARGV[6]     most candidates returned, but for one of another story behind them
 
 Returns, of a document whose match is decided, its record and, where it has one here, the record of its match.
 Else a flat list that begins with an empty string, and then of each candidate that arrived here before, the best first:
@@ -33,11 +33,16 @@ table.sort(passed, function(a, b)
     return better(a, b)
 end)
 local answer = { '' }
-for index = 1, math.min(#passed, tonumber(ARGV[6])) do
-    local graded = passed[index]
-    answer[#answer + 1] = graded.key
-    answer[#answer + 1] = graded.packed
-    answer[#answer + 1] = graded.keys
+local most, has_other = tonumber(ARGV[6]), false
+for index, graded in ipairs(passed) do
+    local is_other = graded.keys == '' and graded.record.story ~= passed[1].record.story
+    -- Behind the best ones the best of another story, if none of them is.
+    if index <= most or (is_other and not has_other) then
+        answer[#answer + 1] = graded.key
+        answer[#answer + 1] = graded.packed
+        answer[#answer + 1] = graded.keys
+    end
+    has_other = has_other or is_other
 end
 if not known then
     register(new)
