@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.frequencies import added
+from scrapy_neardup.frequencies import NOTHING, added
 from scrapy_neardup.index.base import Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.damage import Damage
@@ -28,6 +28,7 @@ from scrapy_neardup.index.sqlite_postings import Found, SQLitePostings
 from scrapy_neardup.index.sqlite_spaces import (
     claim_space,
     drop_idle_spaces,
+    imagine_tables,
     keep_passed,
     read_passed,
     space_of,
@@ -62,7 +63,7 @@ class SQLiteIndex(Index):
         self._file = SQLiteFile(self.path, timeout)
         self._damage = Damage(self.path)
         self._window = SQLitePostings(0, policy.window, self._damage)
-        self._stories = SQLiteStories(0)
+        self._stories = SQLiteStories(0, self._damage)
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
         self._space = 0
@@ -128,10 +129,12 @@ class SQLiteIndex(Index):
         return await self._in_thread(self._read, lambda sql: self._similar(sql, new, keys, most))
 
     async def add_frequencies(self, counted: bytes) -> bytes:
-        return await self._in_thread(self._write, lambda sql: self._add_frequencies(sql, counted))
+        run = self._read if self._file.is_read_only else self._write
+        return await self._in_thread(run, lambda sql: self._add_frequencies(sql, counted))
 
     async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
-        return await self._in_thread(self._write, lambda sql: share_learned(sql, self._space, learned))
+        run = self._read if self._file.is_read_only else self._write
+        return await self._in_thread(run, lambda sql: self._share_learned(sql, learned))
 
     async def summary(self) -> StoreSummary:
         return await self._in_thread(self._read, self._summarise)
@@ -156,7 +159,8 @@ class SQLiteIndex(Index):
         try:
             self._file.connect()
             if self._file.is_read_only:
-                self._use_space(space_of(self._file.connection, self.namespace, self.config) or 0)
+                sql = self._file.connection
+                self._use_space(space_of(sql, self.namespace, self.config) or imagine_tables(sql))
                 return
             with self._file.writing() as sql:
                 self._claim_space(sql)
@@ -172,7 +176,7 @@ class SQLiteIndex(Index):
     def _use_space(self, space: int) -> None:
         self._space = space
         self._window = SQLitePostings(space, self.policy.window, self._damage)
-        self._stories = SQLiteStories(space)
+        self._stories = SQLiteStories(space, self._damage)
 
     def _write(self, step: Callable[[sqlite3.Connection], R]) -> R:
         try:
@@ -245,13 +249,21 @@ class SQLiteIndex(Index):
 
     def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
         row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()
-        total = added(row[0] if row and isinstance(row[0], bytes) else b"", counted)
+        total = row[0] if row and isinstance(row[0], bytes) else b""
+        if self._file.is_read_only:
+            return added(total, NOTHING)
+        total = added(total, counted)
         sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (id, total) VALUES (0, ?)", (total,))
         return total
 
+    def _share_learned(self, sql: sqlite3.Connection, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+        if self._file.is_read_only:
+            learned = dict.fromkeys(learned, Learned())
+        return share_learned(sql, self._space, learned, read_only=self._file.is_read_only)
+
     def _similar(self, sql: sqlite3.Connection, new: Record, keys: Sequence[int] | None, most: int) -> list[Match]:
         """Look at the records that have one of the keys; at all of them if the keys are None."""
-        return most_alike(self._window.packed_records(sql, keys), new, self.policy, most) if self._space else []
+        return most_alike(self._window.packed_records(sql, keys), new, self.policy, most)
 
     def _summarise(self, sql: sqlite3.Connection) -> StoreSummary:
         return survey(sql, self.path, self._space, self.namespace, self.config)

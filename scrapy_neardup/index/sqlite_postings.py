@@ -109,11 +109,10 @@ class SQLitePostings:
         """Return the postings of some keys in a generation, of each the newest first."""
         query = f"SELECT band, key FROM {self._prefix}{generation} WHERE band IN ({', '.join('?' * len(bands))})"
         rows = sql.execute(query, bands).fetchall()
-        try:
-            return sorted(rows, reverse=True)
-        except TypeError:
+        whole = [row for row in rows if type(row[1]) is int]
+        if len(whole) < len(rows):
             self._damage.note("a posting", "it is no candidate")
-            return sorted((row for row in rows if isinstance(row[1], int)), reverse=True)
+        return sorted(whole, reverse=True)
 
     def _known(self, sql: sqlite3.Connection) -> set[int]:
         """Return the generations there are; other processes begin and end them too."""

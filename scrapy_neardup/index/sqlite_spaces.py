@@ -66,6 +66,14 @@ def make_tables(sql: sqlite3.Connection, space: int) -> None:
         sql.execute(statement.format(space=space))
 
 
+def imagine_tables(sql: sqlite3.Connection) -> int:
+    """Return a space that is empty and not in the file, for a file that may not be written."""
+    for statement in _SPACE_SCHEMA:
+        if "CREATE TABLE" in statement:
+            sql.execute(statement.format(space=0).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
+    return 0
+
+
 def tables_of(sql: sqlite3.Connection, space: int) -> list[str]:
     """Return the tables a space has, those of its postings too."""
     names = sql.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()

@@ -21,7 +21,6 @@ _AT_ONCE = 500  # rows removed in one transaction
 
 
 def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, config: str) -> StoreSummary:
-    """``space`` is 0 if the file holds nothing of the namespace and configuration."""
     # Numbers of document keys: see sqlite_postings.py.
     hours = f"SELECT ((key >> 32) + {1 << 31}) / {HOUR}, count(*) FROM documents_{space} GROUP BY 1"
     events = f"SELECT count(*) FROM stories_{space} WHERE open_since IS NOT NULL"
@@ -31,10 +30,10 @@ def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, confi
         location=path,
         namespace=namespace,
         config=config,
-        documents_per_hour=dict(sql.execute(hours)) if space else {},
+        documents_per_hour=dict(sql.execute(hours)),
         bytes=pages * size,
-        stories=sql.execute(f"SELECT count(*) FROM stories_{space}").fetchone()[0] if space else 0,
-        events=sql.execute(events).fetchone()[0] if space else 0,
+        stories=sql.execute(f"SELECT count(*) FROM stories_{space}").fetchone()[0],
+        events=sql.execute(events).fetchone()[0],
         other_configs=tuple(sorted(str(other) for (other,) in others)),
         server={"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)},
     )
@@ -54,10 +53,12 @@ class Purge:
 
     def run(self, *, dry_run: bool) -> int:
         """See ``Index.purge``."""
-        if not self._file.is_read_only:
+        if not dry_run:
             with self._file.writing() as sql:
                 make_tables(sql, self._space)  # of a version of this package that knew fewer tables
         with self._file.reading() as sql:
+            if f"documents_{self._space}" not in tables_of(sql, self._space):
+                return 0
             if self._selection.is_all:
                 (count,) = sql.execute(f"SELECT count(*) FROM documents_{self._space}").fetchone()
                 tables = tables_of(sql, self._space)
