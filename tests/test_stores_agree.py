@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 from conftest import CONFIG
-from documents import DAY, HOUR
+from documents import DAY, HOUR, START
 from fleet import Sharded, store_of
 from floods import answers, flood, without_neighbour
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy
+from scrapy_neardup.index.redis_layout import RedisLayout
 
 
 async def _answers(url: str, namespace: str, window: int, count: int) -> list[Match | None]:
@@ -46,6 +47,15 @@ async def test_shards_differ_by_nothing_but_the_limit_of_candidates(
     assert found_by_one == found_by_several
     differ = sum(map(_is_another, one, several))
     assert differ <= (0.06 * len(one) if limit == 32 else 0)
+
+
+@pytest.mark.parametrize("hours", [2, 24, 48, 49, 7 * 24, 31 * 24])
+def test_a_check_names_few_keys_however_long_the_window(hours: int) -> None:
+    layout = RedisLayout("prefix", Policy(window=hours * HOUR))
+
+    counts = {len(layout.keys_and_numbers(START + 1000 * number)[0]) for number in range(200)}
+
+    assert max(counts) <= (2 * hours + 8 if hours <= 48 else 110)
 
 
 def _is_another(one: Match | None, other: Match | None) -> bool:

@@ -27,6 +27,7 @@ from scrapy_neardup.index.redis_learned import share_learned
 from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.redis_survey import purge, records_of, survey
 from scrapy_neardup.index.redis_tables import records_by_keys
+from scrapy_neardup.index.redis_types import WrongTypes, is_wrong_type
 from scrapy_neardup.index.verification import grade, most_alike, to_match
 
 logger = logging.getLogger(__name__)
@@ -53,7 +54,8 @@ class RedisIndex(Index):
         self.timeout = timeout
         self.prefix = f"{{neardup:{namespace}:{config}}}"
         self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
-        self._stories = RedisStories(self.prefix, policy.window)
+        self._types = WrongTypes()
+        self._stories = RedisStories(self.prefix, policy.window, self._types)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
         self._claims: Batcher[Claim, Granted | None] = Batcher(self._run_claims, _BATCH)
         self._opening = asyncio.Lock()
@@ -127,7 +129,7 @@ class RedisIndex(Index):
     async def add_frequencies(self, counted: bytes) -> bytes:
         arguments = (counted, *(str(n).encode() for n in (SUM_BYTES, MOST_DOCUMENTS, self.policy.window + HOUR)))
         call = ([f"{self.prefix}:frequencies"], arguments)
-        (answer,) = await self._ask(lambda client: script("learn").run(client, [call]))
+        (answer,) = await self._ask(lambda client: self._types.run(client, [(script("learn"), *call)]))
         if isinstance(answer, Exception):
             raise self._named(answer) from answer
         return cast("bytes", answer)
@@ -147,7 +149,22 @@ class RedisIndex(Index):
         try:
             return await self._connection.ask(question)
         except Exception as error:
+            if is_wrong_type(error) and (lines := await self._wrong_keys()):
+                raise StoreError(f"{without_password(self.url)}: {'; '.join(lines)}") from error
             raise self._named(error) from error
+
+    async def _wrong_keys(self) -> list[str]:
+        """Name the keys of another type among those that are not of an hour or a story."""
+        assert self._connection is not None
+        names = [f"{prefix}:{kind}" for prefix in self._prefixes for kind in ("stories", "events", "peaks", "grants")]
+        try:
+            return await self._connection.ask(lambda client: self._types.look_at(client, names))
+        except Exception as error:
+            raise self._named(error) from error
+
+    @property
+    def _prefixes(self) -> list[str]:
+        return [self.prefix]
 
     def _named(self, error: Exception) -> StoreError:
         return error if isinstance(error, StoreError) else named(self.url, error)
@@ -155,7 +172,8 @@ class RedisIndex(Index):
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
         records = [new_record(fingerprint, document) for fingerprint, document in batch]
         calls = [self._call(*each, record) for each, record in zip(batch, records, strict=True)]
-        answers = await self._ask(lambda client: script("check").run(client, calls))
+        check = script("check")
+        answers = await self._ask(lambda client: self._types.run(client, [(check, *call) for call in calls]))
         await self._unlink_dead(batch)
         return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
 

@@ -15,6 +15,7 @@ from scrapy_neardup.index.lua import script
 from scrapy_neardup.index.membership import kept_neighbours, unpack_member
 from scrapy_neardup.index.record import KEY_BYTES, intact, seconds_of
 from scrapy_neardup.index.redis_layout import read_name
+from scrapy_neardup.index.redis_types import WrongTypes
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -28,6 +29,7 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
     prefix = f"{{neardup:{namespace}:{config}}}:"
     hours: Counter[int] = Counter()
     others: set[str] = set()
+    own: list[str] = []
     used = 0
     async for name in names_of(client, namespace):
         if not name.startswith(prefix):
@@ -35,7 +37,10 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
                 others.add(_configuration(name))
             continue
         used += await client.memory_usage(name, samples=_SAMPLES) or 0
-        if name.startswith(f"{prefix}records:"):
+        own.append(name)
+    wrong = await WrongTypes().look_at(client, own)
+    for name in own:
+        if name.startswith(f"{prefix}records:") and not any(line.startswith(f"{name} ") for line in wrong):
             hours.update(await _documents_per_hour(client, name))
     facts, warnings = await _server(client, prefix)
     return StoreSummary(
@@ -44,12 +49,16 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
         config=config,
         documents_per_hour=dict(sorted(hours.items())),
         bytes=used,
-        stories=int(await client.zcard(prefix + "stories")),
-        events=int(await client.zcard(prefix + "events")),
+        stories=await _size_of(client, prefix + "stories", wrong),
+        events=await _size_of(client, prefix + "events", wrong),
         other_configs=tuple(sorted(others - {_configuration(prefix)})),
         server=facts,
-        warnings=warnings,
+        warnings=(*warnings, *wrong),
     )
+
+
+async def _size_of(client: Redis, name: str, wrong: Sequence[str]) -> int:
+    return 0 if any(line.startswith(f"{name} ") for line in wrong) else int(await client.zcard(name))
 
 
 async def _documents_per_hour(client: Redis, name: str) -> dict[int, int]:
@@ -68,7 +77,8 @@ async def survey_shards(client: Redis, url: str, namespace: str, config: str, sh
     names: dict[str, set[bytes]] = {}  # by slice
     async for name in names_of(client, namespace):
         head, kind, number = name.partition(":records:")
-        if kind and head in {f"{{neardup:{namespace}:{each}}}" for each in shards}:
+        is_ours = head in {f"{{neardup:{namespace}:{each}}}" for each in shards}
+        if kind and is_ours and not await WrongTypes().look_at(client, [name]):
             names.setdefault(number, set()).update(cast("list[bytes]", await client.hkeys(name)))
     documents = Counter(seconds_of(key) // HOUR for keys in names.values() for key in keys)
     return replace(
