@@ -25,6 +25,7 @@ from redis import Redis
 from scrapy_neardup.document import Match, Neighbour
 from scrapy_neardup.index import Index, Policy, Scope
 from scrapy_neardup.index.sharded import ShardedRedisIndex
+from scrapy_neardup.index.sqlite_postings import key_of as key_of_number
 from scrapy_neardup.measures import containment, share_of_larger
 
 WIRE = "https://wire.example/a"
@@ -170,36 +171,69 @@ async def test_what_left_the_window_is_removed(index: Index) -> None:
     for number in range(60):
         await check(index, Article(f"old {number}", at=number))
     for number in range(60):
-        await check(index, Article(f"new {number}", at=3 * DAY + number))
+        await check(index, Article(f"new {number}", at=number * HOUR))
+    for number in range(2):
+        await check(index, Article(f"newest {number}", at=83 * HOUR))
 
-    assert (await index.summary()).documents_per_hour == {(START + 3 * DAY) // HOUR: 60}
+    hour = START // HOUR
+    assert (await index.summary()).documents_per_hour == {hour + 59: 1, hour + 83: 2}
 
 
 @pytest.mark.parametrize("gap", [3, 30, 3000], ids=lambda days: f"{days} days")
-async def test_a_gap_in_a_replay_leaves_nothing_behind(index: Index, gap: int) -> None:
+async def test_a_leap_frees_nothing_that_lies_before_it_and_what_follows_goes_on(index: Index, gap: int) -> None:
+    """A clock may be wrong, so what lies before is left to the store's own expiry."""
     for hour in range(30):
         await check(index, Article(f"old {hour}", at=hour * HOUR))
+    held = (await index.summary()).documents
+    for hour in range(50):
+        await check(index, Article(f"new {hour}", at=gap * DAY + (30 + hour) * HOUR))
+
+    assert (await index.summary()).documents == held - 1 + 26, (
+        "the window, its own hour, and one that two agree is over"
+    )
+
+
+async def test_a_leap_is_forgotten_when_documents_come_back(index: Index) -> None:
+    articles = [Article(f"story {number}", at=number * MINUTE) for number in range(20)]
+    for article in (*articles, *(Article(f"ahead {number}", at=3 * DAY + number) for number in range(30))):
+        await check(index, article)
+
+    for article in articles:
+        assert await check(index, article.copy(at=HOUR)) is not None
     for number in range(2):
-        await check(index, Article(f"new {number}", at=gap * DAY + 30 * HOUR))
+        await check(index, Article(f"a day on {number}", at=25 * HOUR + number))
+    late = await check(index, articles[0].copy(at=HOUR - 1))
 
-    assert (await index.summary()).documents == 2
+    assert late is not None
+    assert late.candidate != articles[0].id, "the hour of the first ones is over"
 
 
-async def test_sqlite_keeps_no_posting_of_a_removed_record(
-    open_index: OpenIndex, sqlite_file: Path, sqlite_url: str
-) -> None:
-    index = await open_index(sqlite_url)
-    for number in range(60):
+async def test_a_leap_in_memory_is_believed_after_a_thousand_documents(open_index: OpenIndex) -> None:
+    index = await open_index("memory://")
+    for number in range(20):
         await check(index, Article(f"old {number}", at=number))
-    for number in range(60):
-        await check(index, Article(f"new {number}", at=3 * DAY + number))
+    counts = []
+    for number in range(1002):
+        await check(index, Article(f"new {number}", at=3 * DAY + number, short=True))
+        counts.append((await index.summary()).documents)
 
-    with closing(sqlite3.connect(sqlite_file)) as sql:
-        rows = {
-            table: sql.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
-            for table in ("records_1", "postings_1", "expired_1")
-        }
-    assert rows == {"records_1": 60, "postings_1": 60 * 43, "expired_1": 0}
+    assert counts[-2:] == [1021, 1002]
+
+
+async def test_a_leap_in_a_file_is_believed_after_a_window_of_real_time(
+    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs by the hour, each of a process of its own, go on where the last one was."""
+    counts = []
+    for run, hours in enumerate((0, 24 * 3, 24 * 3 + 1, 24 * 4 - 1, 24 * 4)):
+        monkeypatch.setattr("time.time", lambda now=START + hours * HOUR: now)
+        index = await open_index(sqlite_url)
+        for number in range(3):
+            await check(index, Article(f"{run} {number}", at=hours * HOUR + number))
+        counts.append((await index.summary()).documents)
+        await index.close()
+
+    assert counts == [3, 6, 9, 12, 12]
 
 
 async def test_every_redis_key_expires_and_carries_the_prefix(
@@ -222,15 +256,42 @@ async def test_every_redis_key_expires_and_carries_the_prefix(
 async def test_an_idle_sqlite_namespace_vanishes(
     open_index: OpenIndex, sqlite_file: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It is found idle after a window, and dropped when it still is after another one."""
     idle = await open_index(sqlite_url, namespace="-idle")
     await check(idle, Article())
     await idle.close()
 
-    monkeypatch.setattr("time.time", _seconds_ahead(26 * HOUR))
-    await open_index(sqlite_url, namespace="-other")
+    spaces = []
+    for hours in (26, 30, 51):
+        with monkeypatch.context() as patch:
+            patch.setattr("time.time", _seconds_ahead(hours * HOUR))
+            await (await open_index(sqlite_url, namespace="-other")).close()
+        with closing(sqlite3.connect(sqlite_file)) as sql:
+            spaces.append(sql.execute("SELECT count(*) FROM spaces").fetchone()[0])
+            tables = {name for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
-    with closing(sqlite3.connect(sqlite_file)) as sql:
-        assert sql.execute("SELECT count(*) FROM spaces").fetchone() == (1,)
+    assert spaces == [2, 2, 1]
+    assert not {name for name in tables if name.endswith("_1") or name.startswith("postings_1_")}
+
+
+async def test_a_clock_that_is_wrong_for_a_run_drops_no_namespace(
+    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    articles = {name: Article(name) for name in ("-own", "-other")}
+    for name, article in articles.items():
+        index = await open_index(sqlite_url, namespace=name)
+        await check(index, article)
+        await index.close()
+
+    with monkeypatch.context() as patch:
+        patch.setattr("time.time", _seconds_ahead(3 * DAY))
+        index = await open_index(sqlite_url, namespace="-own")
+        for number in range(20):
+            await check(index, Article(f"ahead {number}", at=3 * DAY + number))
+        await index.close()
+
+    for name, article in articles.items():
+        assert await check(await open_index(sqlite_url, namespace=name), article.copy(at=HOUR)) is not None
 
 
 async def test_a_namespace_idles_by_its_own_window(
@@ -454,20 +515,6 @@ async def test_damaged_postings_are_no_candidates(open_index: OpenIndex, redis_u
 
     assert await check(index, Article()) is None
     assert await check(index, Article()) is not None
-
-
-async def test_damaged_keys_of_an_expired_sqlite_record_stop_nothing(
-    open_index: OpenIndex, sqlite_file: Path, sqlite_url: str
-) -> None:
-    index = await open_index(sqlite_url)
-    await check(index, Article())
-    with closing(sqlite3.connect(sqlite_file, isolation_level=None)) as sql:
-        sql.execute("UPDATE records_1 SET keys = x'010203'")
-
-    for number in range(4):
-        await check(index, Article(f"later {number}", at=3 * DAY))
-
-    assert (await index.summary()).documents == 4
 
 
 @pytest.mark.parametrize("title", ["", "x" * 500, "é" * 119, "終" * 90, "\x00", "\ud800"])
@@ -979,11 +1026,11 @@ def _overwrite_records(url: str, namespace: str, garbage: bytes | None, *, only:
     """``None`` cuts the last byte off."""
     if url.startswith("sqlite"):
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as sql:
-            for key, record in sql.execute("SELECT key, record FROM records_1").fetchall():
-                if only and key.hex() != only:
+            for key, record in sql.execute("SELECT key, record FROM documents_1").fetchall():
+                if only and key_of_number(key).hex() != only:
                     continue
                 value = record[:-1] if garbage is None else garbage
-                sql.execute("UPDATE records_1 SET record = ? WHERE key = ?", (value, key))
+                sql.execute("UPDATE documents_1 SET record = ? WHERE key = ?", (value, key))
         return
     with closing(open_client(url)) as client:
         for name in client.scan_iter(match=f"{{neardup:{namespace}:*:records:*"):

@@ -51,7 +51,7 @@ async def silence(index: Index, url: str, run: int, seconds: float) -> None:
         return
     assert isinstance(index, RedisIndex)
     with open_client(url) as client:
-        for layout in index._layouts:
+        for layout in index._runs._layouts:
             times = cast("bytes", client.hget(layout.runs, str(run))).split()
             client.hset(layout.runs, str(run), " ".join(str(int(time) - int(seconds * 1000)) for time in times))
 

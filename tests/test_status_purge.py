@@ -202,7 +202,7 @@ async def project(tmp_path: Path) -> Path:
 
 def documents_in(project: Path) -> int:
     with closing(sqlite3.connect(project / ".scrapy/seen.sqlite")) as sql:
-        return int(sql.execute("SELECT count(*) FROM records_1").fetchone()[0])
+        return int(sql.execute("SELECT count(*) FROM documents_1").fetchone()[0])
 
 
 def test_status_shows_the_window_of_the_project(project: Path) -> None:

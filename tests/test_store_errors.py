@@ -98,7 +98,7 @@ async def test_a_locked_file_leaves_nothing_half_registered(open_index: OpenInde
     file = tmp_path / "window.sqlite"
     index = await open_index(f"sqlite:///{file}")
     with closing(sqlite3.connect(file, isolation_level=None)) as sql:
-        sql.execute("CREATE TRIGGER fail BEFORE INSERT ON postings_1 BEGIN SELECT RAISE(ABORT, 'disk'); END")
+        sql.execute("CREATE TRIGGER fail BEFORE INSERT ON documents_1 BEGIN SELECT RAISE(ABORT, 'disk'); END")
         with pytest.raises(StoreError):
             await check(index, Article())
         sql.execute("DROP TRIGGER fail")

@@ -470,7 +470,7 @@ async def test_idle_stories_vanish_with_their_namespace(open_index: OpenIndex, t
     await index.join(join("copy", 60, "copy.example"))
     await index.close()
     with closing(sqlite3.connect(f"{tmp_path}/window.sqlite", isolation_level=None)) as sql:
-        sql.execute("UPDATE spaces SET expires = expires - ?", (2 * DAY,))
+        sql.execute("UPDATE spaces SET expires = expires - ?, idle_since = expires - ?", (2 * DAY, 3 * DAY))
 
     await open_index(url, namespace="other")
 

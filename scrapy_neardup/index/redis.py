@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import struct
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -19,15 +19,17 @@ from scrapy_neardup.frequencies import MOST_DOCUMENTS, SUM_BYTES
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.connection import Address, Connection, without_password
+from scrapy_neardup.index.horizon import Over
 from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
 from scrapy_neardup.index.redis_errors import named
 from scrapy_neardup.index.redis_layout import RedisLayout
 from scrapy_neardup.index.redis_learned import share_learned
-from scrapy_neardup.index.redis_runs import beat, deliver, end_run, withdraw
+from scrapy_neardup.index.redis_runs import RedisRuns
 from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.redis_survey import purge, records_of, survey
 from scrapy_neardup.index.redis_tables import records_by_keys
+from scrapy_neardup.index.redis_types import WrongTypes, is_wrong_type
 from scrapy_neardup.index.runs import shared_folder
 from scrapy_neardup.index.verification import STATES, grade, most_alike, to_match
 
@@ -55,12 +57,14 @@ class RedisIndex(Index):
         self.timeout = timeout
         self.prefix = f"{{neardup:{namespace}:{config}}}"
         self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
-        self._stories = RedisStories(self.prefix, policy.window)
+        self._types = WrongTypes()
+        self._stories = RedisStories(self.prefix, policy.window, self._types)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
         self._claims: Batcher[Claim, Granted | None] = Batcher(self._run_claims, _BATCH)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
         self._layout = RedisLayout(self.prefix, policy)
+        self._runs = RedisRuns([self._layout], self._types, 2 * policy.window)
 
     async def open(self) -> None:
         async with self._opening:
@@ -94,21 +98,16 @@ class RedisIndex(Index):
         return shared_folder(f"{without_password(self.url)} {self.prefix}")
 
     async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
-        seconds = 2 * self.policy.window
-        await self._ask(lambda client: beat(client, self._layouts, self.run, alive, dead, seconds))
+        await self._ask(lambda client: self._runs.beat(client, self.run, alive, dead))
 
     async def end_run(self) -> None:
-        await self._ask(lambda client: end_run(client, self._layouts, self.run))
+        await self._ask(lambda client: self._runs.beat(client, 0, (), [self.run]))
 
     async def deliver(self, documents: Sequence[str]) -> None:
-        await self._ask(lambda client: deliver(client, self._layouts, documents))
+        await self._ask(lambda client: self._runs.deliver(client, documents))
 
     async def withdraw(self, documents: Sequence[str]) -> None:
-        await self._ask(lambda client: withdraw(client, self._layouts, documents))
-
-    @property
-    def _layouts(self) -> Sequence[RedisLayout]:
-        return [self._layout]
+        await self._ask(lambda client: self._runs.withdraw(client, documents))
 
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
@@ -150,7 +149,7 @@ class RedisIndex(Index):
     async def add_frequencies(self, counted: bytes) -> bytes:
         arguments = (counted, *(str(n).encode() for n in (SUM_BYTES, MOST_DOCUMENTS, self.policy.window + HOUR)))
         call = ([f"{self.prefix}:frequencies"], arguments)
-        (answer,) = await self._ask(lambda client: script("learn").run(client, [call]))
+        (answer,) = await self._ask(lambda client: self._types.run(client, [(script("learn"), *call)]))
         if isinstance(answer, Exception):
             raise self._named(answer) from answer
         return cast("bytes", answer)
@@ -170,7 +169,22 @@ class RedisIndex(Index):
         try:
             return await self._connection.ask(question)
         except Exception as error:
+            if is_wrong_type(error) and (lines := await self._wrong_keys()):
+                raise StoreError(f"{without_password(self.url)}: {'; '.join(lines)}") from error
             raise self._named(error) from error
+
+    async def _wrong_keys(self) -> list[str]:
+        """Name the keys of another type among those that are not of an hour or a story."""
+        assert self._connection is not None
+        names = [f"{prefix}:{kind}" for prefix in self._prefixes for kind in ("stories", "events", "peaks", "grants")]
+        try:
+            return await self._connection.ask(lambda client: self._types.look_at(client, names))
+        except Exception as error:
+            raise self._named(error) from error
+
+    @property
+    def _prefixes(self) -> list[str]:
+        return [self.prefix]
 
     def _named(self, error: Exception) -> StoreError:
         return error if isinstance(error, StoreError) else named(self.url, error)
@@ -178,7 +192,8 @@ class RedisIndex(Index):
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
         records = [new_record(fingerprint, document, self.run) for fingerprint, document in batch]
         calls = [self._call(*each, record) for each, record in zip(batch, records, strict=True)]
-        answers = await self._ask(lambda client: script("check").run(client, calls))
+        check = script("check")
+        answers = await self._ask(lambda client: self._types.run(client, [(check, *call) for call in calls]))
         await self._unlink_dead(batch)
         return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
 
@@ -222,18 +237,20 @@ class RedisIndex(Index):
 
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""
-        dead, horizon = [], 0
+        dead: list[str] = []
+        overs: set[Over] = set()
         for _, document in batch:
             if (found := self._layout.dead_after(int(document.seen_at))) is not None:
                 dead += found[0]
-                horizon = max(horizon, found[1])
+                overs.add(found[1])
         if dead:
-            await self._free(self._stories, dead, horizon)
+            await self._free(self._stories, dead, overs)
 
-    async def _free(self, stories: RedisStories, dead: Sequence[str], horizon: int) -> None:
+    async def _free(self, stories: RedisStories, dead: Sequence[str], overs: Iterable[Over]) -> None:
         async def unlink(client: Redis) -> None:
             await client.unlink(*dead)
-            await stories.unlink_dead(client, horizon)
+            for over in overs:
+                await stories.unlink_dead(client, over)
 
         try:
             await self._ask(unlink)

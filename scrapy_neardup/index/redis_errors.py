@@ -18,6 +18,9 @@ _MENDS = {
     "unknown command 'evalsha'": "the server runs no Lua scripts: use Redis 6.2 or later, or Valkey",
 }
 
+_DAMAGE = ("WRONGTYPE", "attempt to", "bad argument", "data string too short", "not an integer")
+"""Words of errors that other documents need not share: the store is there, and what it holds is not as expected."""
+
 
 def named(url: str, error: Exception) -> StoreError:
     """Names the server and what to do. StoreUnavailable where it may be back by itself, else StoreError."""
@@ -28,6 +31,8 @@ def named(url: str, error: Exception) -> StoreError:
         return StoreError(f"{where}: {error}; {_RIGHTS_MEND}")
     if isinstance(error, exceptions.MovedError) and "+cluster" not in url:
         return StoreError(f"{where}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
+    if any(words in str(error) for words in _DAMAGE):
+        return StoreError(f"{where}: what is kept of a document or story is damaged: {error}")
     # A cluster's client hides in its own error what the first node answered.
     said = f"{text} {error.__cause__ or ''} {error.__context__ or ''}"
     for words, mend in _MENDS.items():

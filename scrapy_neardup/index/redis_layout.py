@@ -2,21 +2,27 @@
 
 Under one hash tag, all of them expire:
 
-``…:records:<hour>``     HASH document key -> packed record, until the hour's end + window
+``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
 ``…:frequencies``        document frequencies of features, where a preset learns them, until a window after the last
+
+A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, both are
+longer, and their names say how much: ``<number>x<hours>``, ``<number>x<times 65,536 s>``.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+import time
 from typing import get_args
 
 from scrapy_neardup.index.base import HOUR, Policy
+from scrapy_neardup.index.horizon import FOR_EVER, Horizon, Over
 from scrapy_neardup.index.record import IS_DROPPED
 from scrapy_neardup.index.runs import DEAD_SECONDS, LATE_SECONDS
+from scrapy_neardup.index.spans import GENERATION, generation_seconds, slice_seconds
 from scrapy_neardup.index.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, MOST_LINKS, NEWEST
 from scrapy_neardup.measures import (
     LEAST_FIGURES,
@@ -33,9 +39,7 @@ from scrapy_neardup.measures import (
     Measure,
 )
 
-GENERATION = 1 << 16  # seconds: a posting has 2 bytes for the second within its generation
-_MOST_DEAD = 2000  # hours removed at once at either end; the longest window has 744
-_NUMBERS = struct.Struct(">37d")
+_NUMBERS = struct.Struct(">38d")
 _MEASURES = {measure: number for number, measure in enumerate(get_args(Measure))}
 _SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
 _BITS_OF_EMPTY_WINDOW = 18  # 100,000 documents a day leave 16 postings a shard
@@ -48,27 +52,32 @@ class RedisLayout:
         self.prefix = prefix
         self.runs = f"{prefix}:runs"
         self._policy = policy
+        self._slice = slice_seconds(policy.window)
+        self._generation = generation_seconds(policy.window)
         self._bits = max(16, _BITS_OF_EMPTY_WINDOW - round(math.log2(parts)))
         self._kept: tuple[object, tuple[bytes, ...], tuple[float, ...]] | None = None
-        self._previous_second: int | None = None
-        self._first_live: tuple[int, int] | None = None  # hour, generation
+        self._horizon = Horizon(policy.window, self._slice, FOR_EVER, time.time)
+        # What this process has written to, late documents too; the rest is another's, or expires.
+        self._own_slices: set[int] = set()
+        self._own_generations: set[int] = set()
 
     def keys_and_numbers(self, second: int) -> tuple[tuple[bytes, ...], tuple[float, ...]]:
-        """KEYS of ``window.lua``, and the last 35 of its numbers.
+        """KEYS of ``window.lua``, and the last 36 of its numbers.
 
-        Most documents of a crawl are of one hour, and of one span of generations and hours.
+        Most documents of a crawl are of one slice, and of one span of generations and slices.
         """
-        window, length = self._policy.window, GENERATION
+        window, length = self._policy.window, self._generation
         spans = (second - window) // length, (second + window) // length, second // length
-        hours = (second - window) // HOUR, (second + window) // HOUR
-        if self._kept is None or self._kept[0] != (spans, hours):
+        slices = (second - window) // self._slice, (second + window) // self._slice
+        if self._kept is None or self._kept[0] != (spans, slices):
             first, last, own = spans
-            keys = [f"{self.prefix}:bands:{number}" for number in range(first, last + 1)]
-            keys += [self.records(number) for number in range(hours[0], hours[1] + 1)]
+            keys = [self._bands(number) for number in range(first, last + 1)]
+            keys += [self._records(number) for number in range(slices[0], slices[1] + 1)]
             keys.append(self.runs)
             policy = self._policy
             numbers = (
-                *(last - first + 1, hours[1] - hours[0] + 1, own - first + 1, first, length, hours[0], window),
+                *(last - first + 1, slices[1] - slices[0] + 1, own - first + 1, first, length),
+                *(slices[0], self._slice, window),
                 *(policy.threshold, policy.related_threshold, _MEASURES[policy.measure], _SCOPES[policy.scope]),
                 *(NEWEST, MAX_CANDIDATES, IDENTITY_WEIGHT, self._bits),
                 *(LEAST_NAMES, SAME_NAMES, LEAST_FIGURES, SAME_FIGURES, policy.collisions),
@@ -77,7 +86,7 @@ class RedisLayout:
                 *(policy.keep_updates, policy.by_titles, LIKE_TITLES),
                 *(policy.drops, LATE_SECONDS, DEAD_SECONDS, MOST_LINKS, IS_DROPPED),
             )
-            self._kept = (spans, hours), tuple(map(str.encode, keys)), numbers
+            self._kept = (spans, slices), tuple(map(str.encode, keys)), numbers
         return self._kept[1:]
 
     @staticmethod
@@ -85,31 +94,46 @@ class RedisLayout:
         """ARGV[4] of ``window.lua``."""
         return _NUMBERS.pack(identities, least_dropped, *numbers)
 
-    def records(self, hour: int) -> str:
-        return f"{self.prefix}:records:{hour}"
+    def records(self, second: int) -> str:
+        """Return the key of the records of the documents seen at a second."""
+        return self._records(second // self._slice)
 
-    def dead_after(self, second: int) -> tuple[list[str], int] | None:
-        """Keys that left the window with a document of this second, and the second before which stories are over.
+    def _records(self, number: int) -> str:
+        return f"{self.prefix}:records:{_name(number, self._slice // HOUR)}"
 
-        Two documents in a row must agree that an hour is over: one with a wrong date does not empty the window.
-        """
-        agreed = second if self._previous_second is None else min(second, self._previous_second)
-        self._previous_second = second
-        horizon = agreed - self._policy.window
-        hour = horizon // HOUR
-        # A late document may match whatever the oldest hour holds, and find it by the bands of all of that hour.
-        live = hour, hour * HOUR // GENERATION
-        if self._first_live is None or live < self._first_live:
-            self._first_live = live
-        elif live > self._first_live:
-            hours, generations = (_between(*ends) for ends in zip(self._first_live, live, strict=True))
-            self._first_live = live
-            dead = [*map(self.records, hours), *(f"{self.prefix}:bands:{number}" for number in generations)]
-            return dead, hour * HOUR
-        return None
+    def _bands(self, number: int) -> str:
+        return f"{self.prefix}:bands:{_name(number, self._generation // GENERATION)}"
+
+    def dead_after(self, second: int) -> tuple[list[str], Over] | None:
+        """Return keys that left the window with a document of this second, and which seconds are over."""
+        self._own_slices.add(second // self._slice)
+        self._own_generations.add(second // self._generation)
+        over = self._horizon.witness(second)
+        if over is None:
+            return None
+        slices = _dead(self._own_slices, over, self._slice)
+        # A late document may match whatever the oldest slice holds, and find it by the bands of all of that slice.
+        generations = _dead(self._own_generations, over, self._generation)
+        dead = [*map(self._records, slices), *map(self._bands, generations)]
+        return (dead, over) if dead else None
 
 
-def _between(first: int, last: int) -> list[int]:
-    """The numbers from ``first`` to before ``last``; of a leap over years the ends, where the documents are."""
-    numbers = range(first, last)
-    return [*numbers[:_MOST_DEAD], *numbers[_MOST_DEAD:][-_MOST_DEAD:]]
+def _dead(own: set[int], over: Over, seconds: int) -> list[int]:
+    """Return the numbers of spans that are over, and forget those of one's own."""
+    first, last = -(-over.floor // seconds), over.horizon // seconds
+    dead = {number for number in own if first <= number < last}
+    own -= dead
+    return sorted(dead.union(range(max(first, over.start // seconds), last)))
+
+
+def _name(number: int, times: int) -> str:
+    return str(number) if times == 1 else f"{number}x{times}"
+
+
+def read_name(name: str) -> tuple[int, int]:
+    """Return number and length of a slice or generation by what stands last in the name of its key.
+
+    The length is in hours, or in times of ``GENERATION``.
+    """
+    number, _, times = name.rpartition(":")[2].partition("x")
+    return int(number), int(times or 1)

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +17,8 @@ from typing import TYPE_CHECKING, cast
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS
+from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.horizon import Over
 from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.membership import (
     BITS,
@@ -35,11 +36,10 @@ from scrapy_neardup.index.membership import (
     read_members,
 )
 from scrapy_neardup.index.record import KEY_BYTES
+from scrapy_neardup.index.redis_types import WrongTypes, is_wrong_type
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
-
-logger = logging.getLogger(__name__)
 
 _COUNTERS = (
     *("joined", "items", "copies", "levels", "last", "ids", "sources"),
@@ -51,19 +51,24 @@ _UNLINKED_AT_ONCE = 1000
 class RedisStories:
     """The stories of one namespace and configuration. Raises what redis-py raises; its caller names the server."""
 
-    def __init__(self, prefix: str, window: int) -> None:
+    def __init__(self, prefix: str, window: int, types: WrongTypes) -> None:
         self._prefix = prefix
+        self._types = types
         self._window = window
+        self._damage = Damage(prefix)
         names = "stories", "events", "peaks", "grants"
         self._all, self._open, self._peaks, self._grants = (f"{prefix}:{name}" for name in names)
 
     async def join(self, client: Redis, batch: Sequence[Join]) -> list[Story | BaseException]:
-        answers = await script("join").run(client, [self._join_call(join) for join in batch])
+        answers = await self._run(client, "join", [self._join_call(join) for join in batch])
         return [_story(join.story, answer) for join, answer in zip(batch, answers, strict=True)]
 
     async def claim(self, client: Redis, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
-        answers = await script("claim").run(client, [self._claim_call(claim) for claim in batch])
+        answers = await self._run(client, "claim", [self._claim_call(claim) for claim in batch])
         return [_granted(answer) for answer in answers]
+
+    async def _run(self, client: Redis, name: str, calls: Sequence[Call]) -> list[object]:
+        return await self._types.run(client, [(script(name), *call) for call in calls])
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
         if grants:
@@ -71,7 +76,7 @@ class RedisStories:
 
     async def take_over(self, client: Redis, seconds: float) -> list[Untold]:
         arguments = [str(int(number)).encode() for number in (seconds, MOST_TAKEN_OVER, time.time())]
-        (answer,) = await script("untold").run(client, [((self._grants,), arguments)])
+        (answer,) = await self._run(client, "untold", [((self._grants,), arguments)])
         if isinstance(answer, Exception):
             raise answer
         flat = cast("list[bytes]", answer)
@@ -93,7 +98,7 @@ class RedisStories:
             return None
         story = _story(key, kept)
         if isinstance(story, BaseException):
-            logger.warning("An event is not told: %s", story)
+            self._damage.note("a story", "its event is not told")
             return None
         return replace(story, told=told)
 
@@ -103,13 +108,19 @@ class RedisStories:
         pipeline = client.pipeline(transaction=False)
         for key in keys:
             pipeline.hmget(self._name(key), list(_COUNTERS))
-        answers = cast("list[list[bytes | None]]", await pipeline.execute())
+        answers = await pipeline.execute(raise_on_error=False)
         stories = []
         for key, answer in zip(keys, answers, strict=True):
-            if answer[0] is None:
+            if isinstance(answer, Exception):
+                if not is_wrong_type(answer):
+                    raise answer
+                await self._types.look_at(client, [self._name(key)])
+            elif answer[0] is None:
                 await client.zrem(self._open, key)  # its story has expired
+            elif isinstance(story := _story(key.hex(), answer), BaseException):
+                self._damage.note("a story", "its event is not told")
             else:
-                stories.append(_raised(_story(key.hex(), answer)))
+                stories.append(story)
         return stories
 
     async def members(self, client: Redis, story: str) -> tuple[Member, ...]:
@@ -122,11 +133,10 @@ class RedisStories:
             await client.zrem(self._peaks, *gone)
         return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
 
-    async def unlink_dead(self, client: Redis, horizon: int) -> None:
-        """Free the stories whose last member was seen before ``horizon``."""
-        dead = cast(
-            "list[bytes]", await client.zrangebyscore(self._all, "-inf", f"({horizon}", start=0, num=_UNLINKED_AT_ONCE)
-        )
+    async def unlink_dead(self, client: Redis, over: Over) -> None:
+        """Free stories whose last member has left the window."""
+        found = client.zrangebyscore(self._all, over.floor, f"({over.horizon}", start=0, num=_UNLINKED_AT_ONCE)
+        dead = cast("list[bytes]", await found)
         if dead:
             await client.unlink(*map(self._name, dead))
             await client.zrem(self._all, *dead)
@@ -194,9 +204,3 @@ def _granted(answer: object) -> Granted | BaseException | None:
 def _members(fields: dict[bytes, bytes]) -> tuple[Member, ...]:
     """Fields of 8 bytes are document keys; no counter has a name of that length."""
     return read_members((key, packed) for key, packed in fields.items() if len(key) == KEY_BYTES)
-
-
-def _raised(answer: Story | BaseException) -> Story:
-    if isinstance(answer, BaseException):
-        raise answer
-    return answer

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.base import Selection, StoreSummary
+from scrapy_neardup.index.base import HOUR, Selection, StoreSummary
 from scrapy_neardup.index.connection import without_password
 from scrapy_neardup.index.lua import script
 from scrapy_neardup.index.membership import kept_neighbours, unpack_member
-from scrapy_neardup.index.record import KEY_BYTES, intact
+from scrapy_neardup.index.record import KEY_BYTES, intact, seconds_of
+from scrapy_neardup.index.redis_layout import read_name
+from scrapy_neardup.index.redis_types import WrongTypes
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -24,8 +27,9 @@ _SAMPLES = 50  # fields measured of a hash: enough for a per cent or so, and no 
 async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreSummary:
     """Raises what redis-py raises."""
     prefix = f"{{neardup:{namespace}:{config}}}:"
-    hours: dict[int, int] = {}
+    hours: Counter[int] = Counter()
     others: set[str] = set()
+    own: list[str] = []
     used = 0
     async for name in names_of(client, namespace):
         if not name.startswith(prefix):
@@ -33,9 +37,11 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
                 others.add(_configuration(name))
             continue
         used += await client.memory_usage(name, samples=_SAMPLES) or 0
-        kind, _, number = name.removeprefix(prefix).partition(":")
-        if kind == "records":
-            hours[int(number)] = int(await client.hlen(name))
+        own.append(name)
+    wrong = await WrongTypes().look_at(client, own)
+    for name in own:
+        if name.startswith(f"{prefix}records:") and not any(line.startswith(f"{name} ") for line in wrong):
+            hours.update(await _documents_per_hour(client, name))
     facts, warnings = await _server(client, prefix)
     return StoreSummary(
         location=without_password(url),
@@ -43,27 +49,42 @@ async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreS
         config=config,
         documents_per_hour=dict(sorted(hours.items())),
         bytes=used,
-        stories=int(await client.zcard(prefix + "stories")),
-        events=int(await client.zcard(prefix + "events")),
+        stories=await _size_of(client, prefix + "stories", wrong),
+        events=await _size_of(client, prefix + "events", wrong),
         other_configs=tuple(sorted(others - {_configuration(prefix)})),
         server=facts,
-        warnings=warnings,
+        warnings=(*warnings, *wrong),
     )
+
+
+async def _size_of(client: Redis, name: str, wrong: Sequence[str]) -> int:
+    return 0 if any(line.startswith(f"{name} ") for line in wrong) else int(await client.zcard(name))
+
+
+async def _documents_per_hour(client: Redis, name: str) -> dict[int, int]:
+    """Count what a slice holds. Only one of several hours has to be read."""
+    number, times = read_name(name)
+    if times == 1:
+        return {number: int(await client.hlen(name))}
+    keys = [key async for key, _ in client.hscan_iter(name, count=AT_ONCE)]
+    return Counter(seconds_of(key) // HOUR for key in keys)
 
 
 async def survey_shards(client: Redis, url: str, namespace: str, config: str, shards: Sequence[str]) -> StoreSummary:
     """Of all shards of a configuration; ``shards`` are their own. Raises what redis-py raises."""
     parts = [await survey(client, url, namespace, each) for each in shards]
-    documents = {}
-    for hour in sorted({hour for part in parts for hour in part.documents_per_hour}):
-        keys: set[bytes] = set()  # a document has a record in each shard that has one of its keys
-        for each in shards:
-            keys.update(cast("list[bytes]", await client.hkeys(f"{{neardup:{namespace}:{each}}}:records:{hour}")))
-        documents[hour] = len(keys)
+    # A document has a record in each shard that has one of its keys.
+    names: dict[str, set[bytes]] = {}  # by slice
+    async for name in names_of(client, namespace):
+        head, kind, number = name.partition(":records:")
+        is_ours = head in {f"{{neardup:{namespace}:{each}}}" for each in shards}
+        if kind and is_ours and not await WrongTypes().look_at(client, [name]):
+            names.setdefault(number, set()).update(cast("list[bytes]", await client.hkeys(name)))
+    documents = Counter(seconds_of(key) // HOUR for keys in names.values() for key in keys)
     return replace(
         parts[0],
         config=config,
-        documents_per_hour=documents,
+        documents_per_hour=dict(sorted(documents.items())),
         bytes=sum(part.bytes or 0 for part in parts),
         stories=sum(part.stories for part in parts),
         events=sum(part.events for part in parts),

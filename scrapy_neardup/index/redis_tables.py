@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from scrapy_neardup.index.base import HOUR
 from scrapy_neardup.index.record import seconds_of
-from scrapy_neardup.index.redis_layout import GENERATION
+from scrapy_neardup.index.redis_layout import read_name
 from scrapy_neardup.index.redis_survey import AT_ONCE, names_of
+from scrapy_neardup.index.spans import GENERATION
 from scrapy_neardup.index.verification import NEWEST
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-_POSTING = struct.Struct(">HH4s")  # tag, seconds since the start of the generation, hash part of the document key
 _BITS = {str(bits).encode(): bits for bits in range(16, 25)}  # how many bits of a key may name its shard
+_HASH_BYTES = 4  # a posting: tag (2 bytes), seconds since the start of the generation (2 or 3), hash part of the key
 
 
 async def records_by_keys(
@@ -30,35 +30,33 @@ async def records_by_keys(
     names = [name async for name in names_of(client, namespace)]
     found: dict[bytes, bytes] = {}  # several shards have a document
     for prefix, own in keys.items():
-        generations, hours = (_numbers(names, f"{prefix}:{kind}:") for kind in ("bands", "records"))
-        wanted: dict[int, set[bytes]] = {}  # by hour
-        readable = set()
-        for generation in generations:
-            values = await _values(client, f"{prefix}:bands:{generation}", own)
+        generations = [name for name in names if name.startswith(f"{prefix}:bands:")]
+        slices = [name for name in names if name.startswith(f"{prefix}:records:")]
+        posted: set[bytes] = set()
+        readable: set[range] = set()
+        for name in generations:
+            values = await _values(client, name, own)
             if values is None:
                 continue
-            readable.add(generation)
+            readable.add(_seconds(name, GENERATION))
             for key, value in zip(own, values, strict=True):
-                posted = _posted(value or b"", key, generation)
-                if len(posted) >= NEWEST:
+                each = _posted(value or b"", key, _seconds(name, GENERATION))
+                if len(each) >= NEWEST:
                     return None
-                for each in posted:
-                    wanted.setdefault(seconds_of(each) // HOUR, set()).add(each)
-        for hour in hours:
-            found.update(await _records(client, f"{prefix}:records:{hour}", wanted.get(hour, set())))
-            # Bands may expire up to an hour before the records of their last hour.
-            if not _generations_of(hour) <= readable:
-                found.update(await _all_records(client, f"{prefix}:records:{hour}"))
+                posted.update(each)
+        for name in slices:
+            seconds = _seconds(name, HOUR)
+            found.update(await _records(client, name, {key for key in posted if seconds_of(key) in seconds}))
+            # Bands may expire some time before the records of their last slice.
+            if not all(any(second in each for each in readable) for second in (seconds[0], seconds[-1])):
+                found.update(await _all_records(client, name))
     return list(found.items())
 
 
-def _numbers(names: Sequence[str], beginning: str) -> list[int]:
-    return [int(name.removeprefix(beginning)) for name in names if name.startswith(beginning)]
-
-
-def _generations_of(hour: int) -> set[int]:
-    first = hour * HOUR
-    return {first // GENERATION, (first + HOUR - 1) // GENERATION}
+def _seconds(name: str, unit: int) -> range:
+    """Return the seconds of the slice or generation whose key this is."""
+    number, times = read_name(name)
+    return range(number * times * unit, (number + 1) * times * unit)
 
 
 async def _values(client: Redis, name: str, keys: Sequence[int]) -> list[bytes | None] | None:
@@ -71,14 +69,15 @@ async def _values(client: Redis, name: str, keys: Sequence[int]) -> list[bytes |
     return cast("list[bytes | None]", await client.hmget(name, cast("list[str]", shards)))  # redis-py takes bytes too
 
 
-def _posted(value: bytes, key: int, generation: int) -> list[bytes]:
+def _posted(value: bytes, key: int, generation: range) -> list[bytes]:
     """Return the keys of the documents that are posted under a key."""
-    whole = value[: len(value) // _POSTING.size * _POSTING.size]
-    start = generation * GENERATION
+    behind_second = 2 + (2 if len(generation) <= GENERATION else 3)
+    size = behind_second + _HASH_BYTES
+    postings = (value[at : at + size] for at in range(0, len(value) - size + 1, size))
     return [
-        (start + second).to_bytes(4, "big") + hash_part
-        for tag, second, hash_part in _POSTING.iter_unpack(whole)
-        if tag == key & 0xFFFF
+        (generation.start + int.from_bytes(each[2:behind_second], "big")).to_bytes(4, "big") + each[behind_second:]
+        for each in postings
+        if each[:2] == (key & 0xFFFF).to_bytes(2, "big")
     ]
 
 

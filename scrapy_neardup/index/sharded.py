@@ -15,14 +15,16 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story, Untold
-from scrapy_neardup.index.base import HOUR, Policy, StoreSummary
+from scrapy_neardup.index.base import Policy, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.lua import ScriptCall, run_all, script
+from scrapy_neardup.index.lua import ScriptCall, script
 from scrapy_neardup.index.record import intact, seconds_of
 from scrapy_neardup.index.redis import RedisIndex
 from scrapy_neardup.index.redis_layout import RedisLayout
+from scrapy_neardup.index.redis_runs import RedisRuns
 from scrapy_neardup.index.redis_stories import RedisStories
 from scrapy_neardup.index.redis_survey import survey_shards
+from scrapy_neardup.index.redis_types import WrongTypes
 from scrapy_neardup.index.sharding import (
     MOST_RETURNED,
     Candidate,
@@ -47,11 +49,11 @@ R = TypeVar("R")
 class Shard:
     """The keys of one shard, and the calls of scripts that work on them."""
 
-    def __init__(self, prefix: str, policy: Policy, shards: int) -> None:
+    def __init__(self, prefix: str, policy: Policy, shards: int, types: WrongTypes) -> None:
         self.prefix = prefix
         self.pending = f"{prefix}:pending"
         self.layout = RedisLayout(prefix, policy, shards)
-        self.stories = RedisStories(prefix, policy.window)
+        self.stories = RedisStories(prefix, policy.window, types)
 
     def probe(self, question: Question, part: Part) -> ScriptCall:
         keys, numbers = self.layout.keys_and_numbers(question.second)
@@ -71,7 +73,7 @@ class Shard:
         return script("settle"), (self.pending, self.records(key)), arguments
 
     def records(self, key: bytes) -> str:
-        return self.layout.records(seconds_of(key) // HOUR)
+        return self.layout.records(seconds_of(key))
 
 
 class ShardedRedisIndex(RedisIndex):
@@ -97,7 +99,8 @@ class ShardedRedisIndex(RedisIndex):
         self._clock = clock
         self.stored_as = f"{config}/{shards}"
         self._configs = [f"{config}/{shards}.{number}" for number in range(shards)]
-        self.shards = [Shard(f"{{neardup:{namespace}:{each}}}", policy, shards) for each in self._configs]
+        self.shards = [Shard(f"{{neardup:{namespace}:{each}}}", policy, shards, self._types) for each in self._configs]
+        self._runs = RedisRuns([shard.layout for shard in self.shards], self._types, 2 * policy.window)
         # Each call of a batch holds up the decisions others wait for.
         self._calls: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, max(1, _BATCH // shards))
         self._decisions: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, _BATCH)
@@ -124,10 +127,6 @@ class ShardedRedisIndex(RedisIndex):
     async def _try(self, client: Redis) -> None:
         for shard in self.shards:
             await client.exists(shard.pending)
-
-    @property
-    def _layouts(self) -> Sequence[RedisLayout]:
-        return [shard.layout for shard in self.shards]
 
     # Checks
 
@@ -226,7 +225,7 @@ class ShardedRedisIndex(RedisIndex):
 
     async def _run_calls(self, batch: Sequence[Sequence[ScriptCall]]) -> list[list[object] | BaseException]:
         together = [call for calls in batch for call in calls]
-        answers = iter(await self._ask(lambda client: run_all(client, together)) if together else ())
+        answers = iter(await self._ask(lambda client: self._types.run(client, together)) if together else ())
         return [[next(answers) for _ in calls] for calls in batch]
 
     async def _run_looks(self, batch: Sequence[tuple[int, bytes]]) -> list[bytes | BaseException | None]:
@@ -246,7 +245,11 @@ class ShardedRedisIndex(RedisIndex):
     async def _unlink_dead_of(self, second: int) -> None:
         for shard in self.shards:
             if (dead := shard.layout.dead_after(second)) is not None:
-                await self._free(shard.stories, *dead)
+                await self._free(shard.stories, dead[0], [dead[1]])
+
+    @property
+    def _prefixes(self) -> list[str]:
+        return [shard.prefix for shard in self.shards]
 
     # Stories
 

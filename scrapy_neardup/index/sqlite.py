@@ -3,31 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
-from scrapy_neardup.exceptions import StoreUnavailable
-from scrapy_neardup.frequencies import added
-from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.frequencies import NOTHING, added
+from scrapy_neardup.index.base import Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.record import Record, intact, new_record, seconds_of
+from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.horizon import Horizon
+from scrapy_neardup.index.record import Record, new_record
+from scrapy_neardup.index.spans import slice_seconds
 from scrapy_neardup.index.sqlite_file import MEMORY as MEMORY
 from scrapy_neardup.index.sqlite_file import SQLiteFile
 from scrapy_neardup.index.sqlite_learned import share_learned
-from scrapy_neardup.index.sqlite_postings import SQLitePostings
+from scrapy_neardup.index.sqlite_postings import Looked, SQLitePostings
 from scrapy_neardup.index.sqlite_runs import SQLiteRuns
-from scrapy_neardup.index.sqlite_spaces import SCHEMA, claim_space, drop_idle_spaces, make_tables, spaces_of
+from scrapy_neardup.index.sqlite_spaces import (
+    claim_space,
+    drop_idle_spaces,
+    imagine_tables,
+    keep_passed,
+    read_passed,
+    space_of,
+    spaces_of,
+)
 from scrapy_neardup.index.sqlite_stories import SQLiteStories
-from scrapy_neardup.index.sqlite_survey import purge, survey
+from scrapy_neardup.index.sqlite_survey import Purge, survey
 from scrapy_neardup.index.verification import Graded, State, found_among, grade, most_alike, to_match
 
 _BATCH = 64
-_EXPIRED_A_CHECK = 4  # postings of as many records are removed: twice what a steady window needs
+_STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs
+_LEAP_DOCUMENTS = 1000  # so many in a row say that time leapt, in a window that nobody shares
 _CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
 R = TypeVar("R")
 _Step = Callable[..., R]
@@ -59,14 +73,21 @@ class SQLiteIndex(Index):
         self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
         self._file = SQLiteFile(self.path, timeout)
-        self._window = SQLitePostings(0, policy.window)
+        self._damage = Damage(self.path)
+        self._window = SQLitePostings(0, policy.window, self._damage)
         self._runs = SQLiteRuns(0, self._window, clock)
-        self._stories = SQLiteStories(0)
+        self._stories = SQLiteStories(0, self._damage)
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
         self._space = 0
         self._claimed = 0.0
-        self._previous_second: int | None = None
+        is_shared = self.path != MEMORY
+        self._horizon = Horizon(
+            policy.window,
+            slice_seconds(policy.window),
+            patience=policy.window if is_shared else _LEAP_DOCUMENTS,
+            clock=time.time if is_shared else itertools.count().__next__,
+        )
 
     async def open(self) -> None:
         async with self._opening:
@@ -121,10 +142,10 @@ class SQLiteIndex(Index):
         return await self._in_thread(self._write, lambda sql: self._stories.take_over(sql, seconds))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
-        return await self._in_thread(self._write, lambda sql: self._stories.open_events(sql, quiet_since))
+        return await self._in_thread(self._read, lambda sql: self._stories.open_events(sql, quiet_since))
 
     async def members(self, story: str) -> tuple[Member, ...]:
-        return await self._in_thread(self._write, lambda sql: self._stories.members(sql, story))
+        return await self._in_thread(self._read, lambda sql: self._stories.members(sql, story))
 
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._in_thread(self._write, lambda sql: self._stories.peaks(sql, since))
@@ -134,25 +155,27 @@ class SQLiteIndex(Index):
     ) -> list[Match]:
         new = new_record(fingerprint, document)
         keys = fingerprint.identity_keys + fingerprint.text_keys if by_keys else None
-        return await self._in_thread(self._write, lambda sql: self._similar(sql, new, keys, most))
+        return await self._in_thread(self._read, lambda sql: self._similar(sql, new, keys, most))
 
     async def add_frequencies(self, counted: bytes) -> bytes:
-        return await self._in_thread(self._write, lambda sql: self._add_frequencies(sql, counted))
+        run = self._read if self._file.is_read_only else self._write
+        return await self._in_thread(run, lambda sql: self._add_frequencies(sql, counted))
 
     async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
-        return await self._in_thread(self._write, lambda sql: share_learned(sql, self._space, learned))
+        run = self._read if self._file.is_read_only else self._write
+        return await self._in_thread(run, lambda sql: self._share_learned(sql, learned))
 
     async def summary(self) -> StoreSummary:
-        return await self._in_thread(self._summarise)
+        return await self._in_thread(self._read, self._summarise)
 
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
-        return await self._in_thread(self._write, lambda sql: self._purge(sql, selection, dry_run))
+        return await self._in_thread(self._purge, selection, dry_run)
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Match | None]:
         return await self._in_thread(self._check_all, batch)
 
-    async def _run_joins(self, batch: Sequence[Join]) -> Sequence[Story]:
-        return await self._in_thread(self._write, lambda sql: [self._stories.join(sql, join) for join in batch])
+    async def _run_joins(self, batch: Sequence[Join]) -> Sequence[Story | StoreError]:
+        return await self._in_thread(self._write, lambda sql: [self._join(sql, join) for join in batch])
 
     async def _in_thread(self, step: _Step[R], *arguments: object) -> R:
         if self._thread is None:
@@ -164,21 +187,26 @@ class SQLiteIndex(Index):
     def _connect(self) -> None:
         try:
             self._file.connect()
+            if self._file.is_read_only:
+                sql = self._file.connection
+                self._use_space(space_of(sql, self.namespace, self.config) or imagine_tables(sql))
+                return
             with self._file.writing() as sql:
-                sql.execute(SCHEMA)
-                drop_idle_spaces(sql)
                 self._claim_space(sql)
-                self._previous_second = self._window.last_second(sql)
+                drop_idle_spaces(sql)
         except BaseException:
             self._file.disconnect()
             raise
 
     def _claim_space(self, sql: sqlite3.Connection) -> None:
-        self._space = claim_space(sql, self.namespace, self.config, self.policy.window)
-        self._window = SQLitePostings(self._space, self.policy.window)
-        self._runs = SQLiteRuns(self._space, self._window, self._clock)
-        self._stories = SQLiteStories(self._space)
+        self._use_space(claim_space(sql, self.namespace, self.config, self.policy.window))
         self._claimed = time.time()
+
+    def _use_space(self, space: int) -> None:
+        self._space = space
+        self._window = SQLitePostings(space, self.policy.window, self._damage)
+        self._runs = SQLiteRuns(space, self._window, self._clock)
+        self._stories = SQLiteStories(space, self._damage)
 
     def _write(self, step: Callable[[sqlite3.Connection], R]) -> R:
         try:
@@ -189,6 +217,12 @@ class SQLiteIndex(Index):
         except BaseException:
             self._claimed = 0.0  # what was rolled back may have been the claim
             raise
+
+    def _read(self, step: Callable[[sqlite3.Connection], R]) -> R:
+        if not self._file.is_read_only and time.time() - self._claimed > _CLAIM_SECONDS:
+            self._write(lambda sql: None)  # another may have removed the tables
+        with self._file.reading() as sql:
+            return step(sql)
 
     def _check_all(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
         def step(sql: sqlite3.Connection) -> list[Match | None]:
@@ -205,10 +239,18 @@ class SQLiteIndex(Index):
         new, key = new_record(fingerprint, document, self.run), bytes.fromhex(document.id)
         if self._window.is_registered(sql, key):
             return self._answer_again(sql, key, state)
-        found = found_among(list(self._graded(sql, fingerprint, key, new, state)))
+        keys = fingerprint.identity_keys + fingerprint.text_keys
+        looked = self._window.find(sql, keys, len(fingerprint.identity_keys), key)
+        found = found_among(list(self._graded(sql, looked, new, state)))
         registered = found.linked(new, self.policy, self.policy.least_dropped_share(document.source))
-        self._window.insert(sql, key, registered, fingerprint.identity_keys + fingerprint.text_keys)
+        self._window.insert(sql, key, registered, keys, looked)
         return found.answer()
+
+    def _join(self, sql: sqlite3.Connection, join: Join) -> Story | StoreError:
+        try:
+            return self._stories.join(sql, join)
+        except StoreError as error:  # a damaged story is no reason to lose those of others
+            return error
 
     def _answer_again(self, sql: sqlite3.Connection, key: bytes, state: _StateOf) -> Match | None:
         known = self._window.record(sql, key)
@@ -217,44 +259,45 @@ class SQLiteIndex(Index):
         graded = grade(known.candidate, known, old, self.policy, state(old))
         return None if graded is None else to_match(graded)
 
-    def _graded(
-        self, sql: sqlite3.Connection, fingerprint: Fingerprint, key: bytes, new: Record, state: _StateOf
-    ) -> Iterator[Graded]:
-        for candidate, packed in self._window.candidates(sql, fingerprint, seconds_of(key)):
-            old = intact(packed)
-            if old is not None and (graded := grade(candidate, new, old, self.policy, state(old))) is not None:
+    def _graded(self, sql: sqlite3.Connection, looked: Looked, new: Record, state: _StateOf) -> Iterator[Graded]:
+        for candidate, old in self._window.candidates(sql, looked):
+            if (graded := grade(candidate, new, old, self.policy, state(old))) is not None:
                 yield graded
 
     def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
-        """Remove the records of the hours that left the window, and a few postings of records that are gone.
-
-        Two documents in a row must agree that an hour is over: one with a wrong date does not empty the window.
-        """
-        horizon = 0
-        for _, document in batch:
-            second = int(document.seen_at)
-            if self._previous_second is not None:
-                agreed = min(second, self._previous_second)
-                horizon = max(horizon, (agreed - self.policy.window) // HOUR * HOUR)
-            self._previous_second = second
-        self._stories.expire(sql, horizon, _EXPIRED_A_CHECK * len(batch))
-        self._window.expire(sql, horizon, _EXPIRED_A_CHECK * len(batch))
-
-    def _similar(self, sql: sqlite3.Connection, new: Record, keys: tuple[int, ...] | None, most: int) -> list[Match]:
-        """Look at the records that have one of the keys; at all of them if the keys are None."""
-        return most_alike(self._window.records(sql, keys), new, self.policy, most)
+        """Remove what has left the window by these documents."""
+        kept = read_passed(sql, self._space)
+        self._horizon.passed = replace(kept)
+        overs = {self._horizon.witness(int(document.seen_at)) for _, document in batch}
+        if self._horizon.passed != kept:
+            keep_passed(sql, self._space, self._horizon.passed)
+        for over in filter(None, overs):
+            self._window.expire(sql, over)
+            self._stories.expire(sql, over, _STORIES_EXPIRED_A_CHECK * len(batch))
 
     def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
         row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()
-        total = added(row[0] if row else b"", counted)
+        total = row[0] if row and isinstance(row[0], bytes) else b""
+        if self._file.is_read_only:
+            return added(total, NOTHING)
+        total = added(total, counted)
         sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (id, total) VALUES (0, ?)", (total,))
         return total
 
-    def _summarise(self) -> StoreSummary:
-        return survey(self._file.connection, self.path, self._space, self.namespace, self.config)
+    def _share_learned(self, sql: sqlite3.Connection, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+        if self._file.is_read_only:
+            learned = dict.fromkeys(learned, Learned())
+        return share_learned(sql, self._space, learned, read_only=self._file.is_read_only)
 
-    def _purge(self, sql: sqlite3.Connection, selection: Selection, dry_run: bool) -> int:
-        spaces = spaces_of(sql, self.namespace)
-        for space in spaces:
-            make_tables(sql, space)  # of a version of this package that knew fewer tables
-        return sum(purge(sql, space, selection, dry_run=dry_run) for space in spaces)
+    def _similar(self, sql: sqlite3.Connection, new: Record, keys: Sequence[int] | None, most: int) -> list[Match]:
+        """Look at the records that have one of the keys; at all of them if the keys are None."""
+        return most_alike(self._window.packed_records(sql, keys), new, self.policy, most)
+
+    def _summarise(self, sql: sqlite3.Connection) -> StoreSummary:
+        return survey(sql, self.path, self._space, self.namespace, self.config)
+
+    def _purge(self, selection: Selection, dry_run: bool) -> int:
+        with self._file.reading() as sql:
+            spaces = spaces_of(sql, self.namespace)
+        windows = {space: SQLitePostings(space, self.policy.window, self._damage) for space in spaces}
+        return sum(Purge(self._file, *each, selection).run(dry_run=dry_run) for each in windows.items())

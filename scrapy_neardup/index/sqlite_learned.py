@@ -22,10 +22,13 @@ SCHEMA = (
 )
 
 
-def share_learned(sql: sqlite3.Connection, space: int, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+def share_learned(
+    sql: sqlite3.Connection, space: int, learned: Mapping[bytes, Learned], *, read_only: bool = False
+) -> dict[bytes, Learned]:
     """See ``Index.share_learned``; part of a transaction."""
     now, table = time.time(), f"learned_{space}"
-    sql.execute(f"DELETE FROM {table} WHERE added < ?", (now - LEARNED_SECONDS,))
+    if not read_only:
+        sql.execute(f"DELETE FROM {table} WHERE added < ?", (now - LEARNED_SECONDS,))
     return {
         source: Learned(
             _add(sql, table, source, True, now, each.lines, most_lines_of(source)),
@@ -54,5 +57,5 @@ def _add(
             " WHERE source = ? AND is_line = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
             (source, is_line, source, is_line, most),
         )
-    query = f"SELECT entry FROM {table} WHERE source = ? AND is_line = ? ORDER BY id"
+    query = f"SELECT entry FROM {table} WHERE source = ? AND is_line = ? AND typeof(entry) = 'blob' ORDER BY id"
     return tuple(entry for (entry,) in sql.execute(query, (source, is_line)))

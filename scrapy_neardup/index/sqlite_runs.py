@@ -47,7 +47,7 @@ class SQLiteRuns:
     def deliver(self, sql: sqlite3.Connection, keys: Sequence[bytes]) -> None:
         for key in keys:
             packed = self._window.packed(sql, key)
-            if packed is not None and (changed := delivered(packed)) is not None:
+            if isinstance(packed, bytes) and (changed := delivered(packed)) is not None:
                 self._window.replace(sql, key, changed)
 
     def states(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], State]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -11,9 +10,10 @@ from dataclasses import astuple, replace
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
+from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.horizon import Over
 from scrapy_neardup.index.membership import Tally, join_tally, read_extent, read_members
-
-logger = logging.getLogger(__name__)
+from scrapy_neardup.index.record import KEY_BYTES
 
 SCHEMA = (
     """
@@ -49,8 +49,9 @@ _TALLY = "joined, items, copies, levels, last, ids, sources, said, changes, told
 class SQLiteStories:
     """The stories of one space. Each method is part of a transaction its caller has begun."""
 
-    def __init__(self, space: int) -> None:
+    def __init__(self, space: int, damage: Damage) -> None:
         self._space = space
+        self._damage = damage
 
     def join(self, sql: sqlite3.Connection, join: Join) -> Story:
         key = bytes.fromhex(join.story)
@@ -98,6 +99,9 @@ class SQLiteStories:
         ).fetchall()
         untold = []
         for token, key, told, note in rows:
+            if not (self._are_bytes("a grant", key) and all(isinstance(each, str) for each in (token, told, note))):
+                sql.execute(f"DELETE FROM grants_{self._space} WHERE token = ?", (token,))
+                continue
             if (story := self._story(sql, key)) is None:
                 self.confirm(sql, [(key.hex(), token)])
                 continue
@@ -112,20 +116,22 @@ class SQLiteStories:
             " WHERE open_since IS NOT NULL AND open_since <= ? ORDER BY key",
             (1 << 32 if quiet_since is None else quiet_since,),
         )
-        return [Tally(*counters).story(key) for key, *counters in rows]
+        return [story for key, *counters in rows if (story := self._readable(key, counters)) is not None]
 
     def members(self, sql: sqlite3.Connection, story: str) -> tuple[Member, ...]:
         rows = sql.execute(f"SELECT key, packed FROM members_{self._space} WHERE story = ?", (bytes.fromhex(story),))
-        return read_members(rows)
+        return read_members((key, packed) for key, packed in rows if self._are_bytes("a member", key, packed))
 
     def peaks(self, sql: sqlite3.Connection, since: int) -> dict[str, int]:
         sql.execute(f"DELETE FROM peaks_{self._space} WHERE story < ?", (since.to_bytes(4, "big"),))
-        return {story.hex(): peak for story, peak in sql.execute(f"SELECT story, peak FROM peaks_{self._space}")}
+        rows = sql.execute(f"SELECT story, peak FROM peaks_{self._space} WHERE typeof(peak) = 'integer'")
+        return {story.hex(): peak for story, peak in rows if self._are_bytes("a peak", story)}
 
-    def expire(self, sql: sqlite3.Connection, horizon: int, limit: int) -> None:
-        """Remove a few stories whose last member was seen before ``horizon``."""
+    def expire(self, sql: sqlite3.Connection, over: Over, limit: int) -> None:
+        """Remove a few stories whose last member has left the window."""
         expired = sql.execute(
-            f"SELECT key FROM stories_{self._space} WHERE last < ? ORDER BY last LIMIT ?", (horizon, limit)
+            f"SELECT key FROM stories_{self._space} WHERE last >= ? AND last < ? ORDER BY last LIMIT ?",
+            (over.floor, over.horizon, limit),
         ).fetchall()
         for key in expired:
             sql.execute(f"DELETE FROM members_{self._space} WHERE story = ?", key)
@@ -134,24 +140,45 @@ class SQLiteStories:
     def _told_before(self, sql: sqlite3.Connection, token: str) -> Extent | None:
         """Return what had been told before a claim of this token was granted, None if none was."""
         row = sql.execute(f"SELECT told FROM grants_{self._space} WHERE token = ?", (token,)).fetchone()
-        return read_extent(row[0]) if row else None
+        return read_extent(str(row[0])) if row else None
 
     def _story(self, sql: sqlite3.Connection, key: bytes) -> Story | None:
         """Return a story, None if it is gone or damaged."""
+        row = sql.execute(f"SELECT {_TALLY} FROM stories_{self._space} WHERE key = ?", (key,)).fetchone()
+        return None if row is None else self._readable(key, row)
+
+    def _readable(self, key: object, counters: Sequence[object]) -> Story | None:
+        """Return a story of its counters, None if they are damaged."""
         try:
-            return None if (tally := self._tally(sql, key)) is None else tally.story(key)
-        except StoreError as error:
-            logger.warning("An event is not told: %s", error)
-            return None
+            if isinstance(key, bytes) and len(key) == KEY_BYTES:
+                return _tally(key, counters).story(key)
+        except StoreError:
+            pass
+        self._damage.note("a story", "its event is not told")
+        return None
+
+    def _are_bytes(self, what: str, *values: object) -> bool:
+        are_bytes = all(isinstance(value, bytes) for value in values)
+        if not are_bytes:
+            self._damage.note(what, "it is left out")
+        return are_bytes
 
     def _tally(self, sql: sqlite3.Connection, key: bytes) -> Tally | None:
+        """Raise StoreError if the story is damaged."""
         row: Sequence[object] | None = sql.execute(
             f"SELECT {_TALLY} FROM stories_{self._space} WHERE key = ?", (key,)
         ).fetchone()
-        return None if row is None else Tally(*row)  # type: ignore[arg-type]  # as the schema declares them
+        return None if row is None else _tally(key, row)
 
     def _save(self, sql: sqlite3.Connection, key: bytes, tally: Tally) -> None:
         sql.execute(
             f"INSERT OR REPLACE INTO stories_{self._space} (key, {_TALLY}, open_since) VALUES ({', '.join('?' * 14)})",
             (key, *astuple(tally), tally.last_source if tally.is_open else None),
         )
+
+
+def _tally(key: bytes, counters: Sequence[object]) -> Tally:
+    """Raise StoreError on counters of other types than the schema declares."""
+    if [*map(type, counters)] != [*map(type, astuple(Tally()))]:
+        raise StoreError(f"story {key.hex()}: its counters are not those of this version")
+    return Tally(*counters)  # type: ignore[arg-type]  # as was just looked at

@@ -31,6 +31,10 @@ local function newest_of(entries, from)
     return newest
 end
 
+-- A key of another type fails now, before anything is written.
+redis.call('ZCARD', KEYS[2])
+redis.call('ZCARD', KEYS[3])
+
 local kept = redis.call('HMGET', KEYS[1], 'levels', 'sources', 'ids', 'told')
 if not kept[1] then
     redis.call('ZREM', KEYS[2], ARGV[1])

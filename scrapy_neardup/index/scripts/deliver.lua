@@ -1,8 +1,8 @@
 --[[
 Notes in their records that documents are delivered.
 
-KEYS[1]  record hash of an hour (see window.lua)
-ARGV     keys of documents of that hour; those it does not have are left out
+KEYS[1]  record hash of a slice (see window.lua)
+ARGV     keys of documents of that slice; those it does not have are left out
 
 The run stands in bytes 70 to 73 of a record of version 5, see index/record.py.
 ]]

@@ -70,7 +70,8 @@ local function add_source(owner, second)
     if owner == NO_OWNER then return false end
     local at = place(sources, owner)
     if at then
-        if second < string.sub(sources, at + 4, at + 7) then
+        -- Not as strings: Lua compares those as the server's language orders them.
+        if second_of(second) < second_of(string.sub(sources, at + 4, at + 7)) then
             sources = string.sub(sources, 1, at + 3) .. second .. string.sub(sources, at + ENTRY)
         end
         return false

@@ -6,7 +6,7 @@ KEYS and ARGV: window.lua, and behind these
 KEYS[last]  documents of this shard whose match is not decided yet, HASH document key -> all keys of the document, and
             one byte more where somebody waited for it in vain
 ARGV[5]     all keys of the document, those of other shards too, 4 bytes each
-ARGV[6]     most candidates returned
+ARGV[6]     most candidates returned, but for one of another story behind them
 
 Returns, of a document whose match is decided, its record and, if it has one here, the record and the state of its match.
 Else a flat list that begins with an empty string, and then of each candidate that arrived here before, the best first:
@@ -39,7 +39,13 @@ local answer = { '' }
 local function tell(graded)
     for _, part in ipairs({ graded.key, graded.packed, graded.keys, graded.state }) do answer[#answer + 1] = part end
 end
-for index = 1, math.min(#passed, tonumber(ARGV[6])) do tell(passed[index]) end
+local most, has_other = tonumber(ARGV[6]), false
+for index, graded in ipairs(passed) do
+    local is_other = graded.keys == '' and graded.record.story ~= passed[1].record.story
+    -- Behind the best ones the best of another story, if none of them is.
+    if index <= most or (is_other and not has_other) then tell(graded) end
+    has_other = has_other or is_other
+end
 local rejoined, before = best_of_lost(lost)
 for _, graded in pairs({ rejoined = rejoined, before = before ~= rejoined and before or nil }) do
     graded.keys = ''

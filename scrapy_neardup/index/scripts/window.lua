@@ -2,20 +2,22 @@
 What the scripts that look into the window and register in it have in common: its text stands before theirs.
 
 KEYS[1 .. generations]   band hashes, oldest generation first. Field: shard, the high bits of a 32-bit key in 3 bytes.
-                         Value: postings of 8 bytes in the order of arrival: tag (the key's low 16 bits), seconds since
-                         the generation's start (2), hash part of the document's key (4).
+                         Value: postings in the order of arrival: tag (the key's low 16 bits), seconds since the
+                         generation's start (2 bytes, or 3 if it is longer than 65,536 s), hash part of the document's
+                         key (4).
                          Field "bits": how many bits name a shard in this generation.
-KEYS[generations + 1 .. generations + hours]
-                         record hashes, oldest hour first. Field: document key (8 bytes: second, hash). Value: record.
-KEYS[generations + hours + 1]
+KEYS[generations + 1 .. generations + slices]
+                         record hashes, oldest slice first. Field: document key (8 bytes: second, hash). Value: record.
+KEYS[generations + slices + 1]
                          runs, HASH number of the run -> "<first heartbeat> <last heartbeat>", milliseconds by this
                          server's clock. What a run that is not there has not delivered counts for nothing.
 
 ARGV[1]  document key
 ARGV[2]  record of the document as an original (see index/record.py)
 ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  policy and layout, 37 doubles in this order: identity keys, share from which on the document is dropped as a
-         copy (over 1 if it never is), generations, hours, index of the document's own generation, number of the oldest generation, seconds a generation, number of the oldest hour, window (seconds),
+ARGV[4]  policy and layout, 38 doubles in this order: identity keys, share from which on the document is dropped as a
+         copy (over 1 if it never is), generations, slices, index of the document's own generation, number of the oldest
+         generation, seconds a generation, number of the oldest slice, seconds a slice, window (seconds),
          threshold, related threshold, measure (its place in measures.Measure), scope (0 all, 1 same source,
          2 cross source), newest postings a key, most candidates, weight of an identity key, bits that name a shard
          where the window is empty, least shared names, share of same names, least shared figures, share of same figures,
@@ -28,8 +30,6 @@ ARGV[4]  policy and layout, 37 doubles in this order: identity keys, share from 
 
 The rules of grading and ranking are those of index/verification.py.
 ]]
-local HOUR = 3600
-local POSTING = 8
 local NO_URL, NO_SOURCE, NO_ARTICLE, NO_LANGUAGE = string.rep('\0', 8), string.rep('\0', 4), '\0\0\0\0', '\0\0'
 local HEADER = '>BI4Bc8c8c4c4c2Bc8c8c8I2BBBBI2BI2BI4'
 local HEADER_BYTES = 73
@@ -42,14 +42,14 @@ local LEADS = 3
 local BY_CHANCE, LEAST_RESEMBLANCE = 1 / 256, 0.045
 
 local key, new = ARGV[1], ARGV[2]
-local identities, least_dropped, generations, hours, own_generation, first_generation, generation_seconds, first_hour, window,
-    threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight, bits_of_empty_window,
+local identities, least_dropped, generations, slices, own_generation, first_generation, generation_seconds,
+    first_slice, slice_seconds, window, threshold, related_threshold, measure, scope, newest, most_candidates, identity_weight, bits_of_empty_window,
     least_names, same_names, least_figures, same_figures, collisions,
     topic_threshold, least_shared_names, same_titles, same_title_score, other_title_score,
     strong_evidence, least_other_figures, keep_updates, by_titles,
     like_titles, drops, late_seconds, dead_seconds, most_links, is_dropped =
-    struct.unpack('>' .. string.rep('d', 37), ARGV[4])
-local runs = KEYS[generations + hours + 1]
+    struct.unpack('>' .. string.rep('d', 38), ARGV[4])
+local runs = KEYS[generations + slices + 1]
 
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
@@ -58,7 +58,7 @@ local function second_of(document)
 end
 
 local function record_key(document)
-    return KEYS[generations + 1 + math.floor(second_of(document) / HOUR) - first_hour]
+    return KEYS[generations + 1 + math.floor(second_of(document) / slice_seconds) - first_slice]
 end
 
 local function parse(record)
@@ -380,14 +380,25 @@ local function held(best)
     return char(math.max(math.floor(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped)))
 end
 
+-- By bytes: Lua compares strings as the server's language orders them.
+local function is_older(a, b)
+    local second_a, hash_a = struct.unpack('>I4I4', a)
+    local second_b, hash_b = struct.unpack('>I4I4', b)
+    if second_a ~= second_b then return second_a < second_b end
+    return hash_a < hash_b
+end
+
 local function better(a, b)
     if a.class ~= b.class then return a.class < b.class end
     if a.alike ~= b.alike then return a.alike > b.alike end
-    if a.class == 1 then return a.key > b.key end
-    return a.key < b.key
+    if a.class == 1 then return is_older(b.key, a.key) end
+    return is_older(a.key, b.key)
 end
 
--- The postings of one tag in one value: the positions of the last `newest`.
+local SECOND = generation_seconds > 65536 and 3 or 2 -- bytes
+local POSTING = 2 + SECOND + 4
+
+-- The postings of one tag in one value: their positions.
 local function positions(value, tag)
     local found, from = {}, 1
     while true do
@@ -414,13 +425,13 @@ local POSTINGS_A_SHARD, FEWEST_BITS, MOST_BITS = 16, 16, 24
 -- As many shards as a generation fills that goes on like the hours just before it.
 local function bits_for_new_generation()
     local documents, busy = 0, 0
-    for index = generations + 1, generations + hours do
+    for index = generations + 1, generations + slices do
         local length = redis.call('HLEN', KEYS[index])
         documents = documents + length
         if length > 0 then busy = busy + 1 end
     end
     if documents == 0 then return bits_of_empty_window end
-    local postings = documents / busy * generation_seconds / HOUR * #tags
+    local postings = documents / busy * generation_seconds / slice_seconds * #tags
     local bits = math.floor(math.log(postings / POSTINGS_A_SHARD) / math.log(2) + 0.5)
     return math.max(FEWEST_BITS, math.min(MOST_BITS, bits))
 end
@@ -457,23 +468,35 @@ local crowded = {} -- keys that others of the own generation may have too
 
 local second = second_of(key)
 
--- What is out of the window takes no one's place. ``own`` is the document's own posting where it is there already:
--- what stands behind it came later and is no candidate.
+-- A posting as a number: in the order of their document keys, within a generation.
+local AS_NUMBER = '>I' .. SECOND .. 'I4'
+local HASHES = 4294967296
+local function order_of(posting)
+    local seconds, hash = struct.unpack(AS_NUMBER, posting)
+    return seconds * HASHES + hash
+end
+
+-- The newest of the window by their document keys; what is out of it takes no one's place. ``own`` is the document's own
+-- posting where it is there already: what stands behind it came later and is no candidate.
 local function collect(value, index, start, own)
     local found = positions(value, tags[index])
     local room = left[index] or newest
     local last = #found
     if own then
-        while last > 0 and sub(value, found[last] + 2, found[last] + 7) ~= own do last = last - 1 end
-        last = last - 1
+        while last > 0 and sub(value, found[last] + 2, found[last] + POSTING - 1) ~= own do last = last - 1 end
+        for place = #found, math.max(last, 1), -1 do found[place] = nil end
     end
-    for place = last, 1, -1 do
+    if #found > room then
+        local orders = {}
+        for _, at in ipairs(found) do orders[at] = order_of(sub(value, at + 2, at + POSTING - 1)) end
+        table.sort(found, function(a, b) return orders[a] > orders[b] end)
+    end
+    for _, at in ipairs(found) do
         if room == 0 then break end
-        local at = found[place]
-        local high, low = byte(value, at + 2, at + 3)
-        local seen = start + high * 256 + low
+        local seen, hash = struct.unpack(AS_NUMBER, sub(value, at + 2, at + POSTING - 1))
+        seen = seen + start
         if math.abs(seen - second) <= window then
-            local candidate = struct.pack('>I4', seen) .. sub(value, at + 4, at + 7)
+            local candidate = struct.pack('>I4I4', seen, hash)
             if not weights[candidate] then
                 weights[candidate] = 0
                 candidates[#candidates + 1] = candidate
@@ -486,7 +509,7 @@ local function collect(value, index, start, own)
 end
 
 local start = (first_generation + own_generation - 1) * generation_seconds
-local own_posting = struct.pack('>I2', second - start) .. sub(key, 5, 8)
+local own_posting = struct.pack('>I' .. SECOND, second - start) .. sub(key, 5, 8)
 
 -- The documents of the window that share a key with this one and arrived before it, the likeliest first.
 local function find_candidates(is_known)
@@ -506,7 +529,7 @@ local function find_candidates(is_known)
     end
     table.sort(candidates, function(a, b)
         if weights[a] ~= weights[b] then return weights[a] > weights[b] end
-        return a < b
+        return is_older(a, b)
     end)
 end
 
@@ -548,7 +571,7 @@ local function register(record)
         fields = { 'bits', own_bits }
     end
     redis.call('HSET', record_key(key), key, record)
-    redis.call('EXPIRE', record_key(key), (math.floor(second / HOUR) + 1) * HOUR + window - second)
+    redis.call('EXPIRE', record_key(key), (math.floor(second / slice_seconds) + 1) * slice_seconds + window - second)
 
     local shards = shards_of(own_bits)
     for index = 1, #shards do
@@ -563,13 +586,23 @@ local function register(record)
             fields[place - 1] = shard
             value = own_values[index] or ''
         end
+        local posting = tag .. own_posting
         if crowded[index] then
-            local found = positions(value, tag)
+            -- The oldest goes, and if that is the document itself, it is not posted.
+            local found, oldest, order = positions(value, tag), nil, order_of(own_posting)
+            for _, at in ipairs(found) do
+                local each = order_of(sub(value, at + 2, at + POSTING - 1))
+                if each < order then oldest, order = at, each end
+            end
             if #found >= newest then
-                value = sub(value, 1, found[1] - 1) .. sub(value, found[1] + POSTING)
+                if oldest then
+                    value = sub(value, 1, oldest - 1) .. sub(value, oldest + POSTING)
+                else
+                    posting = ''
+                end
             end
         end
-        fields[place] = value .. tag .. own_posting
+        fields[place] = value .. posting
     end
     redis.call('HSET', KEYS[own_generation], unpack(fields))
     redis.call('EXPIRE', KEYS[own_generation], start + generation_seconds + window - second)

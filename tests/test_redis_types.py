@@ -1,0 +1,97 @@
+"""Keys with our names that are of another type, and damaged stories: named, and nobody else's loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from conftest import CONFIG, OpenIndex
+from documents import HOUR, MINUTE, START, Article, check
+from fleet import Sharded
+from redis import Redis
+
+from scrapy_neardup.document import Claim, Join, Member
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.spans import GENERATION
+
+
+@pytest.fixture
+def keys(redis_url: str) -> Iterator[Redis]:
+    with closing(Redis.from_url(redis_url)) as client:
+        yield client
+
+
+def _member(article: Article) -> Member:
+    return Member(article.id, "https://wire.example/a", "A title", "wire.example", "wire", "duplicate")
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("kind", ["records", "bands"])
+async def test_a_window_goes_on_beside_a_key_of_another_type(
+    open_index: OpenIndex,
+    redis_url: str,
+    keys: Redis,
+    namespace: str,
+    caplog: pytest.LogCaptureFixture,
+    kind: str,
+    shards: int,
+) -> None:
+    number = START // (HOUR if kind == "records" else GENERATION)
+    configs = [CONFIG] if shards == 1 else [f"{CONFIG}/{shards}.{shard}" for shard in range(shards)]
+    names = [f"{{neardup:{namespace}:{config}}}:{kind}:{number}" for config in configs]
+    for name in names:
+        keys.set(name, "somebody else's")
+    indexes = [await open_index(Sharded(redis_url, shards) if shards > 1 else redis_url) for _ in range(2)]
+
+    article = Article()
+    assert await check(indexes[0], article) is None
+    for index, at in zip(indexes, (MINUTE, HOUR), strict=True):
+        match = await check(index, article.copy(at=at))
+        assert match is not None
+        assert match.original == article.id
+    summary = await indexes[0].summary()
+
+    for name in names:
+        assert keys.get(name) == b"somebody else's"
+        assert f"{name} is a string and not a hash of this package: DEL it" in caplog.text
+        assert any(name in warning for warning in summary.warnings)
+
+
+async def test_stories_go_on_beside_keys_of_another_type(
+    open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    prefix = f"{{neardup:{namespace}:{CONFIG}}}"
+    for kind in ("stories", "events", "peaks", "grants"):
+        keys.set(f"{prefix}:{kind}", "somebody else's")
+    index = await open_index(redis_url)
+    original, copy = Article(), Article(at=MINUTE)
+
+    assert (await index.join(Join(_member(original), _member(copy)))).items == 2
+    assert await index.claim(Claim(original.id, "watch", token="t")) is not None
+    with pytest.raises(StoreError, match=r":events is a string and not a zset of this package: DEL it") as raised:
+        await index.open_events()
+
+    assert not isinstance(raised.value, StoreUnavailable)
+    assert caplog.text.count(f"{prefix}:stories is a string") == 1
+
+
+@pytest.mark.parametrize("damage", [{"joined": "many"}, {"sources": "odd"}, {"levels": "-5"}, {"neighbours": "x"}])
+async def test_a_damaged_story_is_nobody_elses_loss(
+    open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str, damage: dict[str, str]
+) -> None:
+    index = await open_index(redis_url)
+    stories = [(Article(f"story {number}"), Article(f"copy {number}", at=MINUTE)) for number in range(2)]
+    for original, copy in stories:
+        await index.join(Join(_member(original), _member(copy)))
+        await index.claim(Claim(original.id, "watch"))
+    (damaged, _), (other, _) = stories
+    keys.hset(f"{{neardup:{namespace}:{CONFIG}}}:story:{damaged.id}", mapping=damage)
+
+    with pytest.raises(StoreError) as raised:
+        await index.join(Join(_member(damaged), _member(Article("late", at=HOUR))))
+    joined = await index.join(Join(_member(other), _member(Article("later", at=HOUR))))
+
+    assert not isinstance(raised.value, StoreUnavailable)
+    assert joined.items == 3
+    assert [story.id for story in await index.open_events()] == [other.id]
