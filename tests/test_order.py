@@ -260,7 +260,7 @@ class News(Noted):
 
 def test_a_callback_that_waits_for_the_others_is_passed_over(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{name}", page(article(name))) for name in ("waits", *range(10))]
-    project.crawl(WAITING, urls=urls, NEARDUP_EXTRACTOR="news.noting.extract", NEARDUP_EXTRACT_TIMEOUT=1)
+    project.crawl(WAITING, urls=urls, NEARDUP_EXTRACTOR="news.noting.extract", NEARDUP_EXTRACT_TIMEOUT=4)
 
     received, checked = noted(project.folder)
     assert checked == [*(name for name in received if name != "waits"), "waits"]
@@ -281,7 +281,7 @@ def test_a_page_that_times_out_is_waited_for_no_longer_than_that(project: Projec
     project.write("news/hanging.py", HANGING)
     urls = [site.publish(f"/{name}", page(article(name))) for name in ("hangs", *range(10))]
     crawl: Crawl = project.crawl(
-        PAGES, urls=urls, NEARDUP_EXTRACTOR="news.hanging.extract", NEARDUP_EXTRACT_TIMEOUT=1, CONCURRENT_REQUESTS=11
+        PAGES, urls=urls, NEARDUP_EXTRACTOR="news.hanging.extract", NEARDUP_EXTRACT_TIMEOUT=4, CONCURRENT_REQUESTS=11
     )
 
     received, checked = noted(project.folder)
