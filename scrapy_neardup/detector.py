@@ -126,6 +126,8 @@ class NearDupDetector:
         await self._share_boilerplate()
 
     async def _begin(self) -> None:
+        if self._opened:  # several checks may open the store together
+            return
         self._opened = True
         if self.delivery is not None:
             await self.delivery.begin()

@@ -66,7 +66,7 @@ class Moments:
             os.kill(os.getpid(), system.SIGKILL)
 '''
 
-_PROSE = """
+PROSE = """
 import re
 
 def prose(html, url):
@@ -181,7 +181,7 @@ class Crawls:
         self.project = Project(folder)
         self.site = site
         self.project.write("news/moments.py", _MOMENTS)
-        self.project.write("news/prose.py", _PROSE)
+        self.project.write("news/prose.py", PROSE)
         self.settings = {
             "NEARDUP_STORE": store,
             "NEARDUP_NAMESPACE": f"kill-{uuid.uuid4().hex}",

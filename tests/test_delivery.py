@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kills import KillingSite, Moment, kill_and_rerun
+from kills import PROSE, KillingSite, Moment, kill_and_rerun
+from news_site import NewsSite, article, page
+from projects import Project
 
 
 @pytest.fixture
@@ -31,3 +35,129 @@ def test_a_crawl_that_is_killed_and_run_again_loses_no_story(
 
     assert outcome.is_good, f"{moment}: {outcome}"
     assert outcome.was_killed
+
+
+# Items that are lost on their way. Each crawl is followed by one that tells what the first has delivered.
+
+PAGES = ["kept", "dropped", "broken", "copied"]
+
+SPIDER = """
+class News(scrapy.Spider):
+    name = "news"
+
+    async def start(self):
+        for url in self.urls.split():
+            yield scrapy.Request(url)
+
+    def parse(self, response):
+        for part in range(int(self.settings["ITEMS_A_PAGE"])):
+            yield {"page": response.url, "part": part, "kind": response.url.rpartition("/")[2].partition("-")[0]}
+"""
+
+LOSSES = """
+from scrapy.exceptions import DropItem
+from scrapy.exporters import JsonLinesItemExporter
+from scrapy.extensions.feedexport import FileFeedStorage
+
+
+class Losses:
+    def process_item(self, item):
+        if item["kind"] == "dropped" and item["part"] == 0:
+            raise DropItem("not wanted")
+        if item["kind"] == "broken":
+            raise ValueError("a bug of the user's")
+        return dict(item, page=item["page"])  # another object than the spider's
+
+
+class Fragile(JsonLinesItemExporter):
+    def export_item(self, item):
+        if item["kind"] == "broken":
+            raise ValueError("cannot be written")
+        super().export_item(item)
+
+
+class Unstorable(FileFeedStorage):
+    def store(self, file):
+        super().store(file)
+        raise OSError("the bucket is gone")
+
+
+class EverySecond:
+    def __init__(self, options):
+        self.count = 0
+
+    def accepts(self, item):
+        self.count += 1
+        return self.count % 2 == 1
+
+
+class Nothing:
+    def __init__(self, options):
+        pass
+
+    def accepts(self, item):
+        return False
+"""
+
+FEED = {"format": "jsonlines", "overwrite": True}
+
+
+def _crawl(project: Project, site: NewsSite, **settings: object) -> Counter[str]:
+    """Crawl pages, then pages that copy them, and return how many of these were copies, by kind of page."""
+    project.write("news/losses.py", LOSSES)
+    project.write("news/prose.py", PROSE)
+    always = {
+        "NEARDUP_ACTION": "drop",
+        "NEARDUP_EXTRACTOR": "news.prose.prose",
+        "CONCURRENT_REQUESTS": 1,
+        "ITEMS_A_PAGE": 1,
+    }
+    first, second = (
+        [site.publish(f"/{name}-{turn}", page(article(name), title=name)) for name in PAGES] for turn in range(2)
+    )
+    project.prepare(SPIDER, {**always, "FEEDS": {"first.jsonl": FEED}, **settings})
+    process = project.start("crawl", "news", "-a", f"urls={' '.join(first)}")
+    process.communicate(timeout=120)
+    again = project.crawl(SPIDER, urls=second, **{**always, "NEARDUP_ACTION": "tag"})
+    return Counter(item["kind"] for item in again.items if item["neardup_status"] == "duplicate")
+
+
+def test_what_a_later_pipeline_drops_or_breaks_was_not_delivered(project: Project, site: NewsSite) -> None:
+    seen = _crawl(project, site, ITEM_PIPELINES={"news.losses.Losses": 900})
+
+    assert seen.keys() == {"kept", "copied"}
+
+
+def test_a_page_of_several_items_is_delivered_if_one_of_them_is(project: Project, site: NewsSite) -> None:
+    seen = _crawl(project, site, ITEM_PIPELINES={"news.losses.Losses": 900}, ITEMS_A_PAGE=2)
+
+    assert seen.keys() == {"kept", "copied", "dropped"}
+
+
+def test_what_a_feed_cannot_write_was_not_delivered(project: Project, site: NewsSite) -> None:
+    seen = _crawl(project, site, FEED_EXPORTERS={"jsonlines": "news.losses.Fragile"})
+
+    assert seen.keys() == {"kept", "copied", "dropped"}
+
+
+def test_a_feed_that_cannot_be_stored_delivers_nothing(project: Project, site: NewsSite) -> None:
+    seen = _crawl(project, site, FEED_STORAGES={"": "news.losses.Unstorable", "file": "news.losses.Unstorable"})
+
+    assert not seen
+
+
+def test_what_no_feed_takes_is_delivered_when_it_is_scraped(project: Project, site: NewsSite) -> None:
+    nothing = {"first.jsonl": {**FEED, "item_filter": "news.losses.Nothing"}}
+
+    assert _crawl(project, site, FEEDS=nothing).keys() == set(PAGES)
+
+
+def test_a_filter_of_a_feed_is_asked_once_an_item(project: Project, site: NewsSite) -> None:
+    """This one counts its calls."""
+    every_second = {"first.jsonl": {**FEED, "item_filter": "news.losses.EverySecond"}}
+
+    seen = _crawl(project, site, FEEDS=every_second)
+
+    items = [json.loads(line) for line in (project.folder / "first.jsonl").read_text("utf-8").splitlines()]
+    assert [item["kind"] for item in items] == ["kept", "broken"]
+    assert seen.keys() == set(PAGES)

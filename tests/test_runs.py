@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import cast
 
 import pytest
 from conftest import OpenIndex
 from documents import Article, check
 from fleet import open_client
+from news_site import article as text
 
+from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Join, Match, Member
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index.redis import RedisIndex
 from scrapy_neardup.index.runs import DEAD_SECONDS, LATE_SECONDS
 from scrapy_neardup.index.sqlite import SQLiteIndex
 from scrapy_neardup.index.verification import MOST_LINKS
+from scrapy_neardup.settings import NearDupSettings
 
 FIRST, SECOND, THIRD = 1, 2, 3
 PAGE = Article(url="https://wire.example/a", source="wire.example")
@@ -336,3 +343,77 @@ async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_index:
     matches = await asyncio.gather(*(check(index, PAGE.copy()) for _ in range(20)))
 
     assert sum(not is_seen(match) for match in matches) == 1
+
+
+# The run of a crawl, through its detector.
+
+
+def _detector(store: str, namespace: str) -> NearDupDetector:
+    settings = NearDupSettings(
+        store=str(store),
+        namespace=namespace,
+        action="drop",
+        store_timeout=5,
+        shards=getattr(store, "shards", 1),
+    )
+    return NearDupDetector(settings, delivers_later=True)
+
+
+async def test_checks_that_open_the_store_together_are_of_one_run(tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("no folder")
+    detector = _detector(f"sqlite:///{blocked}/window.sqlite", "late")
+    with pytest.raises(StoreError):
+        await detector.open()
+    blocked.unlink()
+    detector.breaker.succeeded()
+    await detector.prepare()
+
+    verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(8)))
+    heartbeats = [task for task in asyncio.all_tasks() if "_beat_on" in repr(task)]
+    await detector.close()
+
+    assert {verdict.status for verdict in verdicts} == {"original"}
+    assert len(heartbeats) == 1
+
+
+async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/window.sqlite"
+    first, second, third = (_detector(store, "copies") for _ in range(3))
+    for detector in (first, second, third):
+        await detector.open()
+    original = first.document(text("a"), url="https://a.example/a")
+    copies = [each.document(text("a"), url=f"https://b.example/{n}") for n, each in enumerate((first, second))]
+    assert (await first.check(original)).status == "original"
+    assert (await first.check(copies[0])).would_drop
+    assert first.delivery is not None
+    first.delivery.deliver([original.id])
+    await first.close()
+    assert (await second.check(copies[1])).would_drop
+    await second.close()
+
+    again = [await third.check(third.document(text("a"), url=copy.url)) for copy in copies]
+    await third.close()
+
+    assert [(verdict.kind, verdict.match) for verdict in again] == [("revisit", copy.id) for copy in copies]
+
+
+async def test_what_could_not_be_taken_back_is_taken_back_later(tmp_path: Path) -> None:
+    detector = _detector(f"sqlite:///{tmp_path}/window.sqlite", "busy")
+    await detector.open()
+    document = detector.document(text("a"), url="https://a.example/a")
+    await detector.check(document)
+    assert detector.delivery is not None
+    with closing(sqlite3.connect(tmp_path / "window.sqlite", isolation_level=None)) as other:
+        detector.index._file.timeout = 0.1  # type: ignore[attr-defined]
+        other.execute("BEGIN IMMEDIATE")
+        await detector.delivery.withdraw([document.id])
+        other.execute("ROLLBACK")
+    detector.index._file.timeout = 5  # type: ignore[attr-defined]
+    detector.breaker.succeeded()
+    await detector.delivery.tell()
+
+    verdict = await detector.check(detector.document(text("a"), url="https://b.example/b"))
+    await detector.close()
+
+    assert verdict.status == "original"

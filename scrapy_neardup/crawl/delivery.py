@@ -29,9 +29,18 @@ class Batch:
         self.slot = slot
         self.items = slot.itemcount
         self.is_stored = False
+        self.is_missing_one = False  # whether its filter took an item since the last one that was written
+        self._filter = slot.filter
         self._store = slot.storage.store
+        # A filter is asked once an item: one of the user's may count.
+        slot.filter = self  # type: ignore[assignment]
         # Scrapy says of a slot that it is closed, but not whether it was stored.
         slot.storage.store = self._watched  # type: ignore[method-assign, assignment]
+
+    def accepts(self, item: Any) -> bool:
+        """Ask the filter of the feed whether it takes an item."""
+        self.is_missing_one = self._filter.accepts(item)
+        return self.is_missing_one
 
     async def _watched(self, file: IO[bytes]) -> None:
         await ensure_awaitable(self._store(file))
@@ -40,6 +49,8 @@ class Batch:
     def has_grown(self) -> bool:
         """Whether the slot has taken an item since this was last asked."""
         before, self.items = self.items, self.slot.itemcount
+        if self.items > before:
+            self.is_missing_one = False
         return self.items > before
 
 
@@ -116,25 +127,20 @@ class Delivery:
             if slot not in self._batches:
                 self._batches[slot] = Batch(slot)
 
-    async def _item_scraped(self, item: Any) -> None:
+    async def _item_scraped(self) -> None:
         grown = [batch for batch in self._batches.values() if batch.has_grown()]
+        is_missing = any(batch.is_missing_one for batch in self._batches.values())  # a feed failed to write it
+        for batch in self._batches.values():
+            batch.is_missing_one = False
         self.watch()
         parcel = current.get().take_parcel()
         if parcel is None:
             return
-        if self._is_missing(item, grown):
+        if is_missing:
             parcel.lost()
         else:
             parcel.scraped(grown)
         await parcel.settle()
-
-    def _is_missing(self, item: Any, grown: Iterable[Batch]) -> bool:
-        """Whether a feed that takes this item failed to write it."""
-        if self._exporter is None:
-            return False
-        written = {batch.slot.uri_template for batch in grown}
-        others = [slot for slot in self._exporter.slots if slot.uri_template not in written]
-        return any(slot.filter.accepts(item) for slot in others)
 
     async def _item_lost(self, item: Any) -> None:
         captured = current.get()

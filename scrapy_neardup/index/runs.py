@@ -79,7 +79,7 @@ class RunLocks:
                     self._own = lock
                     return
                 lock.release()
-        except OSError as error:
+        except (OSError, NotImplementedError) as error:  # the file system may know no locks
             logger.debug("Other runs on this machine see that this one lives by its heartbeat alone: %s", error)
 
     def survey(self) -> tuple[list[int], list[int]]:
@@ -99,7 +99,7 @@ class RunLocks:
             except Timeout:
                 alive.append(int(path.stem))
                 continue
-            except OSError:
+            except (OSError, NotImplementedError):
                 continue
             path.unlink(missing_ok=True)
             lock.release()
@@ -135,6 +135,7 @@ class Run:
         self._keep = keep
         self._locks = RunLocks(index.run_folder) if index.run_folder is not None else None
         self._queue: list[str] = []
+        self._withdrawn: list[str] = []
         self._followers: dict[str, list[str]] = {}
         self._telling = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
@@ -151,7 +152,7 @@ class Run:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             await self._beat()
-            await self._tell()
+            await self.tell()
 
     async def _beat(self) -> None:
         alive, dead = ([], []) if self._locks is None else self._locks.survey()
@@ -166,11 +167,16 @@ class Run:
         self._queue += documents
         del self._queue[:-_MOST_QUEUED]
         if len(self._queue) >= _TOLD_TOGETHER and self._tasks and not self._telling.locked():
-            self._tasks[1:] = [asyncio.create_task(self._tell())]
+            self._tasks[1:] = [asyncio.create_task(self.tell())]
 
-    async def _tell(self) -> None:
-        """Tell the store what is delivered. If it fails, that is tried again with the next heartbeat."""
+    async def tell(self) -> None:
+        """Tell the store what is delivered or taken back. If it fails, that is tried again with the next heartbeat."""
         async with self._telling:
+            while self._withdrawn:
+                gone = self._withdrawn[:_TOLD_TOGETHER]
+                if not await self._keep(_done(self._index.withdraw(gone))):
+                    return
+                del self._withdrawn[: len(gone)]
             while self._queue:
                 documents = self._queue[:_TOLD_TOGETHER]
                 if not await self._keep(_done(self._index.deliver(documents))):
@@ -184,7 +190,9 @@ class Run:
         gone = list(documents)
         for each in gone:
             gone += self._followers.pop(each, ())
-        await self._keep(_done(self._index.withdraw(gone)))
+        self._withdrawn += gone
+        del self._withdrawn[:-_MOST_QUEUED]
+        await self.tell()
 
     async def end(self) -> None:
         """Tell the store what is delivered, and that the run is over: the rest counts for nothing."""
@@ -192,7 +200,7 @@ class Run:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        await self._tell()
+        await self.tell()
         await self._keep(_done(self._index.end_run()))
         if self._locks is not None:
             self._locks.release()
