@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 from conftest import OpenIndex
-from documents import Article, check
+from documents import MINUTE, Article, check
 from fleet import open_client
 from news_site import article as text
 
@@ -232,13 +232,14 @@ async def test_what_is_dropped_as_a_copy_of_a_delivered_document_is_delivered_by
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
     await index.deliver([PAGE.id])
-    told, untold = COPY.copy(), COPY.copy(url="https://third.example/c", source="third.example")
+    told = COPY.copy(at=MINUTE)
+    untold = COPY.copy(at=MINUTE, url="https://third.example/c", source="third.example")
     await check_as(index, SECOND, told)
     await check_as(index, SECOND, untold)
     await index.deliver([told.id])
     await end(index, SECOND)
 
-    matches = [await check_as(index, THIRD, article.copy()) for article in (told, untold)]
+    matches = [await check_as(index, THIRD, article.copy(at=2 * MINUTE)) for article in (told, untold)]
 
     assert [(match.is_seen, match.candidate) for match in matches if match] == [(True, told.id), (True, PAGE.id)]
 
