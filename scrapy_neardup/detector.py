@@ -60,6 +60,7 @@ _DIGIT_EFFORT = 6
 _LONG_TEXT = 8_000  # characters; from here on sketching the worst of texts would hold up the event loop
 _LEARNED_TOGETHER = 64  # documents whose features are counted before a store is told
 _LAST_SECOND = 0xFFFF_FFFF
+_MOST_WARNINGS = 100  # of a kind that names documents
 _NEAR_SIZE = 0.75  # a copy whose shingle set is smaller than this share of the other's is abridged or extended
 
 
@@ -393,7 +394,7 @@ class NearDupDetector:
 
     def _warn(self, warning: str) -> None:
         """Say it once."""
-        if warning not in self._told:
+        if warning not in self._told and len(self._told) < _MOST_WARNINGS:
             self._told.add(warning)
             logger.warning("%s", warning)
 

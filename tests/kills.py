@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import signal
 import subprocess
 import time
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 
 from news_site import NewsSite, article, page
 from projects import Item, Project
+from servers import wait_until
 
 SPIDER = """
 class News(scrapy.Spider):
@@ -31,6 +34,7 @@ class News(scrapy.Spider):
 """
 
 _MOMENTS = '''
+import json
 import os
 import signal as system
 from pathlib import Path
@@ -40,6 +44,21 @@ from scrapy import signals
 from scrapy_neardup.signals import document_checked
 
 NAMED = {**vars(signals), "document_checked": document_checked}
+
+
+class Own:
+    """Stores items itself: each is on the disk when it has passed."""
+
+    def __init__(self, crawler):
+        self.file = open(crawler.settings["STORED_NOTES"].replace("-stored.txt", "-own.jsonl"), "a", buffering=1)
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def process_item(self, item):
+        print(json.dumps(item), file=self.file)
+        return item
 
 
 class Moments:
@@ -228,7 +247,8 @@ class Crawls:
         """The items in the feeds that a crawl stored."""
         notes = self.project.folder / f"{name}-stored.txt"
         feeds = notes.read_text().splitlines() if notes.exists() else []
-        return [item for feed in feeds for item in _lines(self.project.folder / feed)]
+        own = self.project.folder / f"{name}-own.jsonl"
+        return [item for feed in [*feeds, own] for item in _lines(self.project.folder / feed)]
 
     def dropped(self, name: str) -> list[Item]:
         return _lines(self.project.folder / f"{name}-dropped.jsonl")
@@ -277,21 +297,61 @@ def judge(crawls: Crawls, names: Collection[str], reports: Mapping[str, Mapping[
 
 
 def kill_and_rerun(
-    folder: Path, site: KillingSite, store: str, moment: Moment, seed: object, **settings: Any
+    folder: Path, site: KillingSite, store: str, moment: Moment, seed: object, way: str = "one crawl"
 ) -> Outcome:
-    """Kill a crawl at a moment, crawl again to the end, and compare the feeds."""
+    """Kill a crawl at a moment, crawl again to the end, and compare the feeds. ``way`` is one of ``WAYS``."""
     world = World.of(seed)
     site.pages.update(world.pages)
-    crawls = Crawls(folder, site, store, **settings)
-    urls = random.Random(repr(seed)).sample(list(world.pages), len(world.pages))
-    status = crawls.finish(crawls.start(urls, "killed", moment))
-    reports = {"killed": dict(world.report_of)}
-    world.age(seed)
+    crawls = Crawls(folder, site, store, **WAYS[way])
+    draw = random.Random(repr(seed))
+    urls = world.papers(0, 1, 2) if way == "two crawls" else list(world.pages)
+    draw.shuffle(urls)
+    beside = None
+    if way == "two crawls":
+        served = len(site.requested)
+        beside = crawls.start(world.papers(3, 4), "beside", DOWNLOAD_DELAY=0.1, CONCURRENT_REQUESTS_PER_DOMAIN=1)
+        wait_until("the crawl beside reads pages", lambda: len(site.requested) > served + 2, seconds=60)
+    reports = {"killed": dict(world.report_of), "beside": dict(world.report_of), "resumed": dict(world.report_of)}
+    job = {"JOBDIR": "job"} if way == "JOBDIR" else {}
+    status = crawls.finish(crawls.start(urls, "killed", moment, **job))
+    ended = {}
+    if beside is not None:
+        ended["beside"] = crawls.finish(beside)
+    if job:
+        ended["resumed"] = crawls.finish(crawls.start(urls, "resumed", **job))
+    if beside is None:  # nobody reads its pages again
+        world.age(seed)
     site.pages.update(world.pages)
-    again = crawls.finish(crawls.start(urls, "rerun"))
     reports["rerun"] = dict(world.report_of)
-    outcome = judge(crawls, reports, reports, set(world.report_of.values()))
+    with _other_machine(folder) if way == "another machine" else nullcontext():
+        ended["rerun"] = crawls.finish(crawls.start(urls, "rerun"))
+    due = {world.report_of[url] for url in urls} | {world.report_of[url] for url in world.papers(3, 4) if beside}
+    outcome = judge(crawls, reports, reports, due)
     outcome.was_killed = status != 0
-    if again:
-        outcome.errors.append(f"the second crawl ended with {again}")
+    outcome.errors += [f"{name} ended with {each}" for name, each in ended.items() if each]
     return outcome
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "one crawl": {},
+    "batches": {"FEED_EXPORT_BATCH_ITEM_COUNT": 5},
+    "own storage": {"NEARDUP_DELIVERED": "scraped", "FEEDS": {}, "ITEM_PIPELINES": {"news.moments.Own": 900}},
+    "JOBDIR": {},
+    "two crawls": {},
+    "another machine": {},
+}
+"""Ways to crawl, with their settings. On another machine the second crawl does not find the locks of the first."""
+
+
+@contextmanager
+def _other_machine(folder: Path) -> Iterator[None]:
+    before = os.environ.get("TMPDIR")
+    (folder / "tmp").mkdir()
+    os.environ["TMPDIR"] = str(folder / "tmp")
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import pickle
 import random
 import sqlite3
@@ -471,10 +472,13 @@ GARBAGE = {
 }
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
 async def test_damaged_records_are_no_candidates(
-    open_index: OpenIndex, shared_url: str, namespace: str, garbage: bytes | None
+    open_index: OpenIndex,
+    shared_url: str,
+    namespace: str,
+    garbage: bytes | None,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     index = await open_index(shared_url)
     article = Article()
@@ -488,6 +492,8 @@ async def test_damaged_records_are_no_candidates(
     assert await check(index, article.copy(at=2)) is None
     assert await check(index, article.copy(at=3)) is not None
     assert await check(index, article) is None
+    (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert "a record is damaged" in warning.getMessage()
 
 
 async def test_a_repeat_whose_original_is_damaged_stops_nothing(

@@ -17,17 +17,26 @@ from news_site import article as text
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Join, Match, Member
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import Index, Policy, redis_layout
+from scrapy_neardup.index import runs as rules
 from scrapy_neardup.index.redis import RedisIndex
-from scrapy_neardup.index.runs import DEAD_SECONDS, LATE_SECONDS
 from scrapy_neardup.index.sqlite import SQLiteIndex
 from scrapy_neardup.index.verification import MOST_LINKS
 from scrapy_neardup.settings import NearDupSettings
 
 FIRST, SECOND, THIRD = 1, 2, 3
+LATE_SECONDS, DEAD_SECONDS = 600.0, 1500.0
 PAGE = Article(url="https://wire.example/a", source="wire.example")
 COPY = PAGE.copy(url="https://other.example/b", source="other.example")
 DROPPING = Policy(drops=True)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let heartbeats be late after minutes, so that no test depends on how fast the machine is."""
+    for module in (rules, redis_layout):
+        monkeypatch.setattr(module, "LATE_SECONDS", LATE_SECONDS)
+        monkeypatch.setattr(module, "DEAD_SECONDS", DEAD_SECONDS)
 
 
 async def begin(index: Index, *runs: int) -> None:
@@ -49,18 +58,19 @@ async def end(index: Index, run: int) -> None:
     await index.end_run()
 
 
-async def silence(index: Index, url: str, run: int, seconds: float) -> None:
-    """Make the last heartbeat of a run so many seconds older than it is, by the clock of the store."""
+async def silence(index: Index, url: str, run: int, seconds: float, *, beat_alone: bool = False) -> None:
+    """Make the last heartbeat of a run so many seconds older, by the clock of the store; the first one as well."""
     if isinstance(index, SQLiteIndex):
-        table = f"runs_{index._space}"
-        change = f"UPDATE {table} SET beat = beat - ?, started = started - ? WHERE run = ?"
-        await index._in_thread(index._write, lambda sql: sql.execute(change, (seconds, seconds, run)))
+        since = "" if beat_alone else f", started = started - {seconds}"
+        change = f"UPDATE runs_{index._space} SET beat = beat - {seconds}{since} WHERE run = {run}"
+        await index._in_thread(index._write, lambda sql: sql.execute(change))
         return
     assert isinstance(index, RedisIndex)
     with open_client(url) as client:
         for layout in index._runs._layouts:
-            times = cast("bytes", client.hget(layout.runs, str(run))).split()
-            client.hset(layout.runs, str(run), " ".join(str(int(time) - int(seconds * 1000)) for time in times))
+            first, last = map(int, cast("bytes", client.hget(layout.runs, str(run))).split())
+            age = int(seconds * 1000)
+            client.hset(layout.runs, str(run), f"{first if beat_alone else first - age} {last - age}")
 
 
 def is_seen(match: Match | None) -> bool:
@@ -152,14 +162,14 @@ async def test_withdrawn_documents_are_gone_at_once(index: Index) -> None:
 
 @pytest.mark.parametrize(
     ("silent", "seen", "kept_share"),
-    [(LATE_SECONDS - 3, True, 1.0), (LATE_SECONDS + 3, True, -1.0), (DEAD_SECONDS + 3, False, -1.0)],
+    [(LATE_SECONDS - 300, True, 1.0), (LATE_SECONDS + 300, True, -1.0), (DEAD_SECONDS + 300, False, -1.0)],
 )
 async def test_the_age_of_the_last_heartbeat_decides(
     open_index: OpenIndex, store_url: str, silent: float, seen: bool, kept_share: float
 ) -> None:
     index = await open_index(store_url, DROPPING)
     await begin(index, FIRST, SECOND, THIRD)
-    await silence(index, store_url, SECOND, 60)
+    await silence(index, store_url, SECOND, 3000)
     await check_as(index, FIRST, PAGE)
     await silence(index, store_url, FIRST, silent)
 
@@ -184,7 +194,7 @@ async def test_a_heartbeat_from_before_a_run_began_is_late(index: Index, store_u
 async def test_a_run_that_comes_back_counts_again(index: Index, store_url: str) -> None:
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
-    await silence(index, store_url, FIRST, DEAD_SECONDS + 3)
+    await silence(index, store_url, FIRST, DEAD_SECONDS + 300)
     lost = await check_as(index, SECOND, COPY.copy())
     await end(index, SECOND)
 
@@ -200,7 +210,7 @@ async def test_a_run_that_comes_back_counts_again(index: Index, store_url: str) 
 async def test_a_heartbeat_that_another_run_vouches_for_is_as_good(index: Index, store_url: str) -> None:
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
-    await silence(index, store_url, FIRST, DEAD_SECONDS + 3)
+    await silence(index, store_url, FIRST, DEAD_SECONDS + 300)
     index.run = SECOND
     await index.beat(alive=[FIRST, THIRD])
 

@@ -19,6 +19,7 @@ from scrapy_neardup.frequencies import MOST_DOCUMENTS, SUM_BYTES
 from scrapy_neardup.index.base import HOUR, Index, Policy, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.connection import Address, Connection, without_password
+from scrapy_neardup.index.damage import Damage
 from scrapy_neardup.index.horizon import Over
 from scrapy_neardup.index.lua import Call, script
 from scrapy_neardup.index.record import KEY_BYTES, Record, intact, new_record
@@ -64,6 +65,7 @@ class RedisIndex(Index):
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
         self._layout = RedisLayout(self.prefix, policy)
+        self._damage = Damage(self.prefix)
         self._runs = RedisRuns([self._layout], self._types, 2 * policy.window)
 
     async def open(self) -> None:
@@ -225,15 +227,22 @@ class RedisIndex(Index):
             return None
         if isinstance(answer, Exception):
             return self._named(answer)
-        number, key, packed, other_key, other_packed, before = cast(
-            "tuple[int, bytes, bytes, bytes, bytes, bytes]", answer
+        number, key, packed, other_key, other_packed, before, damaged = cast(
+            "tuple[int, bytes, bytes, bytes, bytes, bytes, bytes]", answer
         )
+        if damaged:
+            self._note_damage()
+        if not key:
+            return None
         if len(key) != KEY_BYTES:
             return StoreError(f"{without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
         old = intact(packed)
         graded = None if old is None else grade(key, new, old, self.policy, STATES[number])
         other = intact(other_packed) if other_packed else None
         return None if graded is None else to_match(graded, (other_key, other) if other else None, before)
+
+    def _note_damage(self) -> None:
+        self._damage.note("a record", "it is no candidate")
 
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""

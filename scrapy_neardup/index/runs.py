@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.index.verification import State
+from scrapy_neardup.private_files import make_private_directory
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -69,7 +70,7 @@ class RunLocks:
 
         path = self._folder / f"{run}{_SUFFIX}"
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_directory(self._folder)
             if not _is_own(self._folder):
                 raise PermissionError(f"{self._folder} belongs to another user")
             for _ in range(10):

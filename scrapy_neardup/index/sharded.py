@@ -152,7 +152,9 @@ class ShardedRedisIndex(RedisIndex):
             if (known := known_answer(question, answers.values(), self.policy)) is not None:
                 match, packed = known
                 return match
-            found = await self._found(question, candidates(question, answers, self.policy, len(self.shards)))
+            found = await self._found(
+                question, candidates(question, answers, self.policy, len(self.shards), self._note_damage)
+            )
             if found.match is not None:
                 packed = found.linked(question.record, self.policy, question.least_dropped).pack()
         finally:

@@ -15,7 +15,7 @@ Whose patience ends first is an original, and the others follow.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_neardup.document import Document, Fingerprint, Match
@@ -126,7 +126,11 @@ def known_answer(
 
 
 def candidates(
-    question: Question, answers: Mapping[int, Sequence[bytes]], policy: Policy, shards: int
+    question: Question,
+    answers: Mapping[int, Sequence[bytes]],
+    policy: Policy,
+    shards: int,
+    note_damage: Callable[[], None],
 ) -> list[tuple[Graded, Candidate]]:
     """What the document may match, the best first. Raises StoreError on an answer that is none of ours."""
     found: dict[bytes, Candidate] = {}
@@ -146,7 +150,10 @@ def candidates(
     for candidate in found.values():
         if not candidate.came_first(question.keys, shards):
             continue
-        if (record := intact(candidate.record)) is None or record.original == question.key:
+        if (record := intact(candidate.record)) is None:
+            note_damage()
+            continue
+        if record.original == question.key:
             continue
         if passed := grade(candidate.key, question.record, record, policy, STATES[candidate.state]):
             graded.append((passed, candidate))

@@ -1,9 +1,10 @@
 --[[
 Finds the best match of a document in the window and registers the document, in one step. KEYS and ARGV: window.lua.
 
-Returns nil for the first of its kind, else a list: state of the match (see verification.STATES, from 0), its key and record; key and record
-of the best candidate of another story; key of the same page as a run that died registered it. What there is none of is
-an empty string. A match that is lost is none: the document rejoins its story as the first that counts.
+Returns nil for the first of its kind, else a list: state of the match (see verification.STATES, from 0), its key and
+record; key and record of the best candidate of another story; key of the same page as a run that died registered it;
+key of a candidate whose record is damaged. What there is none of is an empty string. A match that is lost is none: the
+document rejoins its story as the first that counts.
 ]]
 local known = redis.call('HGET', record_key(key), key)
 if known then
@@ -12,7 +13,7 @@ if known then
     local at = record_key(as_known.candidate)
     local packed = at and redis.call('HGET', at, as_known.candidate)
     local old = packed and parse(packed)
-    return old and { state_of(old, document.run, most_links), as_known.candidate, packed, '', '', '' } or nil
+    return old and { state_of(old, document.run, most_links), as_known.candidate, packed, '', '', '', '' } or nil
 end
 
 find_candidates()
@@ -46,6 +47,6 @@ elseif best then
 end
 register(new)
 
-if not best then return nil end
+if not best then return damaged and { SEEN, '', '', '', '', '', damaged } or nil end
 return { best.state, best.key, best.packed, other and other.key or '', other and other.packed or '',
-    before and before.key or '' }
+    before and before.key or '', damaged or '' }

@@ -11,7 +11,8 @@ ARGV[6]     most candidates returned, but for one of another story behind them
 Returns, of a document whose match is decided, its record and, if it has one here, the record and the state of its match.
 Else a flat list that begins with an empty string, and then of each candidate that arrived here before, the best first:
 its key, its record, its keys where its own match is not decided yet, else an empty string, and its state (see
-verification.STATES, from 0). Behind them stand the best two of those that are lost.
+verification.STATES, from 0). Behind them stand the best two of those that are lost, and one whose record is damaged,
+with an empty record.
 ]]
 local PENDING_SECONDS = 600
 local pending = KEYS[#KEYS]
@@ -51,6 +52,7 @@ for _, graded in pairs({ rejoined = rejoined, before = before ~= rejoined and be
     graded.keys = ''
     tell(graded)
 end
+if damaged then tell({ key = damaged, packed = '', keys = '', state = LOST }) end
 if not known then
     register(new)
     redis.call('HSET', pending, key, ARGV[5])

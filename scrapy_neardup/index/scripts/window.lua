@@ -535,12 +535,14 @@ end
 
 -- What each of the first candidates passes by, with its record; those that pass nothing are left out. Those that count
 -- as seen, and those that are lost.
+local damaged -- key of a candidate whose record cannot be read
 local function graded_candidates()
     local passed, lost = {}, {}
     for index = 1, math.min(#candidates, most_candidates) do
         local candidate = candidates[index]
         local packed = redis.call('HGET', record_key(candidate), candidate)
         local old = packed and parse(packed)
+        if packed and not old then damaged = candidate end
         local graded = old and grade(document, old, candidate)
         if graded then
             graded.packed = packed
