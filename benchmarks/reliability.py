@@ -10,10 +10,8 @@ names for the tests.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import random
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
