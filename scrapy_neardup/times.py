@@ -16,7 +16,7 @@ def parse_time(value: object) -> float:
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is no time")
     if isinstance(value, int | float):
-        return _in_range(float(value), value)
+        return _in_range(value, value)  # 10**400 is too large to be made a float
     if isinstance(value, datetime):
         moment = value
     elif isinstance(value, date):
@@ -48,4 +48,4 @@ def _parse_text(text: str) -> datetime:
 def _in_range(seconds: float, value: object) -> float:
     if not 0 <= seconds < 1 << 32:
         raise ValueError(f"{value!r} is not between 1970 and 2106")
-    return seconds
+    return float(seconds)

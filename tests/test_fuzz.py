@@ -29,7 +29,7 @@ from scrapy_neardup.index.verification import found_among, grade, linked, to_mat
 from scrapy_neardup.sketch.figures import changed_figures, unpack_figures
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
 
-CASES = 3000
+CASES = 1000
 ARTICLE = Article(
     url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", names="abcd", headline="xy"
 )
