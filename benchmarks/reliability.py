@@ -10,18 +10,33 @@ names for the tests.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import json
+import logging
 import random
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import psutil
+from faults import Network
 from kills import WAYS, KillingSite, Moment, kill_and_rerun
+from receivers import BadReceiver, drip_body, drip_headers, drip_interim_answers, flood, flood_chunks, say_nothing
 from servers import RedisServer
+from test_event_delivery import ENDS, report
+from test_fuzz import TARGETS, fuzz
+from test_redis_faults import FAULTS, text
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.settings import NearDupSettings
 
 
 @dataclass
@@ -72,11 +87,114 @@ def _kill_often(folder: Path, site: KillingSite, store: str, name: str, way: str
         row.false_duplicates += len(outcome.false_duplicates)
         if not outcome.is_good:
             print(f"{row.fault}: {moment}, seed {seed!r}: {outcome}", file=sys.stderr)
-    row.seconds = "0"
+    row.seconds = "none: known at the start of the next crawl" if way != "another machine" else "up to 15"
     return row
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {"kills": kills}
+def stores(options: argparse.Namespace) -> Iterator[Row]:
+    """Lose a Redis in each way of tests/test_redis_faults.py while documents are judged without a pause."""
+    for name, (lose, restore, _) in FAULTS.items():
+        with TemporaryDirectory() as folder, redis_in(folder) as server:
+            network = Network(server.port)
+            try:
+                yield asyncio.run(
+                    _lose(name, network.url, partial(lose, server, network), partial(restore, server, network))
+                )
+            finally:
+                network.flow()
+                network.cut()
+
+
+async def _lose(name: str, url: str, lose: Callable[[], object], restore: Callable[[], object]) -> Row:
+    row = Row(f"Redis {name}", times=1)
+    detector = NearDupDetector(NearDupSettings(store=url, store_timeout=0.5), delivers_later=True)
+    await detector.open()
+
+    async def judge(number: int) -> str:
+        try:
+            verdict = await detector.check(detector.document(text(number)))
+        except Exception:
+            row.lost += 1
+            return "lost"
+        row.false_duplicates += verdict.status == "duplicate"
+        return verdict.status
+
+    for number in range(100):
+        await judge(number)
+    lose()
+    for number in range(100, 300):
+        await judge(number)
+        await asyncio.sleep(0.01)
+    restore()
+    began, number = time.monotonic(), 300
+    while await judge(number) == "unchecked" and time.monotonic() < began + 120:
+        number += 1
+        await asyncio.sleep(0.01)
+    row.seconds = f"{time.monotonic() - began:.1f}"
+    await detector.close()
+    return row
+
+
+def receivers(options: argparse.Namespace) -> Iterator[Row]:
+    """Measure how long a process lives after it has closed its webhook, by what the receiver does."""
+    for behave in (say_nothing, drip_headers, drip_interim_answers, drip_body, flood("503 Busy"), flood_chunks):
+        name = behave.__qualname__.partition(".")[0]
+        with TemporaryDirectory() as folder, BadReceiver(behave) as receiver:
+            command = [sys.executable, "-c", ENDS, f"{folder}/outbox", receiver.url, json.dumps(report(1))]
+            began = time.monotonic()
+            subprocess.run(command, check=True, timeout=120, stdout=subprocess.DEVNULL)
+            yield Row(f"webhook whose receiver does this: {name}", 1, seconds=f"{time.monotonic() - began:.1f} to exit")
+
+
+def fuzzed(options: argparse.Namespace) -> Iterator[Row]:
+    logging.disable()
+    for target in TARGETS:
+        cases = options.cases // len(TARGETS)
+        with TemporaryDirectory() as folder:
+            fuzz(target, cases, Path(folder), seed=options.cases)
+        yield Row(f"{target} with damaged bytes", cases)
+    logging.disable(logging.NOTSET)
+
+
+def soak(options: argparse.Namespace) -> Iterator[Row]:
+    """Judge documents for so long, a third of them copies, and print memory and descriptors."""
+    with TemporaryDirectory() as folder:
+        yield asyncio.run(_soak(f"sqlite:///{folder}/window.sqlite", options.minutes))
+
+
+async def _soak(store: str, minutes: float) -> Row:
+    process, now = psutil.Process(), time.time()
+    detector = NearDupDetector(NearDupSettings(store=store), clock=lambda: now, delivers_later=True)
+    await detector.open()
+    assert detector.delivery is not None
+    row, ends, at, first = Row(f"detector, {minutes:g} minutes"), time.monotonic() + 60 * minutes, 0.0, (0.0, 0)
+    draw = random.Random(0)
+    while time.monotonic() < ends:
+        row.times += 1
+        now += 20  # a window is full after 4,320 documents
+        number = row.times if draw.random() < 0.7 else max(0, row.times - draw.randrange(1, 500))
+        document = detector.document(text(number), url=f"https://paper{number % 50}.example/{row.times}")
+        row.lost += (await detector.check(document)).reason == "store-unavailable"
+        detector.delivery.deliver([document.id])
+        if time.monotonic() > at:
+            at = time.monotonic() + max(5, 60 * minutes / 12)
+            found = process.memory_info().rss / 1e6, process.num_fds()
+            if row.times > 8640 and not first[1]:
+                first = found
+            print(f"{row.times:,} documents: {found[0]:.0f} MB, {found[1]} descriptors", file=sys.stderr)
+    grown = process.memory_info().rss / 1e6 - first[0], process.num_fds() - first[1]
+    row.seconds = f"grown by {grown[0]:+.0f} MB, {grown[1]:+d} descriptors"
+    await detector.close()
+    return row
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
+    "kills": kills,
+    "stores": stores,
+    "receivers": receivers,
+    "fuzz": fuzzed,
+    "soak": soak,
+}
 
 
 def main() -> None:
