@@ -55,7 +55,7 @@ def test_a_check_names_few_keys_however_long_the_window(hours: int) -> None:
 
     counts = {len(layout.keys_and_numbers(START + 1000 * number)[0]) for number in range(200)}
 
-    assert max(counts) <= (2 * hours + 8 if hours <= 48 else 110)
+    assert max(counts) <= (2 * hours + 9 if hours <= 48 else 110)
 
 
 def _is_another(one: Match | None, other: Match | None) -> bool:
