@@ -87,7 +87,6 @@ def _kill_often(folder: Path, site: KillingSite, store: str, name: str, way: str
         row.false_duplicates += len(outcome.false_duplicates)
         if not outcome.is_good:
             print(f"{row.fault}: {moment}, seed {seed!r}: {outcome}", file=sys.stderr)
-    row.seconds = "none: known at the start of the next crawl" if way != "another machine" else "up to 15"
     return row
 
 

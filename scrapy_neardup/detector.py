@@ -102,13 +102,18 @@ class NearDupDetector:
         )
         self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)
         self.breaker = Breaker()
-        self.delivery = Run(self.index, lambda call: self._kept(call, "What was delivered")) if delivers_later else None
+        self.delivery: Run | None = None
+        if delivers_later:
+            self.delivery = Run(
+                self.index, lambda call: self._kept(call, "What was delivered"), lambda: self.breaker.is_open
+            )
         self._events: list[StoryEvent] = []
         self._taken: list[StoryEvent] = []
         self._clock = clock
         self._run = secrets.token_hex(8) if run is None else run
         self._serial = itertools.count()
         self._opened = False
+        self._beginning = asyncio.Lock()
         self._told: set[str] = set()  # warnings
         self._turn = asyncio.Lock()  # whose turn it is to be sketched; the first that waits is the next
         self.times = {"sketch": self.sketcher.timings, "check": Timings()}
@@ -127,11 +132,10 @@ class NearDupDetector:
         await self._share_boilerplate()
 
     async def _begin(self) -> None:
-        if self._opened:  # several checks may open the store together
-            return
-        self._opened = True
-        if self.delivery is not None:
-            await self.delivery.begin()
+        async with self._beginning:  # several checks may open the store together
+            if not self._opened and self.delivery is not None:
+                await self.delivery.begin()
+            self._opened = True
 
     async def prepare(self) -> None:
         """Import in a thread what the first document needs: half a second's work, no longer the event loop's."""
@@ -149,9 +153,11 @@ class NearDupDetector:
             await self.confirm_events()
             await self._share_frequencies()
             await self._share_boilerplate()
-        if self.delivery is not None:
-            await self.delivery.end()
-        await self.index.close()
+        try:
+            if self.delivery is not None:
+                await self.delivery.end()
+        finally:
+            await self.index.close()
 
     async def summary(self) -> StoreSummary:
         """What the store holds. Raises StoreError where it cannot be asked."""
@@ -431,7 +437,7 @@ class NearDupDetector:
             status = "update"
         else:
             status, kind = "duplicate", self._kind(match)
-            self._follow(document, match)
+            self._deliver_with_match(document, match)
         return Verdict(
             status,
             kind=kind,
@@ -453,14 +459,14 @@ class NearDupDetector:
             return unchecked("boilerplate")
         return Verdict("original", story=story) if fingerprint.signature else unchecked("too-short")
 
-    def _follow(self, document: Document, match: Match) -> None:
+    def _deliver_with_match(self, document: Document, match: Match) -> None:
         """Deliver a copy that is dropped with its match."""
         if self.delivery is None or not self.index.policy.drops or not self._would_drop(document, match):
             return
         if not match.run:
             self.delivery.deliver([document.id])
         elif match.run == self.index.run:
-            self.delivery.follow(document.id, match.candidate)
+            self.delivery.deliver_with(document.id, match.candidate)
 
     def _would_drop(self, document: Document, match: Match) -> bool:
         return match.kept_share >= self.index.policy.least_dropped_share(document.source)

@@ -94,7 +94,9 @@ class NearDupSpiderMiddleware:
                 elif self._is_judged(output):
                     with place.held():
                         page = await self._page_of(output, response, page)
-                    self.carriage.put(output, Content(page, place.ticket()))
+                    ticket = place.ticket()
+                    page.tickets.append(ticket)
+                    self.carriage.put(output, Content(page, ticket))
                 with place.handed_over():
                     yield output
         finally:
@@ -119,6 +121,8 @@ class NearDupSpiderMiddleware:
                 await self._extract(response, page)
         except Exception as error:
             self._note(error, response)
+            if page is not None:
+                await page.end()
             return Page.unread()
         return page
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter, is_item
 from scrapy.exceptions import DropItem
-from scrapy.signals import engine_stopped, feed_exporter_closed
+from scrapy.signals import engine_stopped, feed_exporter_closed, spider_closed
 
 from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
@@ -103,6 +103,8 @@ class NearDupPipeline:
         # Feeds are stored behind the pipelines; what they tell is told to the store.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
         self.crawler.signals.connect(self._close_detector, engine_stopped)
+        if not self.delivery.has_feeds:
+            self.crawler.signals.connect(self._close_detector, spider_closed)
         await self.sinks.open()
         try:
             await self.detector.open()
@@ -110,6 +112,8 @@ class NearDupPipeline:
             logger.error("The store cannot be opened: %s", error)
             self._count("store/errors")
             await self._store_lost()
+        except Exception as error:
+            self._note(error, "The store when it is opened")
 
     async def close_spider(self) -> None:
         try:
@@ -148,6 +152,8 @@ class NearDupPipeline:
             answer = self.answers.follow(self._asked(adapter, content.page))
         finally:
             content.leave()
+            if content.page is not None:
+                await content.page.settle()
         verdict = await answer
         await self.turns.next()
         try:
@@ -215,7 +221,7 @@ class NearDupPipeline:
         is_of_page = page is not None and page.is_named_by(text_of(adapter, self.settings.url_field))
         if text := text_of(adapter, self.settings.text_field):
             document = self._document(adapter, text, page, is_of_page=is_of_page)
-            self._follow(self._parcel(document))
+            self._track(self._parcel(document))
             return asyncio.create_task(self._verdict(document, page))
         if page is None or not is_of_page:
             return _answered(unchecked("no-text"))
@@ -225,13 +231,13 @@ class NearDupPipeline:
             document = self._document(adapter, page.text, page, is_of_page=True)
             page.parcel = self._parcel(document, page)
             page.verdict = asyncio.create_task(self._verdict(document, page))
-        self._follow(page.parcel)
+        self._track(page.parcel)
         return page.verdict
 
     def _parcel(self, document: Document, page: Page | None = None) -> Parcel | None:
         return None if self.delivery is None else self.delivery.parcel(document.id, page)
 
-    def _follow(self, parcel: Parcel | None) -> None:
+    def _track(self, parcel: Parcel | None) -> None:
         """Follow the item on its way until it is delivered or lost."""
         captured = current.get()
         if self.delivery is not None and parcel is not None and captured.item is not None:

@@ -105,12 +105,14 @@ class Carriage:
             del self._contents[id(item)]
         return content
 
-    def forget(self, item: object) -> None:
+    async def forget(self, item: object) -> None:
         """Let go of an item that left the pipelines before its verdict; those behind it no longer wait for it."""
         captured = current.get()
         content = captured.content if captured.item is item else self.take(item)
         if content is not None:
             content.leave()
+            if content.page is not None:
+                await content.page.settle()
 
 
 _carriages: WeakKeyDictionary[Crawler, Carriage] = WeakKeyDictionary()

@@ -11,6 +11,7 @@ from scrapy.extensions.feedexport import FeedExporter
 from scrapy.utils.defer import ensure_awaitable
 
 from scrapy_neardup.crawl.carriage import current
+from scrapy_neardup.index.connection import without_password
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -29,20 +30,22 @@ class Batch:
         self.slot = slot
         self.items = slot.itemcount
         self.is_stored = False
-        self.is_missing_one = False  # whether its filter took an item since the last one that was written
+        self.is_closed = False
+        self.has_unwritten_item = False  # its filter accepted an item that is not written yet
         self._filter = slot.filter
         self._store = slot.storage.store
         # A filter is asked once an item: one of the user's may count.
         slot.filter = self  # type: ignore[assignment]
         # Scrapy says of a slot that it is closed, but not whether it was stored.
-        slot.storage.store = self._watched  # type: ignore[method-assign, assignment]
+        slot.storage.store = self._store_and_note  # type: ignore[method-assign, assignment]
 
     def accepts(self, item: Any) -> bool:
         """Ask the filter of the feed whether it takes an item."""
-        self.is_missing_one = self._filter.accepts(item)
-        return self.is_missing_one
+        self.has_unwritten_item = True  # also if the filter raises: then no feed has the item
+        self.has_unwritten_item = self._filter.accepts(item)
+        return self.has_unwritten_item
 
-    async def _watched(self, file: IO[bytes]) -> None:
+    async def _store_and_note(self, file: IO[bytes]) -> None:
         await ensure_awaitable(self._store(file))
         self.is_stored = True
 
@@ -50,12 +53,12 @@ class Batch:
         """Whether the slot has taken an item since this was last asked."""
         before, self.items = self.items, self.slot.itemcount
         if self.items > before:
-            self.is_missing_one = False
+            self.has_unwritten_item = False
         return self.items > before
 
 
 class Parcel:
-    """A document and its items on their way: it is delivered when all of its items are that were not lost."""
+    """A document and its items: it is delivered once each item is delivered or lost, and at least one is delivered."""
 
     def __init__(self, delivery: Delivery, document: str, page: Page | None) -> None:
         self.document = document
@@ -87,10 +90,10 @@ class Parcel:
 
     async def settle(self) -> None:
         """Hand the document on once no item of it is on its way, and its page yields no more."""
-        if self._waiting or (self._page is not None and not self._page.is_over):
+        if self._waiting or (self._page is not None and not self._page.is_done):
             return
         if self._is_kept:
-            self._delivery.await_stored(self.document, frozenset(self.batches))
+            await self._delivery.await_stored(self.document, frozenset(self.batches))
         elif not self._is_dropped:
             await self._delivery.run.withdraw([self.document])
 
@@ -118,7 +121,7 @@ class Delivery:
         return self._exporter is not None
 
     def parcel(self, document: str, page: Page | None = None) -> Parcel:
-        """Return the parcel of a document; with a page of the document that is its main content."""
+        """Return the parcel of a document. ``page`` is given if the document is the main content of that page."""
         return Parcel(self, document, page)
 
     def watch(self) -> None:
@@ -129,9 +132,9 @@ class Delivery:
 
     async def _item_scraped(self) -> None:
         grown = [batch for batch in self._batches.values() if batch.has_grown()]
-        is_missing = any(batch.is_missing_one for batch in self._batches.values())  # a feed failed to write it
+        is_missing = any(batch.has_unwritten_item for batch in self._batches.values())  # a feed failed to write it
         for batch in self._batches.values():
-            batch.is_missing_one = False
+            batch.has_unwritten_item = False
         self.watch()
         parcel = current.get().take_parcel()
         if parcel is None:
@@ -149,8 +152,11 @@ class Delivery:
             parcel.lost()
             await parcel.settle()
 
-    def await_stored(self, document: str, batches: frozenset[Batch]) -> None:
-        """Deliver a document as soon as these files are stored."""
+    async def await_stored(self, document: str, batches: frozenset[Batch]) -> None:
+        """Deliver a document as soon as these files are stored; take it back if one of them was not."""
+        if any(batch.is_closed and not batch.is_stored for batch in batches):
+            await self.run.withdraw([document])
+            return
         waiting = frozenset(batch for batch in batches if not batch.is_stored)
         if waiting:
             self._documents.setdefault(waiting, []).append(document)
@@ -160,12 +166,18 @@ class Delivery:
     async def _slot_closed(self, slot: FeedSlot) -> None:
         if (batch := self._batches.pop(slot, None)) is None:
             return
+        batch.is_closed = True
+        waiting: list[str] = []
         for batches in [each for each in self._documents if batch in each]:
             documents = self._documents.pop(batches)
-            if not batch.is_stored:
-                logger.warning("%s is not stored: its %d documents do not count as seen", slot.uri, len(documents))
-                await self.run.withdraw(documents)
-            elif others := batches - {batch}:
+            others = batches - {batch} if batch.is_stored else None
+            if others:
                 self._documents.setdefault(others, []).extend(documents)
             else:
-                self.run.deliver(documents)
+                waiting += documents
+        if batch.is_stored:
+            self.run.deliver(waiting)
+        elif waiting:
+            uri = without_password(slot.uri)
+            logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(waiting))
+            await self.run.withdraw(waiting)

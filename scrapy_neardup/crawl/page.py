@@ -11,6 +11,7 @@ from scrapy_neardup.document import Reason, Verdict
 
 if TYPE_CHECKING:
     from scrapy_neardup.crawl.delivery import Parcel
+    from scrapy_neardup.crawl.order import Ticket
 
 
 class Page:
@@ -41,7 +42,8 @@ class Page:
         self.reason: Reason = "no-text"  # why there is no text
         self.verdict: asyncio.Future[Verdict] | None = None  # of the text, once an item has asked for it
         self.parcel: Parcel | None = None  # of the text
-        self.is_over = False  # whether the response yields no more items
+        self.tickets: list[Ticket] = []  # of its items
+        self._is_over = False
         self._identities = {_identity(each) for each in (url, self.canonical, *urls)}
         self._is_taken = is_list
 
@@ -70,9 +72,20 @@ class Page:
 
     async def end(self) -> None:
         """Note that the response yields no more items."""
-        self.is_over = True
+        self._is_over = True
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Hand the document of the page on if no item of it is to come any more."""
         if self.parcel is not None:
             await self.parcel.settle()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all items of the page have come to their verdicts, or are lost."""
+        while self.tickets and self.tickets[-1].is_gone:
+            self.tickets.pop()
+        return self._is_over and not self.tickets
 
     def take_identity(self) -> bool:
         """Whether the document that asks is the one that the page's url stands for: the first one."""

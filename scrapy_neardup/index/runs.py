@@ -13,7 +13,9 @@ import os
 import secrets
 import stat
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +42,8 @@ FORGOTTEN_SECONDS = 3600.0
 LARGEST_RUN = (1 << 31) - 1
 _MOST_QUEUED = 1_000_000  # documents whose delivery the store does not know yet
 _TOLD_TOGETHER = 64
+_END_SECONDS = 4.0  # for which a store that fails is tried at the end
+_PAUSE = 0.25
 _SUFFIX = ".run"
 
 
@@ -55,9 +59,10 @@ def state_of_run(beat: float | None, now: float, started: float | None) -> State
 
 
 class RunLocks:
-    """Tells on one machine at once which runs live: each holds the lock of a file, and the system lets go of it.
+    """Knows at once which runs on this machine live.
 
-    ``folder`` holds the files of all runs of one store. If it cannot be used, heartbeats alone tell.
+    Each run locks a file in ``folder``, which all runs of one store share. The system unlocks the file when the process
+    ends. If the folder cannot be used, or the file system knows no locks, heartbeats alone tell.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -66,7 +71,7 @@ class RunLocks:
 
     def hold(self, run: int) -> None:
         """Hold the lock of this run until ``release`` or the end of the process."""
-        from filelock import FileLock
+        from filelock import FileLock, SoftFileLock
 
         path = self._folder / f"{run}{_SUFFIX}"
         try:
@@ -76,6 +81,9 @@ class RunLocks:
             for _ in range(10):
                 lock = FileLock(path, mode=0o600)
                 lock.acquire(timeout=1)
+                if isinstance(lock, SoftFileLock):  # no lock of the system: it would outlive the process
+                    lock.release()
+                    return
                 if path.exists():  # another run may have looked at the file just before it was locked, and removed it
                     self._own = lock
                     return
@@ -85,11 +93,14 @@ class RunLocks:
 
     def survey(self) -> tuple[list[int], list[int]]:
         """Return the other runs that hold their lock, and those that died; the files of the dead are removed."""
-        from filelock import FileLock, Timeout
+        from filelock import FileLock, SoftFileLock, Timeout
 
-        alive, dead = [], []
+        alive: list[int] = []
+        dead: list[int] = []
         own = self._own and Path(self._own.lock_file)
         try:
+            if not _is_own(self._folder):
+                return [], []
             paths = [path for path in self._folder.glob(f"*{_SUFFIX}") if path != own and path.stem.isdecimal()]
         except OSError:
             return [], []
@@ -98,20 +109,34 @@ class RunLocks:
             try:
                 lock.acquire(blocking=False)
             except Timeout:
-                alive.append(int(path.stem))
+                if not isinstance(lock, SoftFileLock):
+                    alive.append(int(path.stem))
                 continue
             except (OSError, NotImplementedError):
                 continue
-            path.unlink(missing_ok=True)
-            lock.release()
+            if isinstance(lock, SoftFileLock):
+                lock.release()
+                continue
+            _remove(path, lock)
             dead.append(int(path.stem))
         return alive, dead
 
     def release(self) -> None:
-        if self._own is not None:
-            Path(self._own.lock_file).unlink(missing_ok=True)
-            self._own.release()
-            self._own = None
+        own, self._own = self._own, None
+        if own is not None:
+            _remove(Path(own.lock_file), own)
+
+
+def _remove(path: Path, lock: FileLock) -> None:
+    """Remove the file of a run and unlock it. Windows removes no file that is open."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        lock.release()
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+    else:
+        lock.release()
 
 
 def shared_folder(store: str) -> Path:
@@ -128,17 +153,27 @@ def _is_own(folder: Path) -> bool:
 class Run:
     """One crawl: its heartbeat, and what it has delivered.
 
-    ``keep`` awaits a call of the index and returns None if the store fails.
+    ``keep`` awaits a call of the index and returns None if the store fails. While ``is_away`` says that the store is
+    lost, only the heartbeat tries it.
     """
 
-    def __init__(self, index: Index, keep: Callable[[Awaitable[bool]], Awaitable[bool | None]]) -> None:
+    def __init__(
+        self,
+        index: Index,
+        keep: Callable[[Awaitable[bool]], Awaitable[bool | None]],
+        is_away: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._index = index
         self._keep = keep
-        self._locks = RunLocks(index.run_folder) if index.run_folder is not None else None
+        self._is_away = is_away
+        self._locks = _locks_of(index)
         self._queue: list[str] = []
         self._withdrawn: list[str] = []
-        self._followers: dict[str, list[str]] = {}
+        # Copies that were dropped, by their match; those of the last window and of the one before.
+        self._copies: dict[str, list[str]] = {}
+        self._older_copies: dict[str, list[str]] = {}
         self._telling = asyncio.Lock()
+        self._over = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def begin(self) -> None:
@@ -150,18 +185,30 @@ class Run:
         self._tasks = [asyncio.create_task(self._beat_on())]
 
     async def _beat_on(self) -> None:
-        while True:
-            await asyncio.sleep(BEAT_SECONDS)
-            await self._beat()
-            await self.tell()
+        window = time.monotonic()
+        while not self._over.is_set():
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._over.wait(), BEAT_SECONDS)
+                return
+            try:
+                await self._beat()
+                await self._tell_all()
+            except Exception:
+                logger.exception("A heartbeat of this crawl is missing; the next one follows")
+            if time.monotonic() - window > self._index.policy.window:
+                window = time.monotonic()
+                self._older_copies, self._copies = self._copies, {}
 
     async def _beat(self) -> None:
         alive, dead = ([], []) if self._locks is None else self._locks.survey()
-        await self._keep(_done(self._index.beat(alive, dead)))
+        await self._keep(_succeeded(self._index.beat(alive, dead)))
 
-    def follow(self, document: str, match: str) -> None:
+    def deliver_with(self, document: str, match: str) -> None:
         """Deliver or withdraw a document that is dropped as a copy together with its match."""
-        self._followers.setdefault(match, []).append(document)
+        self._copies.setdefault(match, []).append(document)
+
+    def _copies_of(self, document: str) -> list[str]:
+        return self._copies.pop(document, []) + self._older_copies.pop(document, [])
 
     def deliver(self, documents: Iterable[str]) -> None:
         """Note that documents are delivered. The store is told within ``BEAT_SECONDS``."""
@@ -172,41 +219,62 @@ class Run:
 
     async def tell(self) -> None:
         """Tell the store what is delivered or taken back. If it fails, that is tried again with the next heartbeat."""
+        if not self._is_away():
+            await self._tell_all(lambda: not self._is_away())
+
+    async def _tell_all(self, goes_on: Callable[[], bool] = lambda: True) -> None:
         async with self._telling:
-            while self._withdrawn:
+            while self._withdrawn and goes_on():
                 gone = self._withdrawn[:_TOLD_TOGETHER]
-                if not await self._keep(_done(self._index.withdraw(gone))):
-                    return
+                if not await self._keep(_succeeded(self._index.withdraw(gone))):
+                    break
                 del self._withdrawn[: len(gone)]
-            while self._queue:
+            while self._queue and goes_on():
                 documents = self._queue[:_TOLD_TOGETHER]
-                if not await self._keep(_done(self._index.deliver(documents))):
+                if not await self._keep(_succeeded(self._index.deliver(documents))):
                     return
                 del self._queue[: len(documents)]
                 for each in documents:
-                    self._queue += self._followers.pop(each, ())
+                    self._queue += self._copies_of(each)
 
     async def withdraw(self, documents: Iterable[str]) -> None:
-        """Take documents back that nobody will deliver, with those that follow them."""
+        """Remove documents that nobody will deliver, and the copies that were dropped because of them."""
         gone = list(documents)
         for each in gone:
-            gone += self._followers.pop(each, ())
+            gone += self._copies_of(each)
         self._withdrawn += gone
         del self._withdrawn[:-_MOST_QUEUED]
         await self.tell()
 
     async def end(self) -> None:
         """Tell the store what is delivered, and that the run is over: the rest counts for nothing."""
-        for task in self._tasks:
-            task.cancel()
+        self._over.set()
         if self._tasks:
-            await asyncio.wait(self._tasks)
-        await self.tell()
-        await self._keep(_done(self._index.end_run()))
+            _, late = await asyncio.wait(self._tasks, timeout=_END_SECONDS)
+            for task in late:
+                task.cancel()
+        until = time.monotonic() + _END_SECONDS
+        await self._tell_all()
+        while (self._queue or self._withdrawn) and time.monotonic() < until:
+            await asyncio.sleep(_PAUSE)
+            await self._tell_all()
+        if self._queue:
+            untold = "The store cannot be told that %d documents are delivered: the next crawl gets their pages as new"
+            logger.warning(untold, len(self._queue))
+        await self._keep(_succeeded(self._index.end_run()))
         if self._locks is not None:
             self._locks.release()
 
 
-async def _done(call: Awaitable[None]) -> bool:
+def _locks_of(index: Index) -> RunLocks | None:
+    try:
+        folder = index.run_folder
+    except OSError as error:  # such as no folder for temporary files
+        logger.debug("Other runs on this machine see that this one lives by its heartbeat alone: %s", error)
+        return None
+    return None if folder is None else RunLocks(folder)
+
+
+async def _succeeded(call: Awaitable[None]) -> bool:
     await call
     return True

@@ -18,8 +18,11 @@ if ARGV[2] == 'doubt' then
     return
 end
 redis.call('HDEL', KEYS[1], ARGV[1])
-if ARGV[2] == 'matched' and redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then
-    redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
+local kept = ARGV[2] == 'matched' and redis.call('HGET', KEYS[2], ARGV[1])
+if kept then
+    -- It may be delivered already: the run stands in bytes 70 to 73, see index/record.py.
+    local run = string.sub(kept, 70, 73) == string.rep('\0', 4) and string.sub(kept, 70, 73) or string.sub(ARGV[3], 70, 73)
+    redis.call('HSET', KEYS[2], ARGV[1], string.sub(ARGV[3], 1, 69) .. run .. string.sub(ARGV[3], 74))
 end
 -- Only processes that died leave any behind.
 if redis.call('HLEN', KEYS[1]) > MOST_PENDING then redis.call('UNLINK', KEYS[1]) end
