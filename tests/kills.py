@@ -303,6 +303,8 @@ def kill_and_rerun(
     world = World.of(seed)
     site.pages.update(world.pages)
     crawls = Crawls(folder, site, store, **WAYS[way])
+    if way == INTERRUPTED:
+        moment = Moment(SERVED, moment.count, INTERRUPTED)
     draw = random.Random(repr(seed))
     urls = world.papers(0, 1, 2) if way == "two crawls" else list(world.pages)
     draw.shuffle(urls)
@@ -337,6 +339,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "batches": {"FEED_EXPORT_BATCH_ITEM_COUNT": 5},
     "own storage": {"NEARDUP_DELIVERED": "scraped", "FEEDS": {}, "ITEM_PIPELINES": {"news.moments.Own": 900}},
     "JOBDIR": {},
+    INTERRUPTED: {},
     "two crawls": {},
     "another machine": {},
 }

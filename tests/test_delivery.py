@@ -91,6 +91,14 @@ class EverySecond:
         return self.count % 2 == 1
 
 
+class Picky:
+    def __init__(self, options):
+        pass
+
+    def accepts(self, item):
+        return 1 / (item["kind"] != "broken") > 0
+
+
 class Nothing:
     def __init__(self, options):
         pass
@@ -138,6 +146,21 @@ def test_what_a_feed_cannot_write_was_not_delivered(project: Project, site: News
     seen = _crawl(project, site, FEED_EXPORTERS={"jsonlines": "news.losses.Fragile"})
 
     assert seen.keys() == {"kept", "copied", "dropped"}
+
+
+def test_what_the_filter_of_a_feed_fails_on_was_not_delivered(project: Project, site: NewsSite) -> None:
+    seen = _crawl(project, site, FEEDS={"first.jsonl": {**FEED, "item_filter": "news.losses.Picky"}})
+
+    assert seen.keys() == {"kept", "copied", "dropped"}
+
+
+def test_of_two_feeds_the_one_that_cannot_be_stored_delivers_nothing(project: Project, site: NewsSite) -> None:
+    second = (project.folder / "second.jsonl").as_uri()
+    feeds = {"first.jsonl": FEED, second: {**FEED, "item_filter": "news.losses.EverySecond"}}
+
+    seen = _crawl(project, site, FEEDS=feeds, FEED_STORAGES={"file": "news.losses.Unstorable"})
+
+    assert seen.keys() == {"dropped", "copied"}
 
 
 def test_a_feed_that_cannot_be_stored_delivers_nothing(project: Project, site: NewsSite) -> None:

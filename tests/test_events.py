@@ -191,8 +191,8 @@ async def newsroom(store_url: str, namespace: str) -> Any:
 
 
 class opened:  # noqa: N801  read as a verb
-    def __init__(self, **settings: Any) -> None:
-        self.room = Newsroom(NearDupDetector(NearDupSettings(**settings), run="test"))
+    def __init__(self, *, run: str = "test", delivers_later: bool = False, **settings: Any) -> None:
+        self.room = Newsroom(NearDupDetector(NearDupSettings(**settings), run=run, delivers_later=delivers_later))
 
     async def __aenter__(self) -> Newsroom:
         await self.room.detector.open()
@@ -311,6 +311,25 @@ async def test_what_has_been_told_is_not_told_again_by_the_next_process(shared_u
         await room.publish("fire", "s14", 14 * MINUTE, text=toll(12))
         await room.publish("fire", "s15", 15 * MINUTE, text=toll(12))
         assert room.levels == ["update"]
+
+
+async def test_pages_of_a_crawl_that_died_raise_nothing_when_they_come_again(shared_url: str, namespace: str) -> None:
+    """They rejoin their story, which counts none of them twice."""
+    crawl = {"store": shared_url, "namespace": namespace, "delivers_later": True}
+    async with opened(run="first", **crawl) as room:
+        for n in range(8):
+            await room.publish("fire", f"s{n}", n * MINUTE)
+        assert room.levels == ["breaking"]  # at the sixth
+        story = room.events[0].story.id
+    async with opened(run="second", **crawl) as room:  # nothing was delivered
+        verdicts = [await room.publish("fire", f"s{n}", n * MINUTE) for n in range(8)]
+        assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 7
+        assert {verdict.story for verdict in verdicts} == {story}
+        for n in range(8, 11):
+            await room.publish("fire", f"s{n}", n * MINUTE)
+        assert room.levels == []
+        await room.publish("fire", "s11", 11 * MINUTE)
+        assert room.levels == ["update"]  # twelve sources are twice six
 
 
 async def test_what_has_ended_is_updated_no_more(newsroom: Newsroom) -> None:

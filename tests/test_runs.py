@@ -16,7 +16,7 @@ from news_site import article as text
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Join, Match, Member
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy, redis_layout
 from scrapy_neardup.index import runs as rules
 from scrapy_neardup.index.redis import RedisIndex
@@ -219,6 +219,34 @@ async def test_a_heartbeat_that_another_run_vouches_for_is_as_good(index: Index,
 
     assert match is not None
     assert (match.is_seen, match.kept_share) == (True, 1.0)
+
+
+async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
+    detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"), delivers_later=True)
+    await detector.open()
+    document = detector.document("Seven fishermen were rescued off the coast. " * 10, url=PAGE.url)
+    await detector.check(document)
+    assert detector.delivery is not None
+
+    detector.breaker.failed(StoreUnavailable("away"))
+    await detector.delivery.withdraw([document.id])
+    assert (await detector.index.summary()).documents == 1
+
+    detector.breaker.succeeded()
+    await detector.delivery.tell()
+    assert (await detector.index.summary()).documents == 0
+    await detector.close()
+
+
+async def test_a_folder_that_cannot_be_used_costs_the_locks_alone(tmp_path: Path) -> None:
+    (tmp_path / "window.sqlite-runs").write_text("in the way")
+    detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"), delivers_later=True)
+
+    await detector.open()
+
+    assert (await detector.check(detector.document("A text of a few words."))).status != "original"
+    assert detector.breaker.is_open is False
+    await detector.close()
 
 
 # Documents that are dropped count while their match does.
