@@ -51,7 +51,7 @@ class SQLiteRuns:
                 self._window.replace(sql, key, changed)
 
     def states(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], State]:
-        """Return what says, within this transaction, whether a document counts as seen for the run that asks."""
+        """Return a function that decides, within this transaction, whether a document counts as seen for a run."""
         beats: dict[int, tuple[float, float]] = {}
 
         def state(record: Record, links: int = MOST_LINKS) -> State:

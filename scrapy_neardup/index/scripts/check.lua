@@ -3,8 +3,8 @@ Finds the best match of a document in the window and registers the document, in 
 
 Returns nil for the first of its kind, else a list: state of the match (see verification.STATES, from 0), its key and
 record; key and record of the best candidate of another story; key of the same page as a run that died registered it;
-key of a candidate whose record is damaged. What there is none of is an empty string. A match that is lost is none: the
-document rejoins its story as the first that counts.
+key of a candidate whose record is damaged. A missing part is an empty string. A lost match is no match: the document only
+rejoins its story, as the first that counts.
 ]]
 local known = redis.call('HGET', record_key(key), key)
 if known then
