@@ -204,10 +204,12 @@ class ShardedRedisIndex(RedisIndex):
             await asyncio.wait([own], timeout=max(0.0, until - self._clock()))
             return own.result() if own.done() else b""
         pause, longest = self.pauses
-        while self._clock() < until:
+        while True:  # at least once, even if the wait for another one took all the time there was
             record = await self._looks.submit((min(candidate.shards), candidate.key))
             if record is not None:
                 return record
+            if self._clock() >= until:
+                break
             await asyncio.sleep(pause)
             pause = min(2 * pause, longest)
         # Its process died, or there is a ring, which ends before the patience of another does.
