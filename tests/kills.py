@@ -320,6 +320,7 @@ def kill_and_rerun(
     if beside is not None:
         ended["beside"] = crawls.finish(beside)
     if job:
+        forget_emptied_queues(folder / "job")
         ended["resumed"] = crawls.finish(crawls.start(urls, "resumed", **job))
     if beside is None:  # nobody reads its pages again
         world.age(seed)
@@ -332,6 +333,13 @@ def kill_and_rerun(
     outcome.was_killed = status != 0
     outcome.errors += [f"{name} ended with {each}" for name, each in ended.items() if each]
     return outcome
+
+
+def forget_emptied_queues(job: Path) -> None:
+    """Do what docs/delivery.md says to do before a killed crawl is resumed with its ``JOBDIR``."""
+    for info in job.glob("requests.queue/**/info.json"):
+        if json.loads(info.read_text())["size"] == 0:
+            info.unlink()
 
 
 WAYS: dict[str, dict[str, Any]] = {

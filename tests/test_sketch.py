@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unicodedata
 from dataclasses import fields, replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from scrapy_neardup.measures import resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 from scrapy_neardup.sketch.minhash import minima, optimal_bands, signature
 from scrapy_neardup.sketch.reading import Reading, normalise
+from scrapy_neardup.sketch.tokens import shingle_hashes, window_hashes
 
 NEWS = PRESETS["news"]
 ENGLISH = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
@@ -134,6 +136,38 @@ def test_two_characters_without_spaces_count_as_a_word() -> None:
 
 
 # Blocks.
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(1, 12)), min_size=1, max_size=8),
+    st.integers(1, 6),
+    st.integers(1, 9),
+)
+def test_the_shingles_of_a_mixed_text_are_those_of_its_runs(
+    runs: list[tuple[bool, int]], words: int, characters: int
+) -> None:
+    of_run = [np.full(length, unspaced) for unspaced, length in runs]
+    are_unspaced = np.concatenate(of_run)
+    hashes = np.random.default_rng(len(are_unspaced)).integers(0, 1 << 64, len(are_unspaced), dtype=np.uint64)
+    edges = [0, *(np.flatnonzero(np.diff(are_unspaced)) + 1).tolist(), len(hashes)]
+    expected = {
+        shingle
+        for start, end in pairwise(edges)
+        for shingle in window_hashes(hashes[start:end], characters if are_unspaced[start] else words).tolist()
+    }
+    assert shingle_hashes(hashes, words, characters, are_unspaced).tolist() == sorted(expected)
+
+
+def test_a_text_that_changes_script_with_each_word_takes_no_more_steps() -> None:
+    def calls(length: int) -> int:
+        seen = []
+        sys.setprofile(lambda *event: seen.append(event[1]))
+        shingle_hashes(np.arange(length, dtype=np.uint64), 3, 5, np.arange(length) % 2 == 0)
+        sys.setprofile(None)
+        return len(seen)
+
+    calls(10)
+    assert calls(10_000) == calls(10)
 
 
 def test_blocks_of_few_words_do_not_enter_the_fingerprint() -> None:

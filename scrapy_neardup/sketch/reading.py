@@ -137,7 +137,8 @@ def _plainer(text: str, spelled: list[str]) -> str:
     most = 2 * len(text) + _ROOM_TO_SPELL
     written_out = {character: unicodedata.normalize("NFKC", character) for character in spelled}
     if len(spelled) > _FEW_SPELLED:
-        text = text.translate({ord(character): plain for character, plain in written_out.items()})
+        table = {ord(character): plain for character, plain in written_out.items()}
+        text = "".join(text[at : at + _PIECE].translate(table) for at in range(0, len(text), _PIECE))
     else:
         for character, plain in written_out.items():
             text = text.replace(character, plain)

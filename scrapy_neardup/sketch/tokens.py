@@ -26,12 +26,18 @@ def shingle_hashes(
     """
     if not len(hashes):
         return np.empty(0, dtype=np.uint32)
-    edges = ((are_unspaced[1:] != are_unspaced[:-1]).nonzero()[0] + 1).tolist()
-    windows = [
-        window_hashes(hashes[start:end], characters if are_unspaced[start] else words)
-        for start, end in zip([0, *edges], [*edges, len(hashes)], strict=True)
-    ]
-    return distinct(np.concatenate(windows))
+    starts = np.concatenate(([0], (are_unspaced[1:] != are_unspaced[:-1]).nonzero()[0] + 1))
+    lengths = np.diff(starts, append=len(hashes))
+    widths = np.minimum(lengths, np.where(are_unspaced[starts], characters, words))
+    counts = lengths - widths + 1
+    first = starts - (np.cumsum(counts) - counts)
+    places = np.arange(counts.sum()) + np.repeat(first, counts)
+    widths = np.repeat(widths, counts)
+    sums = np.zeros(len(places), dtype=np.uint64)
+    # All runs at once: a loop over them keeps other threads from running in a text that changes script with each word.
+    for position, power in enumerate(_POWERS.up_to(max(words, characters))[0][: widths.max()]):
+        sums += np.where(position < widths, hashes.take(places + position, mode="clip"), 0) * power
+    return distinct(_mixed(sums))
 
 
 def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
@@ -43,6 +49,10 @@ def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
     sums = np.zeros(count, dtype=np.uint64)
     for position, power in enumerate(_POWERS.up_to(width)[0][:width]):
         sums += hashes[position : position + count] * power
+    return _mixed(sums)
+
+
+def _mixed(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
     sums ^= sums >> _HALF
     sums *= _MIX
     return cast("NDArray[np.uint32]", (sums >> _HALF).astype(np.uint32))
