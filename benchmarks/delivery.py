@@ -15,8 +15,8 @@ import statistics
 import redis
 from redis_index import documents, server, used_memory
 
-from scrapy_neardup.index.base import Policy
-from scrapy_neardup.index.redis import RedisIndex
+from scrapy_neardup.index.redis.index import RedisIndex
+from scrapy_neardup.similarity.policy import Policy
 
 ROUNDS = 5
 TOGETHER = 64

@@ -34,10 +34,10 @@ from scrapy_neardup.content import (
     source_of,
     url_identity,
 )
+from scrapy_neardup.content.dates import parse_time
+from scrapy_neardup.crawl.freezing import freeze, unfreeze
 from scrapy_neardup.document import Document
-from scrapy_neardup.freezing import freeze, unfreeze
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.times import parse_time
 
 PROSE = "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt. " * 6
 _ON_LOOP = 7_900  # characters that are read on the event loop

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from num2words import num2words
 
-OUTPUT = Path(__file__).parent.parent / "scrapy_neardup" / "sketch" / "number_words.json"
+OUTPUT = Path(__file__).parent.parent / "scrapy_neardup" / "sketch" / "guards" / "number_words.json"
 _WORD = re.compile(r"[^\W\d_]+")
 
 _RUSSIAN_FORMS = [{"case": case, "gender": gender} for case, gender in product("ngdaip", "mfnp")]
@@ -111,7 +111,7 @@ def _words(number: int, variant: dict[str, str]) -> list[str]:
 
 
 def number_words(language: str) -> dict[str, object]:
-    """The words of one language, as ``scrapy_neardup.sketch.spelled_numbers`` reads them."""
+    """The words of one language, as ``scrapy_neardup.sketch.guards.spelled_numbers`` reads them."""
     small: dict[str, float] = {}
     scales: dict[str, int] = {}
     ones: set[str] = set()

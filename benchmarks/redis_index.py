@@ -32,11 +32,11 @@ import redis
 import xxhash
 
 from scrapy_neardup.document import MOST_PRINTED, Document, Fingerprint, Join, Learned, Match, Member
-from scrapy_neardup.index.base import Policy
-from scrapy_neardup.index.redis import RedisIndex
-from scrapy_neardup.sketch.minhash import signature
-from scrapy_neardup.sketch.signing import band_keys
-from scrapy_neardup.sketch.topic import pack_topic, topic_keys
+from scrapy_neardup.index.redis.index import RedisIndex
+from scrapy_neardup.similarity.policy import Policy
+from scrapy_neardup.sketch.guards.topic import pack_topic, topic_keys
+from scrapy_neardup.sketch.signatures.minhash import signature
+from scrapy_neardup.sketch.signatures.signing import band_keys
 
 LANES, BANDS, ROWS, SAMPLES, NAMES = 256, 38, 3, 12, 10
 DAY = 24 * 3600

@@ -24,7 +24,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.extend(str(each) for each in (Path(__file__).parents[1] / "tests").rglob("*") if each.is_dir())
 
 import psutil
 from faults import Network
@@ -91,7 +91,7 @@ def _kill_often(folder: Path, site: KillingSite, store: str, name: str, way: str
 
 
 def stores(options: argparse.Namespace) -> Iterator[Row]:
-    """Lose a Redis in each way of tests/test_redis_faults.py while documents are judged without a pause."""
+    """Lose a Redis in each way of tests/index/redis/test_redis_faults.py while documents are judged without a pause."""
     for name, (lose, restore, _) in FAULTS.items():
         with TemporaryDirectory() as folder, redis_in(folder) as server:
             network = Network(server.port)

@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from scrapy_neardup.sketch.simhash import BITS, PLANS
+from scrapy_neardup.sketch.signatures.simhash import BITS, PLANS
 
 PROBES = 2000
 FEW_PROBES = 50

@@ -21,10 +21,10 @@ import pyperf
 
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, unpack_sketch
-from scrapy_neardup.sketch.body import read_body
-from scrapy_neardup.sketch.figures import changed_figures, find_figures, pack_figures, unpack_figures
-from scrapy_neardup.sketch.specifics import find_specifics
-from scrapy_neardup.sketch.tokens import window_hashes
+from scrapy_neardup.sketch.guards.figures import changed_figures, find_figures, pack_figures, unpack_figures
+from scrapy_neardup.sketch.guards.specifics import find_specifics
+from scrapy_neardup.sketch.text.body import read_body
+from scrapy_neardup.sketch.text.shingles import window_hashes
 
 BASELINE = Path(__file__).with_name("small_parts.json")
 CALIBRATION = "calibration"

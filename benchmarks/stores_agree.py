@@ -17,7 +17,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from documents import DAY, HOUR
 from fleet import Sharded, store_of

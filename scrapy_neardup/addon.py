@@ -41,8 +41,8 @@ def _checked(settings: BaseSettings) -> NearDupSettings:
     """Our settings, and what they name can be imported."""
     from scrapy_neardup.content import load_extractor, worker_processes
     from scrapy_neardup.crawl.feeds import check_feed_uri
+    from scrapy_neardup.crawl.selection import ItemSelection
     from scrapy_neardup.exceptions import SettingsError
-    from scrapy_neardup.selection import ItemSelection
     from scrapy_neardup.settings import NearDupSettings
     from scrapy_neardup.stories import load_rule
 

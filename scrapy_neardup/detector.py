@@ -42,8 +42,8 @@ from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, Sto
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, source_hash, unpack_sketch
-from scrapy_neardup.sketch.figures import Change, changed_figures, find_figures, said, unpack_figures
-from scrapy_neardup.sketch.simhash import finds_every_match
+from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, said, unpack_figures
+from scrapy_neardup.sketch.signatures.simhash import finds_every_match
 from scrapy_neardup.stories import StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
 

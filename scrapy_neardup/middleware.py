@@ -33,8 +33,8 @@ from scrapy_neardup.content import (
 from scrapy_neardup.crawl.carriage import Content, carriage_of, settings_of
 from scrapy_neardup.crawl.order import ResponseOrder
 from scrapy_neardup.crawl.page import Page
+from scrapy_neardup.crawl.selection import ItemSelection, text_of
 from scrapy_neardup.exceptions import ExtractionError
-from scrapy_neardup.selection import ItemSelection, text_of
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

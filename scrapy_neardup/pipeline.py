@@ -14,22 +14,22 @@ from scrapy.signals import engine_stopped, feed_exporter_closed, spider_closed
 
 from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
+from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.crawl.carriage import Captured, Content, carriage_of, current, settings_of
 from scrapy_neardup.crawl.delivery import Delivery, Parcel
 from scrapy_neardup.crawl.dropped import dropped_items
+from scrapy_neardup.crawl.freezing import freeze, unfreeze
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.page import Page
 from scrapy_neardup.crawl.places import tell_place
+from scrapy_neardup.crawl.selection import ItemSelection, text_of
+from scrapy_neardup.crawl.sinks import EventSinks
+from scrapy_neardup.crawl.tagging import Tagger
 from scrapy_neardup.detector import NearDupDetector, unchecked
 from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.freezing import freeze, unfreeze
-from scrapy_neardup.selection import ItemSelection, text_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sinks import EventSinks
 from scrapy_neardup.stories import special_report
-from scrapy_neardup.tagging import Tagger
-from scrapy_neardup.times import parse_time
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

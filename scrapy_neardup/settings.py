@@ -13,11 +13,11 @@ from typing import Any, Literal, get_args
 from scrapy_neardup.content import Sketching, domain_of
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_shards, check_url
-from scrapy_neardup.index.connection import Address, without_password
-from scrapy_neardup.measures import SET_MEASURES, Measure
+from scrapy_neardup.index.redis.connection import Address, without_password
+from scrapy_neardup.similarity.likeness import SET_MEASURES, Measure
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, ahead_options
-from scrapy_neardup.sketch.signing import signer_for
-from scrapy_neardup.sketch.simhash import PLANS
+from scrapy_neardup.sketch.signatures.signing import signer_for
+from scrapy_neardup.sketch.signatures.simhash import PLANS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 
 PREFIX = "NEARDUP_"
@@ -363,7 +363,7 @@ class NearDupSettings:
     def _bands_and_rows(self, row: dict[str, Any]) -> tuple[int, int]:
         num_perm = row["num_perm"]
         if self.bands == "auto":
-            from scrapy_neardup.sketch.minhash import optimal_bands
+            from scrapy_neardup.sketch.signatures.minhash import optimal_bands
 
             return optimal_bands(row["threshold"], num_perm)
         rows = self.rows if self.rows is not None else row["rows"]

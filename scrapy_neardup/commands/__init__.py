@@ -65,7 +65,7 @@ class Command(ScrapyCommand):
             self._replace("NEARDUP_STORE", store, ["NEARDUP_SHARDS"])
         preset = getattr(opts, "preset", None)
         if preset is not None or getattr(opts, "all_presets", False):
-            from scrapy_neardup.sketch.presets import PARAMETERS
+            from scrapy_neardup.sketch.signatures.presets import PARAMETERS
 
             self._replace("NEARDUP_PRESET", preset, [f"NEARDUP_{name.upper()}" for name in PARAMETERS])
 

@@ -13,7 +13,7 @@ from scrapy_neardup.commands.terminal import make_console
 from scrapy_neardup.exceptions import InputError, SettingsError
 
 if TYPE_CHECKING:
-    from scrapy_neardup.sketch.training import State, Task
+    from scrapy_neardup.sketch.signatures.training import State, Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ _LEAST = {"sample": 2, "pairs": 1, "population": 3, "generations": 1, "runs": 1,
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     from scrapy_neardup.settings import NearDupSettings
-    from scrapy_neardup.sketch.training import Task, reference_file
+    from scrapy_neardup.sketch.signatures.training import Task, reference_file
 
     for name, least in _LEAST.items():
         if getattr(options, name) < least:
@@ -66,7 +66,7 @@ def _train(options: argparse.Namespace, task: Task, seed: int) -> State:
     """Return the last generation of one run; continue one that was interrupted."""
     from tqdm import tqdm
 
-    from scrapy_neardup.sketch.training import begin, generations, restore, saved
+    from scrapy_neardup.sketch.signatures.training import begin, generations, restore, saved
 
     unfinished = _unfinished(options, seed)
     run_of = (task.digest, options.population, seed)

@@ -18,13 +18,13 @@ from weakref import WeakKeyDictionary, WeakSet
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
+from scrapy_neardup.crawl.fairness import Turns
+from scrapy_neardup.crawl.faults import Faults
 from scrapy_neardup.crawl.order import Ticket
 from scrapy_neardup.crawl.page import Page
 from scrapy_neardup.crawl.places import placed
-from scrapy_neardup.faults import Faults
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
-from scrapy_neardup.turns import Turns
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

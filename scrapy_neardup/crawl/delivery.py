@@ -11,7 +11,7 @@ from scrapy.extensions.feedexport import FeedExporter
 from scrapy.utils.defer import ensure_awaitable
 
 from scrapy_neardup.crawl.carriage import current
-from scrapy_neardup.index.connection import without_password
+from scrapy_neardup.index.redis.connection import without_password
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -16,7 +16,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index.connection import without_password
+from scrapy_neardup.index.redis.connection import without_password
 
 if TYPE_CHECKING:
     from scrapy import Spider

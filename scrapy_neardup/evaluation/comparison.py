@@ -8,10 +8,10 @@ from itertools import groupby
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.measures import SAME, Likeness, likeness, same_template, topic_share
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.similarity.likeness import SAME, Likeness, likeness, same_template, topic_share
 from scrapy_neardup.sketch import Body, Sketcher
-from scrapy_neardup.sketch.reading import Reading, has_unspaced
+from scrapy_neardup.sketch.text.reading import Reading, has_unspaced
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.times import parse_time
 
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
 """What reading a file may raise, packed or not."""

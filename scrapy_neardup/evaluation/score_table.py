@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from scrapy_neardup.document import Fingerprint
-from scrapy_neardup.measures import BY_CHANCE, LEAD_LANES, LEAST_RESEMBLANCE, Measure
+from scrapy_neardup.similarity.likeness import BY_CHANCE, LEAD_LANES, LEAST_RESEMBLANCE, Measure
 from scrapy_neardup.sketch import Preset
 
 if TYPE_CHECKING:

@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index.base import Index, Policy, Scope, Selection, StoreSummary
+from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.breaker import Breaker
-from scrapy_neardup.index.connection import REDIS_SCHEMES, Address, without_password
 from scrapy_neardup.index.membership import VERSION as MEMBER_VERSION
-from scrapy_neardup.index.record import VERSION as DOCUMENT_VERSION
+from scrapy_neardup.index.redis.connection import REDIS_SCHEMES, Address, without_password
+from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
+from scrapy_neardup.similarity.policy import Policy, Scope
 
 __all__ = [
     "RECORD_VERSIONS",
@@ -65,15 +66,15 @@ def index_from_url(
     check_shards(shards, url)
     scheme, _, rest = url.partition("://")
     if scheme in ("memory", "sqlite"):
-        from scrapy_neardup.index.sqlite import MEMORY, SQLiteIndex
+        from scrapy_neardup.index.sqlite.index import MEMORY, SQLiteIndex
 
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
         path = MEMORY if scheme == "memory" else Path(rest[1:])
         return SQLiteIndex(path, namespace, config, policy, timeout=timeout)
     if shards > 1:
-        from scrapy_neardup.index.sharded import ShardedRedisIndex
+        from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
 
         return ShardedRedisIndex(url, namespace, config, policy, shards=shards, timeout=timeout)
-    from scrapy_neardup.index.redis import RedisIndex
+    from scrapy_neardup.index.redis.index import RedisIndex
 
     return RedisIndex(url, namespace, config, policy, timeout=timeout)

@@ -23,7 +23,7 @@ from scrapy_neardup.document import (
 )
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection
-from scrapy_neardup.index.record import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut, seconds_of
+from scrapy_neardup.records.documents import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut, seconds_of
 
 logger = logging.getLogger(__name__)
 

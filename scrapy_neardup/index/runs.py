@@ -19,8 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.index.verification import State
-from scrapy_neardup.private_files import make_private_directory
+from scrapy_neardup.records.private_files import make_private_directory
+from scrapy_neardup.similarity.verification import State
 
 if TYPE_CHECKING:
     from filelock import FileLock

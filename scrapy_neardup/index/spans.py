@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scrapy_neardup.index.base import HOUR
+from scrapy_neardup.similarity.policy import HOUR
 
 GENERATION = 1 << 16
 """Seconds of a generation of postings; as many as 2 bytes can tell apart."""

@@ -1,11 +1,11 @@
 """Main content -> Fingerprint: tokens, boilerplate, shingles, signature, band keys, figures."""
 
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options, unpack_sketch
-from scrapy_neardup.sketch.body import Body
-from scrapy_neardup.sketch.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
-from scrapy_neardup.sketch.presets import PRESETS, Preset
-from scrapy_neardup.sketch.reading import has_words
+from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard
+from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
+from scrapy_neardup.sketch.text.body import Body
+from scrapy_neardup.sketch.text.reading import has_words
 
 __all__ = [
     "FACTORY",

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 
-from scrapy_neardup.sketch.boilerplate import Trace
 from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
-from scrapy_neardup.sketch.minhash import known_permutations, permutations
-from scrapy_neardup.sketch.presets import Preset
-from scrapy_neardup.sketch.signed import Signed
+from scrapy_neardup.sketch.guards.boilerplate import Trace
+from scrapy_neardup.sketch.signatures.minhash import known_permutations, permutations
+from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.signatures.signed import Signed
 
 FACTORY = f"{__name__}.sketch_ahead"
 

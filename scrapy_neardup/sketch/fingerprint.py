@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import xxhash
 
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Fingerprint
-from scrapy_neardup.sketch.body import Body, read_bodies
-from scrapy_neardup.sketch.boilerplate import NO_TRACE, BoilerplateGuard, Trace
-from scrapy_neardup.sketch.features import distinct_features
-from scrapy_neardup.sketch.figures import find_figures, pack_figures
-from scrapy_neardup.sketch.frequencies import Frequencies
-from scrapy_neardup.sketch.presets import Preset
-from scrapy_neardup.sketch.signed import UNSIGNED, Signed
-from scrapy_neardup.sketch.signing import signer_for
-from scrapy_neardup.sketch.source_boilerplate import SourceBoilerplate
-from scrapy_neardup.sketch.specifics import find_specifics
-from scrapy_neardup.sketch.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
-from scrapy_neardup.sketch.topic import LEAD_WORDS, lead_names, lowest, pack_topic, title_names, topic_keys
+from scrapy_neardup.sketch.guards.boilerplate import NO_TRACE, BoilerplateGuard, Trace
+from scrapy_neardup.sketch.guards.figures import find_figures, pack_figures
+from scrapy_neardup.sketch.guards.source_boilerplate import SourceBoilerplate
+from scrapy_neardup.sketch.guards.specifics import find_specifics
+from scrapy_neardup.sketch.guards.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
+from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, lead_names, lowest, pack_topic, title_names, topic_keys
+from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.signatures.signed import UNSIGNED, Signed
+from scrapy_neardup.sketch.signatures.signing import signer_for
+from scrapy_neardup.sketch.text.body import Body, read_bodies
+from scrapy_neardup.sketch.text.features import distinct_features
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from scrapy_neardup.private_files import make_private_directory
+from scrapy_neardup.records.private_files import make_private_directory
 
 Aside = Literal["refused", "unreadable"]
 

@@ -1,0 +1,1 @@
+"""The window in Redis, on one server or over the shards of several."""

@@ -1,0 +1,76 @@
+"""Lua scripts of this package, called many at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+    from redis.asyncio.client import Pipeline
+
+Call = tuple[Sequence[str | bytes], Sequence[bytes]]
+"""Keys and arguments."""
+
+
+_PRELUDES = {"check": ("window",), "probe": ("window",)}
+
+
+class Script:
+    """``scripts/<name>.lua``, behind what it shares with others. A server that does not know it yet is given it."""
+
+    def __init__(self, name: str) -> None:
+        folder = resources.files("scrapy_neardup.index.redis").joinpath("scripts")
+        names = (*_PRELUDES.get(name, ()), name)
+        self.source = "".join(folder.joinpath(f"{each}.lua").read_text(encoding="utf-8") for each in names)
+        self.digest = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+
+    async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
+        """One answer, or one error of the server, for each call; they travel in one round trip, in order."""
+        return await run_all(client, [(self, *call) for call in calls])
+
+
+ScriptCall = tuple[Script, Sequence[str | bytes], Sequence[bytes]]
+
+
+async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
+    """One answer, or one error of a server, for each call; they travel at the same time, in order to each server.
+
+    The keys of one call are under one hash tag, those of several may be under several.
+    """
+    from redis.exceptions import NoScriptError
+
+    # EVAL teaches the very server that runs it, whichever of a cluster that is, and needs no right to load. First no
+    # call has its script with it; then of those that failed the first of each hash tag; then all, should somebody flush
+    # the scripts in between.
+    answers: list[object] = [NoScriptError()] * len(calls)
+    for teach_all in (None, False, True):
+        missing = [number for number, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
+        if not missing:
+            break
+        taught: set[object] = set()
+        pipeline: Pipeline = client.pipeline(transaction=False)
+        for called, keys, arguments in (calls[number] for number in missing):
+            is_taught = teach_all
+            if teach_all is False:
+                where = called, _hash_tag(keys[0])
+                is_taught = where not in taught
+                taught.add(where)
+            # Not evalsha(): a cluster's pipeline has none, though all keys of a call are of one slot.
+            command = ("EVAL", called.source) if is_taught else ("EVALSHA", called.digest)
+            pipeline.execute_command(*command, len(keys), *keys, *arguments)
+        for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
+            answers[number] = answer
+    return answers
+
+
+def _hash_tag(key: str | bytes) -> str:
+    return (key if isinstance(key, str) else key.decode()).partition("}")[0]
+
+
+@cache
+def script(name: str) -> Script:
+    return Script(name)

@@ -1,0 +1,304 @@
+"""The embedded store: one SQLite file shared by the processes of one machine, or a database in memory."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sqlite3
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.base import Index, Selection, StoreSummary
+from scrapy_neardup.index.batching import Batcher
+from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.horizon import Horizon
+from scrapy_neardup.index.spans import slice_seconds
+from scrapy_neardup.index.sqlite.file import MEMORY as MEMORY
+from scrapy_neardup.index.sqlite.file import SQLiteFile
+from scrapy_neardup.index.sqlite.learned import share_learned
+from scrapy_neardup.index.sqlite.postings import Looked, SQLitePostings
+from scrapy_neardup.index.sqlite.runs import SQLiteRuns
+from scrapy_neardup.index.sqlite.spaces import (
+    claim_space,
+    drop_idle_spaces,
+    imagine_tables,
+    keep_passed,
+    read_passed,
+    space_of,
+    spaces_of,
+)
+from scrapy_neardup.index.sqlite.stories import SQLiteStories
+from scrapy_neardup.index.sqlite.survey import Purge, survey
+from scrapy_neardup.records.documents import Record, new_record
+from scrapy_neardup.records.feature_counts import NOTHING, added
+from scrapy_neardup.similarity.policy import Policy
+from scrapy_neardup.similarity.verification import Graded, State, found_among, grade, most_alike, to_match
+
+_BATCH = 64
+_STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs
+_LEAP_DOCUMENTS = 1000  # so many in a row say that time leapt, in a window that nobody shares
+_CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
+R = TypeVar("R")
+_Step = Callable[..., R]
+_StateOf = Callable[[Record], State]
+
+
+class SQLiteIndex(Index):
+    """``path`` is a file, made with its folder where it is missing, or ``":memory:"``.
+
+    All SQL runs in one thread of its own; checks that wait together share one transaction.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        namespace: str,
+        config: str,
+        policy: Policy,
+        *,
+        timeout: float = 2.0,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.path = str(path)
+        self.namespace = namespace
+        self.config = config
+        self.policy = policy
+        self.timeout = timeout
+        self._clock = clock  # of heartbeats
+        self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
+        self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
+        self._file = SQLiteFile(self.path, timeout)
+        self._damage = Damage(self.path)
+        self._window = SQLitePostings(0, policy.window, self._damage)
+        self._runs = SQLiteRuns(0, self._window, clock)
+        self._stories = SQLiteStories(0, self._damage)
+        self._opening = asyncio.Lock()
+        self._thread: ThreadPoolExecutor | None = None
+        self._space = 0
+        self._claimed = 0.0
+        is_shared = self.path != MEMORY
+        self._horizon = Horizon(
+            policy.window,
+            slice_seconds(policy.window),
+            patience=policy.window if is_shared else _LEAP_DOCUMENTS,
+            clock=time.time if is_shared else itertools.count().__next__,
+        )
+
+    async def open(self) -> None:
+        async with self._opening:
+            if self._thread is not None:
+                return
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sqlite")
+            try:
+                await self._in_thread(self._connect)
+            except BaseException:
+                self._thread.shutdown(wait=False)
+                self._thread = None
+                raise
+
+    async def close(self) -> None:
+        if self._thread is None:
+            return
+        await self._batcher.join()
+        await self._joins.join()
+        await self._in_thread(self._file.disconnect)
+        self._thread.shutdown()
+        self._thread = None
+
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+        return await self._batcher.submit((fingerprint, document))
+
+    @property
+    def run_folder(self) -> Path | None:
+        return None if self.path == MEMORY else Path(f"{self.path}-runs", f"{self.namespace}-{self.config}")
+
+    async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
+        await self._in_thread(self._write, lambda sql: self._runs.beat(sql, self.run, alive, dead))
+
+    async def end_run(self) -> None:
+        await self._in_thread(self._write, lambda sql: self._runs.end(sql, self.run))
+
+    async def deliver(self, documents: Sequence[str]) -> None:
+        await self._in_thread(self._write, lambda sql: self._runs.deliver(sql, list(map(bytes.fromhex, documents))))
+
+    async def withdraw(self, documents: Sequence[str]) -> None:
+        await self._in_thread(self._write, lambda sql: self._window.remove(sql, list(map(bytes.fromhex, documents))))
+
+    async def join(self, join: Join) -> Story:
+        return await self._joins.submit(join)
+
+    async def claim(self, claim: Claim) -> Granted | None:
+        return await self._in_thread(self._write, lambda sql: self._stories.claim(sql, claim))
+
+    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
+        await self._in_thread(self._write, lambda sql: self._stories.confirm(sql, grants))
+
+    async def take_over(self, seconds: float) -> list[Untold]:
+        return await self._in_thread(self._write, lambda sql: self._stories.take_over(sql, seconds))
+
+    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
+        return await self._in_thread(self._read, lambda sql: self._stories.open_events(sql, quiet_since))
+
+    async def members(self, story: str) -> tuple[Member, ...]:
+        return await self._in_thread(self._read, lambda sql: self._stories.members(sql, story))
+
+    async def peaks(self, since: int) -> dict[str, int]:
+        return await self._in_thread(self._write, lambda sql: self._stories.peaks(sql, since))
+
+    async def similar(
+        self, fingerprint: Fingerprint, document: Document, most: int, *, by_keys: bool = False
+    ) -> list[Match]:
+        new = new_record(fingerprint, document)
+        keys = fingerprint.identity_keys + fingerprint.text_keys if by_keys else None
+        return await self._in_thread(self._read, lambda sql: self._similar(sql, new, keys, most))
+
+    async def add_frequencies(self, counted: bytes) -> bytes:
+        run = self._read if self._file.is_read_only else self._write
+        return await self._in_thread(run, lambda sql: self._add_frequencies(sql, counted))
+
+    async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+        run = self._read if self._file.is_read_only else self._write
+        return await self._in_thread(run, lambda sql: self._share_learned(sql, learned))
+
+    async def summary(self) -> StoreSummary:
+        return await self._in_thread(self._read, self._summarise)
+
+    async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
+        return await self._in_thread(self._purge, selection, dry_run)
+
+    async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Match | None]:
+        return await self._in_thread(self._check_all, batch)
+
+    async def _run_joins(self, batch: Sequence[Join]) -> Sequence[Story | StoreError]:
+        return await self._in_thread(self._write, lambda sql: [self._join(sql, join) for join in batch])
+
+    async def _in_thread(self, step: _Step[R], *arguments: object) -> R:
+        if self._thread is None:
+            raise StoreUnavailable(f"{self.path}: the store is closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._file.named, step, *arguments)
+
+    # What follows runs in the store's own thread.
+
+    def _connect(self) -> None:
+        try:
+            self._file.connect()
+            if self._file.is_read_only:
+                sql = self._file.connection
+                self._use_space(space_of(sql, self.namespace, self.config) or imagine_tables(sql))
+                return
+            with self._file.writing() as sql:
+                self._claim_space(sql)
+                drop_idle_spaces(sql)
+        except BaseException:
+            self._file.disconnect()
+            raise
+
+    def _claim_space(self, sql: sqlite3.Connection) -> None:
+        self._use_space(claim_space(sql, self.namespace, self.config, self.policy.window))
+        self._claimed = time.time()
+
+    def _use_space(self, space: int) -> None:
+        self._space = space
+        self._window = SQLitePostings(space, self.policy.window, self._damage)
+        self._runs = SQLiteRuns(space, self._window, self._clock)
+        self._stories = SQLiteStories(space, self._damage)
+
+    def _write(self, step: Callable[[sqlite3.Connection], R]) -> R:
+        try:
+            with self._file.writing() as sql:
+                if time.time() - self._claimed > _CLAIM_SECONDS:
+                    self._claim_space(sql)
+                return step(sql)
+        except BaseException:
+            self._claimed = 0.0  # what was rolled back may have been the claim
+            raise
+
+    def _read(self, step: Callable[[sqlite3.Connection], R]) -> R:
+        if not self._file.is_read_only and time.time() - self._claimed > _CLAIM_SECONDS:
+            self._write(lambda sql: None)  # another may have removed the tables
+        with self._file.reading() as sql:
+            return step(sql)
+
+    def _check_all(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
+        def step(sql: sqlite3.Connection) -> list[Match | None]:
+            state = self._runs.states(sql, self.run)
+            matches = [self._check(sql, fingerprint, document, state) for fingerprint, document in batch]
+            self._expire(sql, batch)
+            return matches
+
+        return self._write(step)
+
+    def _check(
+        self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, state: _StateOf
+    ) -> Match | None:
+        new, key = new_record(fingerprint, document, self.run), bytes.fromhex(document.id)
+        if self._window.is_registered(sql, key):
+            return self._answer_again(sql, key, state)
+        keys = fingerprint.identity_keys + fingerprint.text_keys
+        looked = self._window.find(sql, keys, len(fingerprint.identity_keys), key)
+        found = found_among(list(self._graded(sql, looked, new, state)))
+        registered = found.linked(new, self.policy, self.policy.least_dropped_share(document.source))
+        self._window.insert(sql, key, registered, keys, looked)
+        return found.answer()
+
+    def _join(self, sql: sqlite3.Connection, join: Join) -> Story | StoreError:
+        try:
+            return self._stories.join(sql, join)
+        except StoreError as error:  # a damaged story is no reason to lose those of others
+            return error
+
+    def _answer_again(self, sql: sqlite3.Connection, key: bytes, state: _StateOf) -> Match | None:
+        known = self._window.record(sql, key)
+        if known is None or known.candidate == key or (old := self._window.record(sql, known.candidate)) is None:
+            return None
+        graded = grade(known.candidate, known, old, self.policy, state(old))
+        return None if graded is None else to_match(graded)
+
+    def _graded(self, sql: sqlite3.Connection, looked: Looked, new: Record, state: _StateOf) -> Iterator[Graded]:
+        for candidate, old in self._window.candidates(sql, looked):
+            if (graded := grade(candidate, new, old, self.policy, state(old))) is not None:
+                yield graded
+
+    def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
+        """Remove what has left the window by these documents."""
+        kept = read_passed(sql, self._space)
+        self._horizon.passed = replace(kept)
+        overs = {self._horizon.witness(int(document.seen_at)) for _, document in batch}
+        if self._horizon.passed != kept:
+            keep_passed(sql, self._space, self._horizon.passed)
+        for over in filter(None, overs):
+            self._window.expire(sql, over)
+            self._stories.expire(sql, over, _STORIES_EXPIRED_A_CHECK * len(batch))
+
+    def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
+        row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()
+        total = row[0] if row and isinstance(row[0], bytes) else b""
+        if self._file.is_read_only:
+            return added(total, NOTHING)
+        total = added(total, counted)
+        sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (id, total) VALUES (0, ?)", (total,))
+        return total
+
+    def _share_learned(self, sql: sqlite3.Connection, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+        if self._file.is_read_only:
+            learned = dict.fromkeys(learned, Learned())
+        return share_learned(sql, self._space, learned, read_only=self._file.is_read_only)
+
+    def _similar(self, sql: sqlite3.Connection, new: Record, keys: Sequence[int] | None, most: int) -> list[Match]:
+        """Look at the records that have one of the keys; at all of them if the keys are None."""
+        return most_alike(self._window.packed_records(sql, keys), new, self.policy, most)
+
+    def _summarise(self, sql: sqlite3.Connection) -> StoreSummary:
+        return survey(sql, self.path, self._space, self.namespace, self.config)
+
+    def _purge(self, selection: Selection, dry_run: bool) -> int:
+        with self._file.reading() as sql:
+            spaces = spaces_of(sql, self.namespace)
+        windows = {space: SQLitePostings(space, self.policy.window, self._damage) for space in spaces}
+        return sum(Purge(self._file, *each, selection).run(dry_run=dry_run) for each in windows.items())

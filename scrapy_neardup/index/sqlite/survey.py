@@ -1,0 +1,131 @@
+"""What a SQLite file holds of a namespace, and how to be rid of it.
+
+Both read in a transaction that holds up nobody. What is purged goes in many small steps, between which others write.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.base import Selection, StoreSummary
+from scrapy_neardup.index.membership import kept_neighbours, unpack_member
+from scrapy_neardup.index.sqlite.file import SQLiteFile
+from scrapy_neardup.index.sqlite.learned import forget_learned
+from scrapy_neardup.index.sqlite.postings import SQLitePostings, number_of
+from scrapy_neardup.index.sqlite.spaces import make_tables, tables_of
+from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.similarity.policy import HOUR
+
+_AT_ONCE = 500  # rows removed in one transaction
+
+
+def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, config: str) -> StoreSummary:
+    # Numbers of document keys: see sqlite_postings.py.
+    hours = f"SELECT ((key >> 32) + {1 << 31}) / {HOUR}, count(*) FROM documents_{space} GROUP BY 1"
+    events = f"SELECT count(*) FROM stories_{space} WHERE open_since IS NOT NULL"
+    pages, size, mode = (sql.execute(f"PRAGMA {name}").fetchone()[0] for name in _PRAGMAS)
+    others = sql.execute("SELECT config FROM spaces WHERE namespace = ? AND config <> ?", (namespace, config))
+    return StoreSummary(
+        location=path,
+        namespace=namespace,
+        config=config,
+        documents_per_hour=dict(sql.execute(hours)),
+        bytes=pages * size,
+        stories=sql.execute(f"SELECT count(*) FROM stories_{space}").fetchone()[0],
+        events=sql.execute(events).fetchone()[0],
+        other_configs=tuple(sorted(str(other) for (other,) in others)),
+        server={"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)},
+    )
+
+
+_PRAGMAS = ("page_count", "page_size", "journal_mode")
+
+
+class Purge:
+    """Removes a selection from one space."""
+
+    def __init__(self, file: SQLiteFile, space: int, window: SQLitePostings, selection: Selection) -> None:
+        self._file = file
+        self._space = space
+        self._window = window
+        self._selection = selection
+
+    def run(self, *, dry_run: bool) -> int:
+        """See ``Index.purge``."""
+        if not dry_run:
+            with self._file.writing() as sql:
+                make_tables(sql, self._space)  # of a version of this package that knew fewer tables
+        with self._file.reading() as sql:
+            if f"documents_{self._space}" not in tables_of(sql, self._space):
+                return 0
+            if self._selection.is_all:
+                (count,) = sql.execute(f"SELECT count(*) FROM documents_{self._space}").fetchone()
+                tables = tables_of(sql, self._space)
+            else:
+                gone, removed = self._documents(sql)
+                members = [] if dry_run else list(self._members(sql, gone))
+                stories = [] if dry_run else list(self._stories(sql, gone))
+        if self._selection.is_all:
+            if not dry_run:
+                self._empty(tables)
+            return int(count)
+        if not dry_run:
+            self._remove(f"DELETE FROM documents_{self._space} WHERE key = ?", [(number_of(key),) for key in removed])
+            self._remove(f"DELETE FROM members_{self._space} WHERE story = ? AND key = ?", members)
+            self._forget_neighbours(stories, gone)
+        return len(removed)
+
+    def _empty(self, tables: Sequence[str]) -> None:
+        for table in tables:
+            with self._file.writing() as sql:
+                if table in tables_of(sql, self._space):
+                    sql.execute(f"{'DROP TABLE' if table.startswith('postings_') else 'DELETE FROM'} {table}")
+
+    def _documents(self, sql: sqlite3.Connection) -> tuple[set[bytes], list[bytes]]:
+        """Return the documents of the selection; and with them those that name one of them as their original."""
+        links: dict[bytes, bytes] = {}  # document key -> key of its original
+        gone: set[bytes] = set()
+        for key, record in self._window.records(sql):
+            links[key] = record.original
+            if self._selection.takes(record.source_hash, record.url_hash):
+                gone.add(key)
+        return gone, [key for key, original in links.items() if key in gone or original in gone]
+
+    def _members(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[tuple[object, object]]:
+        for story, key, packed in sql.execute(f"SELECT story, key, packed FROM members_{self._space}"):
+            if key in gone or _takes_member(self._selection, key, packed):
+                yield story, key
+
+    def _stories(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[object]:
+        """Yield the stories that name a neighbour that goes."""
+        for story, packed in sql.execute(f"SELECT key, neighbours FROM stories_{self._space}"):
+            if isinstance(packed, bytes) and packed != kept_neighbours(packed, self._selection, gone):
+                yield story
+
+    def _remove(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+        for first in range(0, len(rows), _AT_ONCE):
+            with self._file.writing() as sql:
+                sql.executemany(statement, rows[first : first + _AT_ONCE])
+
+    def _forget_neighbours(self, stories: Sequence[object], gone: set[bytes]) -> None:
+        for first in range(0, max(1, len(stories)), _AT_ONCE):
+            with self._file.writing() as sql:
+                for story in stories[first : first + _AT_ONCE]:
+                    query = f"SELECT neighbours FROM stories_{self._space} WHERE key = ?"
+                    (packed,) = sql.execute(query, (story,)).fetchone() or (None,)
+                    if isinstance(packed, bytes):
+                        kept = kept_neighbours(packed, self._selection, gone)
+                        sql.execute(f"UPDATE stories_{self._space} SET neighbours = ? WHERE key = ?", (kept, story))
+                if self._selection.source_hash:
+                    forget_learned(sql, self._space, self._selection.source_hash)
+
+
+def _takes_member(selection: Selection, key: object, packed: object) -> bool:
+    if not isinstance(key, bytes) or not isinstance(packed, bytes) or len(key) != KEY_BYTES:
+        return False  # damaged: it names nobody
+    try:
+        return selection.takes_member(unpack_member(key, packed))
+    except StoreError:
+        return False

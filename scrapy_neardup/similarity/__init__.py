@@ -1,0 +1,1 @@
+"""How alike two documents are, and which candidate is the match."""

@@ -1,0 +1,313 @@
+"""Which candidate is the match; ``scripts/window.lua`` holds the same rules for Redis."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from scrapy_neardup.document import Match, Neighbour
+from scrapy_neardup.records.documents import IS_DROPPED, WHOLE, Record, intact
+from scrapy_neardup.similarity.likeness import (
+    LIKE_TITLES,
+    SAME,
+    SAME_TITLES,
+    SET_MEASURES,
+    STRONG_EVIDENCE,
+    Likeness,
+    have_other_figures,
+    is_copy_within_source,
+    likeness,
+    same_template,
+    share_of,
+    share_of_larger,
+    title_overlap,
+    topic_share,
+)
+from scrapy_neardup.similarity.policy import Policy
+
+NEWEST = 16
+"""Postings read a key, the newest: what more documents share is a template, and each copy names its original."""
+
+IDENTITY_WEIGHT = 1000
+"""A shared text or url counts for more than all bands together."""
+
+MAX_CANDIDATES = 32
+"""Records read a check: first those of the same page or text, then those that share most bands."""
+
+
+State = Literal["seen", "late", "lost"]
+"""Of a candidate: it is delivered or its run lives; its run has been silent for a while; its run is dead."""
+
+STATES: tuple[State, ...] = get_args(State)
+
+MOST_LINKS = 8
+"""Matches that are followed from a document that is dropped to one that is kept."""
+
+NOTHING_HELD = -1.0
+"""Below every share from which on a copy is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A candidate that passed, with what it passed by."""
+
+    key: bytes
+    record: Record
+    similarity: float
+    containment: float
+    score: float
+    share: float  # of the new document's text that the candidate holds
+    alike: float  # what candidates are ranked by
+    is_new_headline: bool  # whether its source now prints the text under another title
+    same_text: bool
+    same_page: bool
+    related: bool
+    topic: float = 0.0  # share of common names, where there is nothing else it passes by
+    state: State = "seen"
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
+        """Smallest first: the page itself unchanged, the same text, the page itself changed, copies, related ones,
+        those of one topic.
+
+        Within each the most alike and of equals the oldest; of the page itself unchanged the newest, for the lines that
+        are too short to be compared may have changed since the oldest. What passes by containment is ranked by
+        resemblance too, for figures and kind are best told against the version that lies nearest; and, if titles are
+        evidence, by how much of it is held.
+        """
+        is_page_unchanged = self.same_text and self.same_page
+        place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
+        return (not self.same_text, not self.same_page, self.related, self.topic > 0, -self.alike, place)
+
+    @property
+    def kept_share(self) -> float:
+        """Share of the new document's text that the nearest document holds that is kept: shares multiply.
+
+        A source that prints a text again under another title has something to add: then little of it may be new. Of a
+        candidate that may never be delivered nothing counts as held.
+        """
+        if self.state != "seen":
+            return NOTHING_HELD
+        if self.is_new_headline and self.share < STRONG_EVIDENCE:
+            return 0.0
+        return self.share * self.record.held / WHOLE
+
+
+def grade(key: bytes, new: Record, old: Record, policy: Policy, state: State = "seen") -> Graded | None:
+    """Return by what a candidate passes, or None if it is no match under the policy."""
+    same_source = new.source_hash == old.source_hash and any(new.source_hash)
+    same_text = new.text_hash == old.text_hash
+    found = (
+        SAME
+        if same_text
+        else likeness(policy.measure, new.signature, old.signature, new.size, old.size, policy.collisions)
+    )
+    overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
+    same_page = _is_same_page(new, old, overlap, found.score >= policy.related_threshold)
+    if not same_page and (
+        (policy.scope == "same-source" and not same_source) or (policy.scope == "cross-source" and same_source)
+    ):
+        return None
+    if same_page and same_text and new.signature != old.signature and old.held < WHOLE:
+        return None  # it was dropped as a copy by what is known to be boilerplate by now: judge it anew
+    copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
+    if not copy and (found.score < policy.related_threshold or not overlap):
+        # With what the story began alone: rewrites of rewrites would soon join everything. And with another source's:
+        # one publisher writes of the same names day by day.
+        apart = old.original == old.story and not same_source
+        topic = topic_share(new.topic, old.topic) if apart else 0.0
+        if not topic or topic < policy.topic_threshold:
+            return None
+    if not same_page and not same_text and same_template(new.specifics, old.specifics):
+        return None
+    share = 1.0 if same_text else _own_share(found, new, old, policy)
+    return Graded(
+        key,
+        old,
+        found.similarity,
+        found.containment,
+        found.score,
+        share=share,
+        alike=topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity),
+        is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
+        same_text=same_text,
+        same_page=same_page,
+        related=not copy,
+        topic=topic,
+        state=state,
+    )
+
+
+def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool) -> bool:
+    """Decide whether two documents are one page: by its url, or by its source's number for the article.
+
+    A number alone is no proof, for it may be that of a section: titles or texts have to be alike as well, unless one
+    of the two may be a translation. A text without a signature, such as a wall, proves nothing by being the same.
+    """
+    if new.url_hash == old.url_hash and any(new.url_hash):
+        return True
+    if new.article_hash != old.article_hash or not any(new.article_hash):
+        return False
+    if new.language != old.language and any(new.language) and any(old.language):
+        return True
+    have_titles = bool(new.titles and old.titles)
+    return (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES)
+
+
+def _is_copy(new: Record, old: Record, found: Likeness, overlap: float, same_source: bool, policy: Policy) -> bool:
+    if not same_source or not policy.by_titles:
+        return found.score >= policy.threshold
+    if not new.signature and not overlap:
+        return False  # the same few words under another headline
+    if found is SAME:
+        return True
+    if new.edition and old.edition and new.edition != old.edition:
+        return False  # what is printed for one day and for another
+    larger = share_of_larger(found.similarity, new.size, old.size)
+    is_copy = is_copy_within_source(overlap, found.score, larger, policy.threshold)
+    return is_copy and not have_other_figures(new.figures, old.figures)
+
+
+def _own_share(found: Likeness, new: Record, old: Record, policy: Policy) -> float:
+    is_of_sets = policy.measure in SET_MEASURES or policy.measure == "overlap"
+    return share_of(found.similarity, new.size, old.size) if is_of_sets else found.similarity
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a check found among the candidates."""
+
+    match: Graded | None
+    other: Graded | None = None  # the best candidate of another story
+    before: Graded | None = None  # the same page, as a run that died registered it
+
+    def linked(self, new: Record, policy: Policy, least_dropped: float) -> Record:
+        """Return the document's record with its match."""
+        return new if self.match is None else linked(new, self.match, policy, least_dropped)
+
+    def answer(self) -> Match | None:
+        """Return what the index answers."""
+        if self.match is None:
+            return None
+        other = None if self.other is None else (self.other.key, self.other.record)
+        return to_match(self.match, other, b"" if self.before is None else self.before.key)
+
+
+def found_among(graded: Sequence[Graded]) -> Found:
+    """Choose the match. A document that is lost is matched only if no other is, for the sake of its story."""
+    alive = [candidate for candidate in graded if candidate.state != "lost"]
+    lost = [candidate for candidate in graded if candidate.state == "lost"]
+    before = best(candidate for candidate in lost if candidate.same_page)
+    if (match := best(alive)) is None:
+        return Found(best(candidate for candidate in lost if not candidate.related), before=before)
+    return Found(match, beside(alive, match), before)
+
+
+def best(graded: Iterable[Graded]) -> Graded | None:
+    return min(graded, key=lambda candidate: candidate.rank, default=None)
+
+
+def beside(graded: Iterable[Graded], best: Graded) -> Graded | None:
+    """The best candidate of another story."""
+    others = (candidate for candidate in graded if candidate.record.story != best.record.story)
+    return min(others, key=lambda candidate: candidate.rank, default=None)
+
+
+def most_alike(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
+    """Of packed records by their keys those that pass, best first."""
+    graded = []
+    for key, packed in records:
+        old = intact(packed)
+        if old is not None and (found := grade(key, new, old, policy)) is not None:
+            graded.append(found)
+    return [to_match(found) for found in heapq.nsmallest(most, graded, key=lambda found: found.rank)]
+
+
+def linked(record: Record, best: Graded, policy: Policy, least_dropped: float) -> Record:
+    """Return the record of a document with its match; of a copy it names the original, however many lie between.
+
+    A copy of which ``least_dropped`` or more is held by a document that is kept would be dropped.
+    """
+    old = best.record
+    if best.state == "lost":
+        return replace(record, story=old.story, candidate=best.key)
+    if best.related:
+        return replace(record, story=old.story, candidate=best.key)
+    original_url, original_title = old.of_original(best.key)
+    run, candidate = record.run, best.key
+    if policy.drops and run and old.run and _is_dropped(best, policy, least_dropped):
+        run |= IS_DROPPED
+        # A page that is met again and again links to the one that is kept: chains do not grow.
+        if best.same_page and best.same_text and old.run & IS_DROPPED:
+            candidate = old.candidate
+    return replace(
+        record,
+        held=_held(best, policy, least_dropped),
+        run=run,
+        original=old.original,
+        story=old.story,
+        candidate=candidate,
+        original_url=original_url,
+        original_title=original_title,
+    )
+
+
+def _is_dropped(best: Graded, policy: Policy, least_dropped: float) -> bool:
+    """Whether the document would be dropped; one whose figures changed is kept all the same, which others decide."""
+    is_changed_page = best.same_page and not best.same_text and policy.keep_updates
+    return not is_changed_page and best.kept_share >= least_dropped
+
+
+def _held(best: Graded, policy: Policy, least_dropped: float) -> int:
+    if not _is_dropped(best, policy, least_dropped):
+        return WHOLE
+    # Not below what is dropped: what is dropped now is dropped when its page is met again.
+    return max(int(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped))
+
+
+def to_match(best: Graded, other: tuple[bytes, Record] | None = None, before: bytes = b"") -> Match:
+    """Return the match as callers of an index get it.
+
+    ``other`` is key and record of the best candidate of another story, ``before`` the key under which a run that died
+    registered the same page.
+    """
+    record = best.record
+    url, title = record.of_original(best.key)
+    if best.state == "lost" and best.same_page:
+        before = before or best.key
+    return Match(
+        original=record.original.hex(),
+        url=url.decode("utf-8", "replace"),
+        title=title.decode("utf-8", "replace"),
+        story=record.story.hex(),
+        candidate=best.key.hex(),
+        candidate_url=record.url.decode("utf-8", "replace"),
+        candidate_title=record.title.decode("utf-8", "replace"),
+        similarity=best.similarity,
+        containment=best.containment,
+        share=best.share,
+        kept_share=best.kept_share,
+        score=best.score,
+        same_text=best.same_text,
+        same_url=best.same_page,
+        related=best.related,
+        figures=record.figures,
+        neighbour=None if other is None else _neighbour(*other),
+        language=_language_of(record),
+        is_seen=best.state != "lost",
+        registered_before=before.hex(),
+        run=record.run & ~IS_DROPPED,
+    )
+
+
+def _language_of(record: Record) -> str:
+    code = record.language.decode("ascii", "replace")
+    return code if code.isascii() and code.isalpha() and code.islower() else ""
+
+
+def _neighbour(key: bytes, record: Record) -> Neighbour:
+    url, title = record.of_original(key)
+    return Neighbour(record.story.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace"))

@@ -1,0 +1,1 @@
+"""What a text says besides its shingles: boilerplate, templates, figures, titles, topics."""

@@ -1,0 +1,194 @@
+"""The boilerplate guard: lines that turn up in documents of several different stories leave the fingerprint.
+
+Whether two documents tell different stories cannot be asked of the index: a long disclaimer may be what joins them
+there. So it is asked of the rest. For each line a few documents it stood in are remembered; a new document that shares
+the line, and of which nothing else is in any of them, is one more story. A paragraph of a wire story comes with the
+other paragraphs of that story, however many papers print it, and stays.
+
+Learned from the documents as they come, in bounded memory, and the same by every process that sees the same ones.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from scrapy_neardup.sketch.text.body import Body
+
+STORIES = 3
+"""Different stories that make a line boilerplate."""
+
+MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB where a document brings twenty new ones
+MOST_DOCUMENTS = 1 << 13  # remembered for these lines: another 20 MB where each of them brings one new line
+_MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
+_LONGEST = 2000  # lines of a document that anything is learned from: a book would be remembered for a few of its lines
+_MOST_STORIES = 8  # documents remembered for a line, one a story
+_SAMPLES = 96  # shingles a document is remembered by
+_SAMPLE_MASK = np.uint32(3)  # of every fourth shingle, by its hash
+_LEAST_REST = 30  # words: less says nothing of what a document is about
+_SHARED_REST = 0.15  # two documents whose rests share no more than this tell different stories
+_DOMINANT = 0.5  # one story that brought more of a line's documents than this owns the line
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What is remembered of a document: its lines, and a sample of its shingles with the lines they stood in."""
+
+    lines: dict[int, int]  # key of the line -> its place
+    words: array[int]  # of each line
+    samples: array[int]
+    owners: array[int]  # place of the line of each sample
+
+    @classmethod
+    def of(cls, body: Body, width: int) -> Trace:
+        """``width`` is the length of a shingle in tokens."""
+        lines: dict[int, int] = {}
+        words = array("I")
+        keys = body.long.keys.tolist()
+        for key, count in zip(keys, body.long.words.tolist(), strict=True):
+            if key not in lines:
+                lines[key] = len(lines)
+                words.append(count)
+        hashes = body.windows(width)
+        # Which shingles are chosen does not depend on the document; one that runs into the next line is its first's.
+        starts = (hashes & _SAMPLE_MASK == 0).nonzero()[0]
+        starts = starts[hashes[starts].argsort()[:_SAMPLES]]
+        ends = (body.long.end - body.long.first).cumsum()
+        owners = [lines[keys[place]] for place in ends.searchsorted(starts, side="right").tolist()]
+        return cls(lines, words, array("I", hashes[starts].tobytes()), array("I", owners))
+
+    def rest(self, shared: Iterable[int]) -> tuple[int, set[int]]:
+        """Words and samples of all lines but the shared ones."""
+        places = {self.lines[key] for key in shared}
+        words = sum(count for place, count in enumerate(self.words) if place not in places)
+        pairs = zip(self.samples, self.owners, strict=True)
+        return words, {sample for sample, owner in pairs if owner not in places}
+
+
+NO_TRACE = Trace({}, array("I"), array("I"), array("I"))
+"""Of a document that nothing is to be remembered of."""
+
+
+@dataclass(slots=True)
+class _Story:
+    """The first document that brought a line, and how many of its story have followed."""
+
+    first: Trace
+    documents: int = 1
+
+
+class BoilerplateGuard:
+    """Learns boilerplate lines. Not safe for threads: documents are shown to it one after the other."""
+
+    def __init__(self, most_lines: int = MOST_LINES, most_documents: int = MOST_DOCUMENTS) -> None:
+        self._most_lines = most_lines
+        self._most_documents = most_documents
+        # Most lines stand in one document: for them there is just that, and nothing for the garbage collector to visit.
+        self._stories: OrderedDict[int, list[_Story] | Trace] = OrderedDict()
+        self._lines_of: Counter[int] = Counter()  # how many lines remember a document, by the identity of its trace
+
+    def __len__(self) -> int:
+        return len(self._stories)
+
+    @property
+    def documents(self) -> int:
+        """How many are remembered."""
+        return len(self._lines_of)
+
+    def learn(self, trace: Trace, least: int, known: frozenset[int] = frozenset()) -> frozenset[int]:
+        """Note a document's lines; return the keys of those that are boilerplate beside those known as such already.
+
+        Never over half of its other words, and never so many that fewer than ``least`` are left.
+        """
+        if len(trace.lines) > _LONGEST:
+            return self._among([key for key in trace.lines if key not in known], trace, least, known)
+        different: dict[int, bool] = {}  # whether this document and another one tell different stories
+        seen: list[int] = []
+        remembered = 0
+        for key in islice(trace.lines, _MOST_LINES_OF_ONE):
+            stories = self._stories.get(key)
+            if stories is None:
+                self._stories[key] = trace
+                remembered += 1
+                continue
+            if isinstance(stories, Trace):
+                stories = self._stories[key] = [_Story(stories)]
+            self._stories.move_to_end(key)
+            remembered += _count(stories, trace, different)
+            seen.append(key)
+        if remembered:
+            self._lines_of[id(trace)] += remembered
+        while len(self._stories) > self._most_lines or len(self._lines_of) > self._most_documents:
+            self._forget_oldest()
+        return self._among([key for key in seen if key not in known], trace, least, known)
+
+    def _forget_oldest(self) -> None:
+        """The line that was not met for the longest, and the documents that no other line remembers."""
+        _, stories = self._stories.popitem(last=False)
+        for trace in [stories] if isinstance(stories, Trace) else [story.first for story in stories]:
+            self._lines_of[id(trace)] -= 1
+            if not self._lines_of[id(trace)]:
+                del self._lines_of[id(trace)]
+
+    def known(self, trace: Trace, least: int) -> frozenset[int]:
+        """As ``learn``, without noting anything."""
+        return self._among(trace.lines, trace, least)
+
+    def _among(
+        self, keys: Iterable[int], trace: Trace, least: int, known: frozenset[int] = frozenset()
+    ) -> frozenset[int]:
+        found = [(key, trace.words[trace.lines[key]]) for key in keys if _is_boilerplate(self._stories.get(key))]
+        if not found:
+            return frozenset()
+        words = sum(trace.words) - sum(trace.words[trace.lines[key]] for key in known)
+        return _within(min(words // 2, words - least), found)
+
+
+def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> bool:
+    """Add a document to the first story it may belong to, or as a story of its own; returns whether as that."""
+    for story in stories:
+        number = id(story.first)
+        if number not in different:
+            different[number] = _tell_different_stories(trace, story.first)
+        if not different[number]:
+            story.documents += 1
+            return False
+    if len(stories) < _MOST_STORIES:
+        stories.append(_Story(trace))
+        return True
+    min(stories, key=lambda story: story.documents).documents += 1
+    return False
+
+
+def _tell_different_stories(one: Trace, other: Trace) -> bool:
+    """False also where too little besides what the two share could tell: copies with a lead of their own are copies."""
+    shared = one.lines.keys() & other.lines.keys()
+    common = sum(one.words[one.lines[key]] for key in shared)
+    (words, samples), (other_words, other_samples) = one.rest(shared), other.rest(shared)
+    smaller = min(len(samples), len(other_samples))
+    if min(words, other_words) < max(common, _LEAST_REST) or not smaller:
+        return False
+    return len(samples & other_samples) <= _SHARED_REST * smaller
+
+
+def _is_boilerplate(stories: list[_Story] | Trace | None) -> bool:
+    """Several stories, of which none owns the line: a paragraph quoted here and there is not boilerplate."""
+    if not isinstance(stories, list) or len(stories) < STORIES:
+        return False
+    counts = [story.documents for story in stories]
+    return max(counts) <= _DOMINANT * sum(counts)
+
+
+def _within(room: int, lines: list[tuple[int, int]]) -> frozenset[int]:
+    """Keys of the lines, given with their words, that fit into so many words; the first come first."""
+    fitting: list[int] = []
+    for key, words in lines:
+        if words <= room:
+            fitting.append(key)
+            room -= words
+    return frozenset(fitting)

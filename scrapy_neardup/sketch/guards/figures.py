@@ -1,0 +1,384 @@
+"""The figures guard: the numbers of a text with their neighbours, so that "4 dead" -> "12 dead" is seen.
+
+A figure is a number, in digits or words, with a hash of the words around it. Two near-duplicates that have another
+number between the same words differ in their figures. Dates, clock times, years and phone numbers are left out:
+they change between editions of one text and say nothing.
+
+A document has ``MAX_BYTES`` for this. Its first ``MAX_FIGURES`` figures are kept one by one, the others as at most
+``MAX_DIGESTS`` digests over runs of them, cut where the words around them say so. A change is thus noticed wherever it
+stands, but far down a text full of numbers it can no longer be told which figure it was, nor, when that part of the
+text was edited too, that there was one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from xxhash import xxh32_digest, xxh32_intdigest
+
+from scrapy_neardup.sketch.guards.number_tokens import LINE_END, number_tokens
+from scrapy_neardup.sketch.guards.number_words import (
+    CONVERSIONS,
+    CURRENCIES,
+    HEDGES,
+    MEASURES,
+    MONTHS,
+    NAMED_BEFORE,
+    PERCENT,
+    SCORED,
+    WEEKDAYS,
+    take_numbers,
+)
+
+MAX_FIGURES = 24
+MAX_DIGESTS = 8
+MAX_BYTES = 255
+MAX_CHARACTERS = 60_000
+
+CONTEXT_WORDS = 2
+REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
+_SHOWN = 100  # characters of a value
+SHORT, LONG = 8, 16  # hexadecimal digits of a packed value; SHORT is what always fits into MAX_BYTES
+DIGEST = "~"
+
+
+class Figure(NamedTuple):
+    """A number of a text and where it stands.
+
+    ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
+    numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` is the word people would
+    read beside it, "%" or a currency; "" after unpacking. ``context`` has 4 bytes: 2 hash the words before, 2 the words
+    behind; where there are none, words farther off on the other side, or zeros.
+    """
+
+    value: str
+    label: str
+    context: bytes
+
+
+_PLAIN = re.compile("[0-9]+(?:[.][0-9]+)?")
+_LOST_WORDS = (10**5, 10**6, 10**7, 10**9, 10**12)  # lakh, million, crore, billion, trillion
+_VALUE = re.compile("[0-9./~-]+")
+_VALUES = re.compile("[0-9./~-]+(?: [0-9./~-]+)*")
+_ZERO_RUN = re.compile("0{3,14}")
+_PACKED = re.compile("e([3-9a-e])|([a-d])")
+_HEX_MARKS = str.maketrans(".-/~", "abcd")
+
+_NO_WORDS = b"\0\0"
+_UNSPACED = "\u0e00"  # Thai and, with few exceptions, what sorts behind it is written without spaces
+_PASSED_OVER = HEDGES | WEEKDAYS | MONTHS | PERCENT | frozenset(CURRENCIES)
+
+
+def find_figures(text: str) -> tuple[Figure, ...]:
+    """The figures of a text: up to ``MAX_FIGURES`` in the order of the text, then up to ``MAX_DIGESTS`` digests.
+
+    Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
+    """
+    tokens, starts = number_tokens(text[:MAX_CHARACTERS])
+    return _bounded([_figure(tokens, *number) for number in take_numbers(tokens, starts)])
+
+
+# Where a number stands
+
+
+def _figure(tokens: list[str], first: int, end: int, value: str, mark: str) -> Figure:
+    before, behind = tokens[max(0, first - REACH) : first], tokens[end : end + REACH]
+    before.reverse()
+    words_before, words_behind = _words(before, slice(-3, None)), _words(behind, slice(3))
+    hash_before, hash_behind = _hash(words_before), _hash(words_behind)
+    # Where the block begins or ends with the number, words farther off on the other side stand in for the missing ones.
+    if not words_before:
+        hash_before = _hash(_words(behind, slice(3), 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
+    elif not words_behind:
+        hash_behind = _hash(_words(before, slice(-3, None), 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
+    return Figure(value, _label(value, mark, words_before, words_behind, tokens[end]), hash_before + hash_behind)
+
+
+def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[str]:
+    """How many numbers stand before the next word of this side, and the nearest ``count`` words of the block; or none.
+
+    Words of one or two letters say little. In scripts without spaces a token is a clause, and its near end counts.
+    """
+    words: list[str] = []
+    passed = 0
+    for token in tokens:
+        if len(token) > 2 or token > _UNSPACED:
+            if token not in _PASSED_OVER:
+                words.append(token if token < _UNSPACED else token[near])
+                if len(words) == count:
+                    break
+        elif token == "#":
+            passed += not words
+        elif token == LINE_END:
+            break
+    return [str(passed), *words] if words else words
+
+
+def _hash(words: list[str]) -> bytes:
+    return xxh32_digest(" ".join(words).encode("utf-8", "surrogatepass"))[:2] if words else _NO_WORDS
+
+
+def _label(value: str, mark: str, before: list[str], behind: list[str], following: str) -> str:
+    if mark not in ("", "."):
+        return mark
+    if before and before[1] in NAMED_BEFORE:
+        return before[1]
+    if "-" in value and len(value) <= 7 and "." not in value and (mark or following in SCORED or len(following) <= 2):
+        return "score"
+    if following in MEASURES:
+        return following
+    words = (mark and before) or behind or before
+    return words[1][:20] if words else ""
+
+
+def _bounded(figures: list[Figure]) -> tuple[Figure, ...]:
+    """Keep the first figures, digest the rest.
+
+    A context is kept with all its values or not at all: were it cut in two, dropping a paragraph would move values
+    over the limit and look like a change.
+    """
+    if len(figures) <= MAX_FIGURES:
+        return tuple(figures)
+    times = Counter(figure.context for figure in figures)
+    kept: set[bytes] = set()
+    room = MAX_FIGURES
+    for context, count in times.items():
+        if count <= room:
+            kept.add(context)
+            room -= count
+    single = [figure for figure in figures if figure.context in kept]
+    return (*single, *_digests(figures, kept))
+
+
+def _digests(figures: list[Figure], kept: set[bytes]) -> list[Figure]:
+    """Digest runs of what is not kept. A run ends by its own last context, so cutting the text elsewhere leaves it."""
+    rest = [i for i, figure in enumerate(figures) if figure.context not in kept]
+    ends = {i: xxh32_intdigest(figures[i].context) for i in rest}
+    modulus = 1
+    while modulus < 2**32 and sum(end % modulus == 0 for end in ends.values()) >= MAX_DIGESTS:
+        modulus *= 2
+    digests = []
+    contexts, values = b"", ""
+    for i in rest:
+        # With the context of the figure before, the same words elsewhere in a table are not taken for these.
+        contexts += figures[i - 1].context + figures[i].context
+        values += figures[i].value + " "
+        if ends[i] % modulus == 0 or i == rest[-1]:
+            digest = xxh32_intdigest(values.encode()) & 0xFFFF
+            digests.append(Figure(f"{DIGEST}{digest}", "", xxh32_digest(contexts)))
+            contexts, values = b"", ""
+    return digests
+
+
+# Packing
+
+
+def pack_figures(figures: Sequence[Figure]) -> bytes:
+    """Pack what ``find_figures`` gave into at most ``MAX_BYTES``; nothing for no figures. Labels are left out.
+
+    One byte for the number of single figures, 4 bytes of context each, their values as hexadecimal digits (a to d for
+    ". - / ~", e and a digit for a run of zeros, f for the end), and 6 bytes for each digest. Values too long for the
+    room are shortened, to compare equal all the same. Raises ValueError for a context that has not 4 bytes and for a
+    value that is no number.
+    """
+    if not figures:
+        return b""
+    given = [figure.value for figure in figures]
+    if any(len(figure.context) != 4 for figure in figures):
+        raise ValueError("the context of a figure has 4 bytes")
+    if not _VALUES.fullmatch(" ".join(given)):
+        raise ValueError("the value of a figure has digits and . - / ~ only")
+    single, digests = figures[:MAX_FIGURES], figures[:0]
+    if any(value[0] == DIGEST for value in given):
+        single = [figure for figure in figures if figure.value[0] != DIGEST][:MAX_FIGURES]
+        digests = [figure for figure in figures if figure.value[0] == DIGEST][:MAX_DIGESTS]
+    contexts = b"".join(figure.context for figure in single)
+    tail = b"".join(figure.context + int(figure.value[1:]).to_bytes(2, "big") for figure in digests)
+    for limit in (LONG, SHORT):
+        values = _hex("".join(_shortened(figure.value, limit) + "f" for figure in single))
+        packed = bytes([len(single)]) + contexts + bytes.fromhex(values + "f" * (len(values) % 2)) + tail
+        if len(packed) <= MAX_BYTES:
+            break
+    return packed
+
+
+def _hex(value: str) -> str:
+    return _ZERO_RUN.sub(lambda run: f"e{len(run[0]):x}", value).translate(_HEX_MARKS)
+
+
+def _shortened(value: str, limit: int = SHORT) -> str:
+    """A value that packs into ``limit`` hexadecimal digits: long ones keep 3 characters and a 4-digit hash."""
+    if len(value) <= limit or len(_hex(value)) <= limit:
+        return value
+    return f"{value[:3]}{DIGEST}{xxh32_intdigest(value.encode()) % 10_000:04}"
+
+
+def unpack_figures(data: bytes) -> tuple[Figure, ...]:
+    """Read packed figures back, without labels. Raises ValueError for bytes that are no packed figures."""
+    if not data:
+        return ()
+    count = data[0]
+    start = 1 + 4 * count
+    if len(data) > MAX_BYTES or count > MAX_FIGURES or len(data) < start:
+        raise ValueError(f"packed figures: {len(data)} bytes cannot hold {count} figures")
+    digits = data[start:].hex()
+    values, end = [], 0
+    for _ in range(count):
+        stop = digits.find("f", end)
+        values.append(_number(digits[end:stop]) if stop > end else _number(""))
+        end = stop + 1
+    tail = data[start + (end + 1) // 2 :]
+    if (end % 2 and digits[end] != "f") or len(tail) % 6 or len(tail) > 6 * MAX_DIGESTS:
+        raise ValueError(f"packed figures: {len(tail)} bytes behind the values, not a few times 6")
+    single = [Figure(value, "", data[1 + 4 * i : 5 + 4 * i]) for i, value in enumerate(values)]
+    digests = [tail[i : i + 6] for i in range(0, len(tail), 6)]
+    return (*single, *(Figure(f"{DIGEST}{int.from_bytes(d[4:], 'big')}", "", d[:4]) for d in digests))
+
+
+def _number(digits: str) -> str:
+    value = _PACKED.sub(lambda mark: "0" * int(mark[1], 16) if mark[1] else ".-/~"["abcd".index(mark[2])], digits)
+    if not _VALUE.fullmatch(value):
+        raise ValueError(f"packed figures: {digits!r} is no number")
+    return value
+
+
+# Comparing
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One figure with another value: ``line`` for people, and what the two versions say of it as ``said`` hashes it."""
+
+    line: str
+    before: bytes
+    after: bytes
+
+
+def said(figures: Sequence[Figure]) -> bytes:
+    """4 bytes of each figure, its context and value; zeros for a digest, which says no one thing."""
+    return b"".join(map(_said, figures))
+
+
+def _said(figure: Figure) -> bytes:
+    if figure.value.startswith(DIGEST):
+        return bytes(4)
+    return xxh32_digest(figure.context + _key(figure).encode())
+
+
+def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Change, ...]:
+    """What changed from ``old`` to ``new``; lines are as "dead: 4 -> 12" or "score: 2-1 -> 3-1", none twice.
+
+    Only the same neighbours with another value are a change; a figure that one of the two lacks is none. Either may
+    have come through ``unpack_figures``; labels are taken from ``new``.
+    """
+    if [figure.context for figure in old] == [figure.context for figure in new]:
+        pairs = list(zip(old, new, strict=True))
+    else:
+        pairs = _same_context(old, new) + _same_side(old, new)
+    changes: dict[str, Change] = {}
+    for before, after in pairs:
+        if _is_change(before, after):
+            line = _line(before, after)
+            changes.setdefault(line, Change(line, _said(before), _said(after)))
+    return tuple(changes.values())
+
+
+def _line(before: Figure, after: Figure) -> str:
+    if after.value.startswith(DIGEST):
+        return "other figures: changed"
+    return f"{after.label or before.label or 'figure'}: {before.value[:_SHOWN]} -> {after.value[:_SHOWN]}"
+
+
+def _is_change(before: Figure, after: Figure) -> bool:
+    if _key(before) == _key(after):
+        return False
+    if _PLAIN.fullmatch(before.value) and _PLAIN.fullmatch(after.value):
+        low, high = sorted((Decimal(before.value), Decimal(after.value)))
+        # Exactly a million times as many is no news but a lost word: "20 million" -> "20".
+        return not low or high / low not in _LOST_WORDS
+    # A row of numbers that one text has more of is a figure that only one has; "2 a 0" is the score 2-0.
+    is_of_scores = ("-" in before.value) == ("-" in after.value)
+    old, new = (Counter(re.split("/" if is_of_scores else "[/-]", each.value)) for each in (before, after))
+    return bool(old - new) and bool(new - old)
+
+
+def _key(figure: Figure) -> str:
+    return _shortened(figure.value)
+
+
+def _same_context(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
+    """Pairs whose words on both sides agree. Where a context comes more than once, values in both texts cancel out."""
+    before, after = defaultdict(list), defaultdict(list)
+    for figure in old:
+        before[figure.context].append(figure)
+    for figure in new:
+        after[figure.context].append(figure)
+    pairs: list[tuple[Figure, Figure]] = []
+    for context in after:
+        pairs += zip(*_without_shared(before[context], after[context]), strict=False)
+    return pairs
+
+
+def _without_shared(old: list[Figure], new: list[Figure]) -> tuple[list[Figure], list[Figure]]:
+    shared = Counter(map(_key, old)) & Counter(map(_key, new))
+    left = []
+    for figures in (old, new):
+        spare = shared.copy()
+        left.append([figure for figure in figures if not _spend(spare, _key(figure))])
+    return left[0], left[1]
+
+
+def _spend(spare: Counter[str], key: str) -> bool:
+    if not spare[key]:
+        return False
+    spare[key] -= 1
+    return True
+
+
+def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
+    """Pairs that agree in the words before or behind only, and stand between the same other figures.
+
+    Two words are no proof by themselves ("12 people in"); their place among the figures that both texts have is.
+    """
+    before, after = [figure.context for figure in old], [figure.context for figure in new]
+    in_both = set(before) & set(after)
+    pairs = []
+    for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        # A gap is open behind where either text has more figures than are kept one by one.
+        is_open = (_has_digests(old[i:]) and j == len(old)) or (_has_digests(new[k:]) and m == len(new))
+        if kind == "replace" and not is_open:
+            gap = ([figure for figure in side if _is_alone(figure, in_both)] for side in (old[i:j], new[k:m]))
+            olds, news = _without_shared(*gap)
+            for figure in news:
+                match = next((other for other in olds if _share_side(other.context, figure.context)), None)
+                if match:
+                    olds.remove(match)
+                    if not _is_converted(match, figure):
+                        pairs.append((match, figure))
+    return pairs
+
+
+def _is_converted(before: Figure, after: Figure) -> bool:
+    """Whether a length or weight was only put into other units, give or take rounding: 7,000 feet, 2,133 metres."""
+    if after.label not in MEASURES or not (_PLAIN.fullmatch(before.value) and _PLAIN.fullmatch(after.value)):
+        return False
+    low, high = sorted((float(before.value), float(after.value)))
+    return any(abs(high - low * factor) <= 0.06 * high for factor in CONVERSIONS)
+
+
+def _has_digests(figures: Sequence[Figure]) -> bool:
+    return bool(figures) and figures[-1].value.startswith(DIGEST)
+
+
+def _is_alone(figure: Figure, in_both: set[bytes]) -> bool:
+    return figure.context not in in_both and not figure.value.startswith(DIGEST)
+
+
+def _share_side(one: bytes, other: bytes) -> bool:
+    return _NO_WORDS != one[:2] == other[:2] or _NO_WORDS != one[2:] == other[2:]

@@ -1,0 +1,111 @@
+"""The terms of a title: what two documents of one source are told apart by until the source's boilerplate is known.
+
+A term is the beginning of a word, so that inflected forms are one term; words too short to carry weight are none. Of a
+script without spaces terms are pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from xxhash import xxh32_intdigest
+
+from scrapy_neardup.similarity.likeness import TERM_BYTES
+from scrapy_neardup.sketch.guards.number_words import MONTHS
+
+MOST_TERMS = 16
+_MOST_CHARACTERS = 400
+_STEM = 6  # characters
+_LEAST_LETTERS = 4  # of a word in a script with capitals
+_LEAST_LETTERS_ELSEWHERE = 3
+_FIRST_WITHOUT_CASE = "\u0590"  # Hebrew; Latin, Greek, Cyrillic, Armenian stand before it
+_SYLLABLES = 2  # of a Korean word; what follows is mostly a particle
+_ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=.{2})")
+_HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]+")
+# Marks belong to their word, so words are told by what stands between them.
+_BETWEEN = (
+    "\\s!-/:-@\\[-`{-~\u00a1-\u00bf\u055a-\u055f\u05be\u060c\u061b\u061f\u0964\u0965"
+    "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb"
+)
+_DATE = re.compile(
+    r"(?<![\d./-])(?:(\d{4})[./-](\d\d?)[./-](\d\d?)|(\d\d?)[./-](\d\d?)(?:[./-](?:\d{4}|\d\d))?)(?![\d./-]*\d)"
+    r"|(\d+)\s*[月월]\s*(\d+)\s*[日일]"
+)
+_TAIL = re.compile("\\s[|\u2013\u2014\u2022\u00b7\u00bb-]\\s+([^|\u2013\u2014\u2022\u00b7\u00bb]{2,60})$")
+_DIGIT = re.compile(r"\d")
+_DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
+_MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
+_WORD = re.compile(f"[^{_BETWEEN}]+")
+
+
+def title_terms(title: str) -> frozenset[int]:
+    """Return the hashes of a title's terms, at most ``MOST_TERMS``, those of its beginning."""
+    return frozenset(list(dict.fromkeys(map(_hash, _terms(title[:_MOST_CHARACTERS]))))[:MOST_TERMS])
+
+
+def site_terms(title: str) -> frozenset[int]:
+    """Return the hashes of the terms behind a title's last bar or dash, where the name of the site mostly stands."""
+    found = _TAIL.search(title[:_MOST_CHARACTERS])
+    return frozenset(map(_hash, _terms(found[1]))) if found else frozenset()
+
+
+def terms_of(text: str) -> frozenset[int]:
+    """Return the hashes of all terms of a text."""
+    return frozenset(map(_hash, _terms(text)))
+
+
+def edition_of(title: str) -> int:
+    """Return an 8-bit hash of the dates that a title names, from 1 to 255; 0 if it names none.
+
+    What a source prints for one day and for another, prices, draws, horoscopes, has one title but for the date.
+    """
+    if not _DIGIT.search(title):
+        return 0
+    text = unicodedata.normalize("NFKC", title[:_MOST_CHARACTERS]).casefold()
+    dates = {"/".join(filter(None, found)) for found in _DATE.findall(text)}
+    dates |= {day + month for day, month in _DAY_OF_MONTH.findall(text) if month in MONTHS}
+    dates |= {day + month for month, day in _MONTH_AND_DAY.findall(text) if month in MONTHS}
+    return xxh32_intdigest(" ".join(sorted(dates)).encode("utf-8", "surrogatepass")) % 255 + 1 if dates else 0
+
+
+def pack_terms(terms: Iterable[int]) -> bytes:
+    """Pack terms in ascending order, ``measures.TERM_BYTES`` each."""
+    return b"".join(term.to_bytes(TERM_BYTES, "big") for term in sorted(terms))
+
+
+def unpack_terms(packed: bytes) -> frozenset[int]:
+    return frozenset(int.from_bytes(packed[at : at + TERM_BYTES], "big") for at in range(0, len(packed), TERM_BYTES))
+
+
+def _terms(text: str) -> list[str]:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    shouts = text.isupper()
+    found: list[str] = []
+    for word in _WORD.findall(text):
+        if not word.isascii() and (runs := _UNSPACED.findall(word)):
+            found += (run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1)))
+        elif _has_weight(word, shouts):
+            found.append(_stem(word))
+    return found
+
+
+def _stem(word: str) -> str:
+    """Return the beginning of a word, which inflected forms share; of Arabic behind its article, of Korean a stem."""
+    if _HANGUL.match(word):
+        return word[:_SYLLABLES]
+    return _ARABIC_ARTICLE.sub("", word.casefold())[:_STEM]
+
+
+def _has_weight(word: str, shouts: bool) -> bool:
+    if word.isdigit() or _HANGUL.match(word):
+        return True
+    least = _LEAST_LETTERS if word[0] < _FIRST_WITHOUT_CASE else _LEAST_LETTERS_ELSEWHERE
+    return len(word) >= least or (len(word) > 1 and word.isupper() and not shouts)
+
+
+def _hash(term: str) -> int:
+    return xxh32_intdigest(term.encode("utf-8", "surrogatepass")) & 0xFFFF

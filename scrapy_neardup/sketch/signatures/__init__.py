@@ -1,0 +1,1 @@
+"""Shingles -> signature: MinHash, SimHash, cosines with a reference, and the presets that choose."""

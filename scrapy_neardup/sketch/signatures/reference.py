@@ -1,0 +1,149 @@
+"""Signatures against a reference text: cosines of a text with the parts of a list of character 3-grams.
+
+Mohammadi and Khasteh (2020), "A fast text similarity measure for large document collections using multireference cosine
+and genetic algorithm". The list is found by ``sketch.training``; a file of it is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import xxhash
+
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.signatures.signed import UNSIGNED, Signed
+from scrapy_neardup.sketch.text.features import code_points
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+    from scrapy_neardup.sketch.text.body import Body
+
+GRAMS = 1000
+PARTS = 150
+WIDTH = 3  # characters
+FORMAT = 1
+_SHIPPED = "reference.json"
+_SCALE = 640.0  # lanes of a vector of length 1; those over 0.4 are cut to 255
+_MEND = "name a file that scrapy neardup train-reference has finished, or leave it out for the one of this package"
+_CHARACTER_BITS = np.uint64(21)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """``keys`` of the 3-grams, ascending, and the ``part`` each is of; ``mean`` is the average signature of news."""
+
+    keys: NDArray[np.uint64]
+    part: NDArray[np.int64]
+    lengths: NDArray[np.float64]  # of each part, as a vector
+    mean: NDArray[np.int64]
+    digest: str
+
+    @classmethod
+    def of(cls, grams: list[str], mean: list[int]) -> Reference:
+        keys = np.concatenate([gram_keys(gram) for gram in grams])
+        part = part_numbers(len(grams))
+        order = np.argsort(keys)
+        digest = xxhash.xxh32_hexdigest("".join(grams).encode("utf-8", "surrogatepass") + bytes(mean))
+        lengths = np.sqrt(np.bincount(part, minlength=PARTS).astype(np.float64))
+        return cls(keys[order], part[order], lengths, np.array(mean, np.int64), digest)
+
+    def sign(self, text: str) -> bytes:
+        """``PARTS`` lanes of one byte: the cosines, scaled to a vector of length ``_SCALE``; empty where all are 0."""
+        keys, counts = np.unique(gram_keys(text), return_counts=True)
+        places = np.searchsorted(self.keys, keys)
+        places[places == len(self.keys)] = 0
+        found = self.keys[places] == keys
+        sums = np.bincount(self.part[places[found]], weights=counts[found], minlength=PARTS)
+        vector = sums / self.lengths
+        length = float(np.sqrt((vector * vector).sum()))
+        if not length:
+            return b""
+        return bytes(np.minimum(np.rint(vector * (_SCALE / length)), 255).astype(np.uint8).tobytes())
+
+
+def gram_keys(text: str) -> NDArray[np.uint64]:
+    """One number for each run of three characters."""
+    codes = code_points(text)
+    if len(codes) < WIDTH:
+        return np.empty(0, np.uint64)
+    keys = (codes[:-2] << _CHARACTER_BITS | codes[1:-1]) << _CHARACTER_BITS | codes[2:]
+    return cast("NDArray[np.uint64]", keys)
+
+
+def part_numbers(grams: int) -> NDArray[np.int64]:
+    """Which part each 3-gram of a list is of: the first ones of the first part, and so on, parts as equal as can be."""
+    return np.arange(grams, dtype=np.int64) * PARTS // grams
+
+
+@cache
+def load_reference(path: str = "") -> Reference:
+    """The reference of a file, of this package where it is "". Raises SettingsError, which says what is wrong."""
+    file = Path(path) if path else resources.files("scrapy_neardup.sketch.signatures").joinpath(_SHIPPED)
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError("NEARDUP_REFERENCE", path, f"{error.strerror}; {_MEND}") from error
+    except ValueError as error:
+        raise SettingsError("NEARDUP_REFERENCE", path, f"is cut off or no reference ({error}); {_MEND}") from error
+    if wrong := _wrong(content):
+        raise SettingsError("NEARDUP_REFERENCE", path, f"{wrong}; {_MEND}")
+    return Reference.of(content["grams"], content["mean"])
+
+
+def _wrong(content: Any) -> str:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        return f"is no reference of format {FORMAT}"
+    grams, mean = content.get("grams"), content.get("mean")
+    if not isinstance(grams, list) or not all(isinstance(gram, str) and len(gram) == WIDTH for gram in grams):
+        return f"has no list of {WIDTH}-grams"
+    if len(set(grams)) != GRAMS or len(grams) != GRAMS:
+        return f"has {len(set(grams))} different {WIDTH}-grams, not {GRAMS}"
+    if not isinstance(mean, list) or len(mean) != PARTS or not all(type(n) is int and 0 <= n < 256 for n in mean):
+        return f"has no average signature of {PARTS} lanes"
+    return ""
+
+
+class ReferenceSigner:
+    """Signatures of cosines. Candidates agree in a band of signs: on which sides of planes through the average of
+    news, drawn at random, a signature lies (Charikar 2002). Two signatures at a small angle rarely lie apart.
+    """
+
+    frequencies: Frequencies | None = None
+
+    def __init__(self, preset: Preset) -> None:
+        """Raises SettingsError where the reference cannot be used."""
+        self._preset = preset
+        self._reference = load_reference(preset.reference)
+        self._planes = _planes(preset.bands * preset.rows, preset.seed)
+
+    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
+        return list(map(self._sign, bodies))
+
+    def _sign(self, body: Body) -> Signed:
+        signature = self._reference.sign(" ".join(body.tokens))
+        if not signature:
+            return UNSIGNED
+        return Signed(signature, len(body.tokens), self._band_keys(signature))
+
+    def _band_keys(self, signature: bytes) -> tuple[int, ...]:
+        aside = np.frombuffer(signature, np.uint8).astype(np.int64) - self._reference.mean
+        sides = (aside @ self._planes > 0).astype(np.uint8).reshape(self._preset.bands, self._preset.rows)
+        return tuple(xxhash.xxh32_intdigest(band.tobytes(), number) for number, band in enumerate(sides))
+
+
+def _planes(count: int, seed: int) -> NDArray[np.int64]:
+    """Normal vectors of 1 and -1, the same on every machine, one a column."""
+    needed = -(-PARTS * count // 64)
+    words = b"".join(xxhash.xxh3_64_digest(number.to_bytes(4, "big"), seed) for number in range(needed))
+    bits = np.unpackbits(np.frombuffer(words, np.uint8))[: PARTS * count]
+    return cast("NDArray[np.int64]", bits.astype(np.int64).reshape(PARTS, count) * 2 - 1)

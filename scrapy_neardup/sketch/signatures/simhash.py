@@ -1,0 +1,147 @@
+"""SimHash: the signs of a weighted sum of term hashes, one bit a lane (Charikar 2002; Manku, Jain and Das Sarma 2007).
+
+Terms weigh by TF-IDF, with document frequencies learned online, as Hu and You (2017) fingerprint news; or they are a
+vector of the user's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+import xxhash
+
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.imports import load_callable
+from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.signatures.signed import UNSIGNED, Signed
+from scrapy_neardup.sketch.text.reading import normalise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scrapy_neardup.sketch.text.body import Body
+
+BITS = 64
+
+
+class Plan(NamedTuple):
+    """How a signature is cut into blocks, and how many of them two signatures must have in common."""
+
+    block_bits: int
+    in_common: int = 1
+
+    @property
+    def blocks(self) -> int:
+        """The last one may be shorter."""
+        return -(-BITS // self.block_bits)
+
+    @property
+    def distance(self) -> int:
+        """Bits that may differ in any two signatures that are sure to have a key in common."""
+        return self.blocks - self.in_common
+
+
+PLANS = {8: Plan(8), 4: Plan(16), 5: Plan(13), 10: Plan(13, in_common=2)}
+"""By the number of keys a signature has: plans 1, 2 and 3 of Hu and You (2017), and one of our own."""
+
+ALLOWED_VECTORS = "the import path of a callable (text: str) -> mapping of features to weights"
+_HIGH = np.uint64(32)
+
+Vector = Callable[[str], Mapping[str, float]]
+
+
+class SimHashSigner:
+    """Signatures of 64 lanes of one byte, 0 or 1."""
+
+    def __init__(self, preset: Preset) -> None:
+        """Raises SettingsError where the preset names a callable that there is not."""
+        self._preset = preset
+        self._vector: Vector | None = None
+        self.frequencies = Frequencies() if preset.learns else None
+        self._stop_words = frozenset(map(normalise, preset.stop_words))
+        self._stem = _stemmer(preset.stemming) if preset.stemming else None
+        if not preset.learns:
+            self._vector = cast("Vector", load_callable("NEARDUP_FEATURES", preset.features, ALLOWED_VECTORS))
+
+    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
+        return list(map(self._sign, bodies))
+
+    def _sign(self, body: Body) -> Signed:
+        terms = self._terms(body) if self._vector is None else self._own_vector(body.text)
+        if not terms:
+            return UNSIGNED
+        hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
+        weights = np.fromiter(terms.values(), np.float64, len(terms))
+        features = None
+        if self.frequencies is not None:
+            features = (hashes >> _HIGH).astype(np.uint32)
+            weights = weights * self.frequencies.weights(features)
+        if 0 < self._preset.heaviest_terms < len(terms):
+            chosen = np.lexsort((hashes, -weights))[: self._preset.heaviest_terms]
+            hashes, weights = hashes[chosen], weights[chosen]
+        signature = simhash(hashes, weights)
+        return Signed(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
+
+    def _terms(self, body: Body) -> Mapping[str, float]:
+        tokens = body.tokens
+        if self._stop_words:
+            tokens = [token for token in tokens if token not in self._stop_words]
+        return Counter(tokens if self._stem is None else self._stem(tokens))
+
+    def _own_vector(self, text: str) -> Mapping[str, float]:
+        assert self._vector is not None
+        found = self._vector(text)
+        if not isinstance(found, Mapping) or not all(
+            isinstance(name, str) and isinstance(weight, int | float) and math.isfinite(weight)
+            for name, weight in found.items()
+        ):
+            raise SettingsError(
+                "NEARDUP_FEATURES", self._preset.features, f"gave {found!r:.80}; must be {ALLOWED_VECTORS}"
+            )
+        return found
+
+
+def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
+    setting = "NEARDUP_STEMMING"
+    try:
+        import snowballstemmer
+    except ImportError as error:
+        raise SettingsError(setting, language, f"{error}; pip install scrapy-neardup[stem]") from error
+    languages = [name for name in snowballstemmer.algorithms() if name != "porter"]
+    if language not in languages:
+        raise SettingsError(setting, language, f"must be one of {', '.join(sorted(languages))}")
+    stem: Callable[[list[str]], list[str]] = snowballstemmer.stemmer(language).stemWords
+    return stem
+
+
+def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
+    """One lane a bit of the hashes: 1 where the terms that have it weigh more than those that do not."""
+    bits = np.unpackbits(hashes.astype(">u8").view(np.uint8).reshape(-1, 8), axis=1)
+    # Summed in whole numbers, so that the order of the terms and the machine do not matter.
+    whole = np.rint(weights * (1 << 20)).astype(np.int64)
+    return bytes((2 * (whole @ bits.astype(np.int64)) > whole.sum()).astype(np.uint8).tobytes())
+
+
+def block_keys(signature: bytes, keys: int) -> tuple[int, ...]:
+    """Return 32-bit keys of the blocks, or of every two blocks, of the plan with so many keys."""
+    width, in_common = PLANS[keys]
+    blocks = [signature[start : start + width] for start in range(0, BITS, width)]
+    chosen = combinations(blocks, in_common)
+    return tuple(xxhash.xxh32_intdigest(b"".join(each), number) for number, each in enumerate(chosen))
+
+
+def finds_every_match(preset: Preset) -> bool:
+    """Return whether any two signatures that are related, or copies, have a key in common."""
+    if preset.signature != "simhash":
+        return False
+    return round((1 - preset.related_threshold) * BITS, 6) < PLANS[preset.bands].distance + 1
+
+
+def _hash(term: str) -> int:
+    return xxhash.xxh3_64_intdigest(term.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,1 @@
+"""Text -> characters, tokens and shingles."""

@@ -1,0 +1,301 @@
+"""What of a main content enters the fingerprint, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from scrapy_neardup.document import MOST_CHARACTERS
+from scrapy_neardup.sketch.text.characters import (
+    ALNUM,
+    CLOSING,
+    DIGIT,
+    FULL_STOP,
+    LINE_END,
+    LOWER,
+    SPACE,
+    STOP,
+    UNSPACED,
+    UPPER,
+)
+from scrapy_neardup.sketch.text.reading import Powers, Reading
+from scrapy_neardup.sketch.text.shingles import window_hashes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+_LEAST_WORDS = 8  # a shorter sentence goes with the one before it
+_CHARACTERS_PER_WORD = 2
+_KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
+_ZERO = np.zeros(1, np.intp)
+
+
+T = TypeVar("T", bound=np.generic)
+
+
+class Line(NamedTuple):
+    """One sentence of a block, or a few short ones. Lines of the same tokens have the same ``key``."""
+
+    text: str
+    words: int
+    key: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Lines of a reading as arrays, one entry a line."""
+
+    first: NDArray[np.intp]  # token
+    end: NDArray[np.intp]  # the token behind
+    start: NDArray[np.intp]  # character
+    stop: NDArray[np.intp]  # the character behind
+    words: NDArray[np.intp]
+    keys: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """The first, and the one behind the last, of all these lines and what is between them."""
+        return (int(self.first[0]), int(self.end[-1])) if len(self) else (0, 0)
+
+    def between(self, first: int, end: int) -> Lines:
+        return self._at(slice(first, end))
+
+    def where(self, chosen: NDArray[np.bool_]) -> Lines:
+        return self if chosen.all() else self._at(chosen)
+
+    def _at(self, chosen: slice | NDArray[np.bool_]) -> Lines:
+        arrays = (self.first, self.end, self.start, self.stop, self.words)
+        first, end, start, stop, words = (array[chosen] for array in arrays)
+        return Lines(first, end, start, stop, words, self.keys[chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """The lines of a text that count, and which of those are boilerplate."""
+
+    reading: Reading  # of this text, and maybe of others
+    unspaced: bool  # whether any of the text is in a script written without spaces
+    long: Lines
+    all_lines: Lines
+    is_long: NDArray[np.bool_]  # which of all lines are of blocks long enough to count
+    boilerplate: frozenset[int] = frozenset()  # keys
+    _windows: dict[tuple[int, frozenset[int]], NDArray[np.uint32]] = field(default_factory=dict)
+
+    def without(self, boilerplate: frozenset[int]) -> Body:
+        return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
+
+    def is_read_before(self, other: Body) -> bool:
+        """Whether both are of one reading, and its text is of one before the other's."""
+        return self.reading is other.reading and self.all_lines.tokens[1] <= other.all_lines.tokens[0]
+
+    @property
+    def lines(self) -> list[Line]:
+        return self._read(self.long)
+
+    @property
+    def short(self) -> list[Line]:
+        return self._read(self.all_lines.where(~self.is_long))
+
+    @property
+    def kept(self) -> list[Line]:
+        return self._read(self.counted)
+
+    @property
+    def counted(self) -> Lines:
+        """Those that are kept, as arrays."""
+        if not self.boilerplate:
+            return self.long
+        return self.long.where(np.array([key not in self.boilerplate for key in self.long.keys.tolist()]))
+
+    @property
+    def tokens(self) -> list[str]:
+        """Of the lines that are kept, one after the other."""
+        kept = self.counted
+        places = zip(kept.first.tolist(), kept.end.tolist(), strict=True)
+        return [token for first, end in places for token in self.reading.tokens(first, end)]
+
+    @property
+    def kept_hashes(self) -> NDArray[np.uint64]:
+        """Of the tokens."""
+        return self._of_tokens(self.reading.hashes, self.counted)
+
+    @property
+    def kept_unspaced(self) -> NDArray[np.bool_]:
+        return self._of_tokens(_are_unspaced(self.reading), self.counted)
+
+    def windows(self, width: int) -> NDArray[np.uint32]:
+        """Hashes of all runs of so many tokens."""
+        key = width, self.boilerplate
+        if (windows := self._windows.get(key)) is None:
+            windows = self._windows[key] = window_hashes(self.kept_hashes, width)
+        return windows
+
+    @property
+    def words(self) -> int:
+        return int(self.counted.words.sum())
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._texts(self.counted))
+
+    def lead_keys(self, most: int) -> tuple[int, ...]:
+        """Of the first whole sentences: abridged and extended copies mostly begin as their original does."""
+        kept = self.counted
+        whole = kept.keys[kept.words >= _LEAST_WORDS] & np.uint64(0xFFFF_FFFF)
+        return tuple(list(dict.fromkeys(whole.tolist()))[:most])
+
+    def lead(self, words: int) -> list[Line]:
+        """The first lines that are kept, until there are so many words."""
+        kept = self.counted
+        return self._read(kept.between(0, int(np.cumsum(kept.words).searchsorted(words)) + 1))
+
+    @property
+    def text_hash(self) -> bytes:
+        """8 bytes of all lines, boilerplate too: what is learned between two visits leaves a text the same text."""
+        lengths = self.long.end - self.long.first
+        behind = lengths.cumsum()
+        powers, _ = _KEY_POWERS.up_to(int(behind[-1]) + 1 if len(behind) else 1)
+        # A key is a sum over the line's tokens: moved to where the line stands, they add up to one over all tokens.
+        return int((self.long.keys * powers.take(behind - lengths)).sum()).to_bytes(8, "big")
+
+    def _of_tokens(self, values: NDArray[T], lines: Lines) -> NDArray[T]:
+        if lines is self.all_lines:
+            return values[slice(*lines.tokens)]
+        first, end = self.all_lines.tokens
+        is_chosen = np.zeros(end - first + 1, np.int8)
+        is_chosen[lines.first - first] = 1
+        is_chosen[lines.end - first] -= 1
+        chosen: NDArray[T] = values[first:end][np.cumsum(is_chosen[:-1], dtype=np.int8).view(bool)]
+        return chosen
+
+    def _texts(self, lines: Lines) -> list[str]:
+        places = zip(lines.start.tolist(), lines.stop.tolist(), strict=True)
+        return [self.reading.text[start:stop].strip() for start, stop in places]
+
+    def _read(self, lines: Lines) -> list[Line]:
+        return list(map(Line, self._texts(lines), lines.words.tolist(), lines.keys.tolist()))
+
+
+def read_body(text: str, *, min_words: int, min_block_words: int) -> Body:
+    (body,) = read_bodies([text], min_words=min_words, min_block_words=min_block_words)
+    return body
+
+
+def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -> list[Body]:
+    """Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
+    results) is taken whole.
+    """
+    reading = Reading.of(*(text[:MOST_CHARACTERS] for text in texts))
+    lines, blocks = _lines(reading)
+    is_long = _sums_of_runs(lines.words, blocks) >= min_block_words
+    return [
+        _body(reading, lines.between(first, end), is_long[first:end], min_words)
+        for first, end in pairwise(lines.start.searchsorted(reading.bounds).tolist())
+    ]
+
+
+def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_], min_words: int) -> Body:
+    if int(lines.words[is_long].sum()) < min_words:
+        is_long[:] = True
+    unspaced = bool(reading.present & UNSPACED) and bool(_are_unspaced(reading, *lines.tokens).any())
+    return Body(reading, unspaced, lines.where(is_long), lines, is_long)
+
+
+def _sums_of_runs(values: NDArray[np.intp], runs: NDArray[np.intp]) -> NDArray[np.intp]:
+    """For each value the sum of all that are of its run; each run has a number of its own."""
+    if not len(values):
+        return values
+    is_new = runs[1:] != runs[:-1]
+    sums = np.add.reduceat(values, np.concatenate((_ZERO, is_new.nonzero()[0] + 1)))
+    return cast("NDArray[np.intp]", sums.take(np.concatenate((_ZERO, is_new.cumsum()))))
+
+
+def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
+    """Lines of all blocks, each with the number of its block.
+
+    Sentences of at least eight words, but for the first; boilerplate is often glued to the last paragraph.
+    """
+    ends_of_blocks = (reading.flags & LINE_END).nonzero()[0]
+    start = np.sort(np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading.flags))))
+    first = reading.starts.searchsorted(start)
+    counts = _ends(first, len(reading.starts)) - first
+    with_tokens = counts.nonzero()[0]
+    start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
+    block = ends_of_blocks.searchsorted(start)
+    words = _words(reading, first, counts) if reading.present & UNSPACED else counts
+    begins = words >= _LEAST_WORDS
+    begins[:1] = True
+    begins[1:] |= block[1:] != block[:-1]
+    place = begins.nonzero()[0]
+    words = np.add.reduceat(words, place) if len(place) else words
+    start, first, block = start.take(place), first.take(place), block.take(place)
+    end, stop = _ends(first, len(reading.starts)), ends_of_blocks.take(block)
+    np.minimum(stop[:-1], start[1:], out=stop[:-1])
+    return Lines(first, end, start, stop, words, _keys(reading.hashes, first, end)), block
+
+
+def _ends(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
+    """Where runs of these starts end, one behind the other."""
+    ends = np.empty_like(starts)
+    ends[:-1] = starts[1:]
+    ends[-1:] = end
+    return ends
+
+
+def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Two characters of an unspaced script count as one word."""
+    before = np.zeros(len(reading.starts) + 1, np.intp)
+    np.cumsum(_are_unspaced(reading), out=before[1:])
+    characters = before.take(first + counts) - before.take(first)
+    words: NDArray[np.intp] = counts - characters + characters // _CHARACTERS_PER_WORD
+    return words
+
+
+def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> NDArray[np.bool_]:
+    """Which tokens, from one to before another, are single characters of a script without spaces."""
+    return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts[first:end]) & UNSPACED).astype(bool))
+
+
+def _keys(hashes: NDArray[np.uint64], first: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.uint64]:
+    powers, back = _KEY_POWERS.up_to(len(hashes) + 1)
+    sums = np.zeros(len(hashes) + 1, np.uint64)
+    np.add.accumulate(hashes * powers[: len(hashes)], out=sums[1:])
+    return cast("NDArray[np.uint64]", (sums.take(end) - sums.take(first)) * back.take(first))
+
+
+def _sentence_ends(flags: NDArray[np.uint32]) -> NDArray[np.intp]:
+    """Where sentences begin that do not begin a block.
+
+    What a sentence glued to the one before begins with is told from a decimal or a host name by its capital.
+    """
+    is_stop = (flags & STOP).astype(bool)
+    edges = (is_stop[1:] != is_stop[:-1]).nonzero()[0] + 1
+    stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
+    ends = _behind(flags, SPACE, closed)
+    # The first character of a text is an end of line, and so is the last, which stands before the first as well.
+    stop, before, second, following = (flags.take(places) for places in (stops, stops - 1, stops - 2, ends))
+    # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
+    begins = (following & UPPER != 0) | ((ends > closed) & (following & (DIGIT | LOWER) == 0))
+    begins &= (before & ALNUM != 0) & (second & (ALNUM | LINE_END) != 0)
+    begins |= stop & FULL_STOP != 0
+    return cast("NDArray[np.intp]", ends[begins & (following & LINE_END == 0)])
+
+
+def _behind(flags: NDArray[np.uint32], flag: int, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The first places from these on of characters without the flag."""
+    has = flags.take(places) & flag != 0
+    if not has.any():
+        return places
+    places = places + has
+    if (flags.take(places) & flag).any():
+        others = (flags & flag == 0).nonzero()[0]
+        places = others.take(others.searchsorted(places))
+    return places

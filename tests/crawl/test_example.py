@@ -1,0 +1,320 @@
+"""The example project: its offline crawl agrees with its truth file, and its feeds spider reads real formats."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.versions
+
+EXAMPLE = Path(__file__).parents[2] / "example_project"
+
+Row = dict[str, Any]
+Scrapy = Callable[..., "subprocess.CompletedProcess[str]"]
+
+# Runs inside every crawl of this file: a connection or name look-up that leaves the machine is written down and fails.
+GUARD = """
+import os, sys
+
+def guard(event, args):
+    if event == "socket.connect" and isinstance(args[1], tuple):
+        host = args[1][0]
+    elif event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        host = args[0]
+    else:
+        return
+    if host not in ("127.0.0.1", "localhost", "::1", b"127.0.0.1", None):
+        with open(os.environ["LEAKS"], "a") as leaks:
+            leaks.write(f"{event} {host}\\n")
+        raise OSError(f"{event} {host} leaves loopback")
+
+sys.addaudithook(guard)
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the example, so that a crawl leaves nothing behind in the checkout."""
+    folder = tmp_path_factory.mktemp("example") / "example_project"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".scrapy", "__pycache__", "items*.jsonl"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scrapy(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Scrapy:
+    """Runs a scrapy command in the project and fails if it tried to reach another machine."""
+    guard = tmp_path_factory.mktemp("guard")
+    (guard / "sitecustomize.py").write_text(GUARD)
+    leaks = guard / "leaks"
+    path = os.pathsep.join([str(guard), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        leaks.write_text("")
+        done = subprocess.run(
+            [sys.executable, "-m", "scrapy", *arguments],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": path, "LEAKS": str(leaks)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert leaks.read_text() == ""
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def items(project: Path, scrapy: Scrapy) -> list[Row]:
+    done = scrapy("crawl", "newswire", "-O", "items.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert " ERROR: " not in done.stderr, done.stderr
+    return read_lines(project / "items.jsonl")
+
+
+@pytest.fixture(scope="module")
+def truth(project: Path) -> list[Row]:
+    return read_lines(project / "truth.jsonl")
+
+
+def read_lines(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.usefixtures("items")
+def test_crawl_agrees_with_the_truth_file(project: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "check_truth.py", "items.jsonl"], cwd=project, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "precision 1.000, recall 1.000" in done.stdout
+
+
+def test_check_truth_fails_on_a_wrong_tag(project: Path, items: list[Row]) -> None:
+    wrong = [dict(item) for item in items]
+    duplicate = next(item for item in wrong if item["neardup_status"] == "duplicate")
+    duplicate["neardup_status"] = "original"
+    (project / "wrong.jsonl").write_text("".join(json.dumps(item) + "\n" for item in wrong))
+    done = subprocess.run(
+        [sys.executable, "check_truth.py", "wrong.jsonl"], cwd=project, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert duplicate["url"] in done.stdout
+
+
+def test_every_page_has_its_truth_line(items: list[Row], truth: list[Row]) -> None:
+    assert Counter(item["url"] for item in items) == Counter(row["url"] for row in truth)
+
+
+def test_site_is_large_and_varied(truth: list[Row]) -> None:
+    sources = json.loads((EXAMPLE / "newsroom/site/sources.json").read_text(encoding="utf-8"))
+    assert len({row["url"] for row in truth}) >= 60
+    assert len({row["source"] for row in truth}) >= 12
+    assert len({source["template"] for source in sources}) >= 10
+    assert {source["encoding"] for source in sources} > {"utf-8"}
+
+
+def test_pages_come_in_the_order_of_publication_within_one_day(items: list[Row]) -> None:
+    times = [item["published"] for item in items]
+    assert times == sorted(times)
+    assert times[0][:10] == times[-1][:10]
+
+
+def test_a_second_run_gives_the_same_statuses(project: Path, scrapy: Scrapy, items: list[Row]) -> None:
+    scrapy("crawl", "newswire", "-O", "again.jsonl")
+    again = read_lines(project / "again.jsonl")
+    assert [(row["url"], row["neardup_status"]) for row in again] == [
+        (row["url"], row["neardup_status"]) for row in items
+    ]
+
+
+def test_feed_and_drop_feed_together_hold_every_page(project: Path, scrapy: Scrapy, truth: list[Row]) -> None:
+    done = scrapy("crawl", "newswire", "-s", "NEARDUP_ACTION=drop", "-O", "kept.jsonl")
+    assert done.returncode == 0, done.stderr
+    (feed,) = (project / ".scrapy/neardup-dropped").iterdir()
+    kept, dropped = read_lines(project / "kept.jsonl"), read_lines(feed)
+
+    assert Counter(item["url"] for item in [*kept, *dropped]) == Counter(row["url"] for row in truth)
+    assert {item["neardup_status"] for item in dropped} == {"duplicate"}
+    assert all(item["neardup_would_drop"] for item in dropped)
+    # What is dropped is held by a page that was kept.
+    assert {item["neardup_original"] for item in dropped} <= {item["url"] for item in kept}
+
+
+def test_the_text_of_every_page_is_extracted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from scrapy.http import HtmlResponse
+    from trafilatura import extract
+
+    monkeypatch.syspath_prepend(str(project))
+    from newsroom.site.press import Newsstand  # type: ignore[import-not-found,unused-ignore]
+
+    stand = Newsstand.load()
+    for host, pages in stand.by_host.items():
+        for page in pages:
+            html = HtmlResponse(page.url, body=stand.article(page, stand.sources[host])).text
+            text = extract(html, fast=True, include_comments=False, include_tables=False) or ""
+            missing = [paragraph for paragraph in page.paragraphs() if paragraph not in text.split("\n")]
+            assert not missing, page.url
+
+
+class Publisher(ThreadingHTTPServer):
+    """A small site on loopback: ``pages`` maps a path to a content type and a body; ``asked`` lists the requests."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _PublisherHandler)
+        self.pages: dict[str, tuple[str, bytes]] = {}
+        self.asked: list[str] = []
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.server_port}{path}"
+
+
+class _PublisherHandler(BaseHTTPRequestHandler):
+    server: Publisher
+
+    def do_GET(self) -> None:
+        self.server.asked.append(self.path)
+        content_type, body = self.server.pages.get(self.path, ("text/plain", b""))
+        self.send_response(200 if self.path in self.server.pages else 404)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def publisher() -> Iterator[Publisher]:
+    with Publisher() as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        server.pages["/robots.txt"] = ("text/plain", b"User-agent: *\nDisallow: /private/\n")
+        for name in ("rss-new", "rss-old", "private/rss", "atom-new", "map-new", "map-old", "map-undated"):
+            server.pages[f"/{name}"] = ("text/html", ARTICLE.replace("NAME", name).encode())
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+NOW = datetime.now(timezone.utc).replace(microsecond=0)
+RECENT = NOW - timedelta(hours=2)
+OLD = NOW - timedelta(days=3)
+STAMP = RECENT.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+ARTICLE = f"""<html><head><title>NAME</title><meta property="article:published_time" content="{STAMP}"></head>
+<body><article><h1>The article NAME</h1><p>{"NAME is told in words that nobody has used before. " * 9}</p></article>
+</body></html>"""
+
+RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>{base}</link><description/>
+<item><title>Old by RSS</title><link>{base}/rss-old</link><pubDate>{old}</pubDate></item>
+<item><title>New by RSS</title><link>{base}/rss-new</link><pubDate>{recent}</pubDate></item>
+<item><title>Private by RSS</title><link>{base}/private/rss</link><pubDate>{recent}</pubDate></item>
+</channel></rss>"""
+
+ATOM = """<?xml version="1.0" encoding="utf-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><id>urn:x</id>
+<updated>{recent}</updated><entry><title>New by Atom</title><id>urn:y</id><link href="/atom-new"/>
+<published>{recent}</published><updated>{recent}</updated></entry></feed>"""
+
+SITEMAP_INDEX = """<?xml version="1.0"?><sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<sitemap><loc>{base}/news.xml.gz</loc><lastmod>{recent}</lastmod></sitemap>
+<sitemap><loc>{base}/archive.xml</loc><lastmod>{old}</lastmod></sitemap></sitemapindex>"""
+
+NEWS_SITEMAP = """<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"
+ xmlns:news="http://www.google.com/schemas/sitemap-news/0.9">
+<url><loc>{base}/map-new</loc><news:news><news:publication_date>{recent}</news:publication_date>
+<news:title>New by sitemap</news:title></news:news></url>
+<url><loc>{base}/map-old</loc><lastmod>{recent}</lastmod><news:news><news:publication_date>{old}</news:publication_date>
+<news:title>Old by sitemap</news:title></news:news></url>
+<url><loc>{base}/map-undated</loc></url></urlset>"""
+
+FAST = ("-s", "DOWNLOAD_DELAY=0", "-s", "AUTOTHROTTLE_ENABLED=False")
+
+
+def crawl_feeds(project: Path, scrapy: Scrapy, *arguments: str) -> dict[str, Row]:
+    done = scrapy("crawl", "feeds", *arguments, *FAST, "-O", "feeds.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert " ERROR: " not in done.stderr, done.stderr
+    return {row["title"]: row for row in read_lines(project / "feeds.jsonl")}
+
+
+def test_feeds_reads_rss_and_atom_and_obeys_robots(project: Path, scrapy: Scrapy, publisher: Publisher) -> None:
+    rss = RSS.format(base=publisher.url(""), old=format_datetime(OLD), recent=format_datetime(RECENT))
+    publisher.pages["/rss.xml"] = ("application/rss+xml", rss.encode())
+    publisher.pages["/atom.xml"] = ("application/atom+xml", ATOM.format(recent=RECENT.isoformat()).encode())
+    feeds = f"{publisher.url('/rss.xml')},{publisher.url('/atom.xml')}"
+    items = crawl_feeds(project, scrapy, "-a", f"feeds={feeds}")
+    assert set(items) == {"New by RSS", "New by Atom"}
+    assert items["New by RSS"]["url"] == publisher.url("/rss-new")
+    assert items["New by RSS"]["feed"] == publisher.url("/rss.xml")
+    assert items["New by Atom"]["published"] == STAMP
+    assert "/private/rss" not in publisher.asked
+
+
+def test_feeds_reads_a_sitemap_index_and_a_packed_news_sitemap(
+    project: Path, scrapy: Scrapy, publisher: Publisher
+) -> None:
+    dates = {"base": publisher.url(""), "old": OLD.isoformat(), "recent": RECENT.isoformat()}
+    publisher.pages["/sitemap.xml"] = ("application/xml", SITEMAP_INDEX.format(**dates).encode())
+    publisher.pages["/news.xml.gz"] = ("application/gzip", gzip.compress(NEWS_SITEMAP.format(**dates).encode()))
+    items = crawl_feeds(project, scrapy, "-a", f"sitemaps={publisher.url('/sitemap.xml')}")
+    assert set(items) == {"New by sitemap", "The article map-undated"}
+    assert {item["published"] for item in items.values()} == {STAMP}
+    assert {item["feed"] for item in items.values()} == {publisher.url("/news.xml.gz")}
+    assert "/archive.xml" not in publisher.asked
+
+
+def test_feeds_takes_the_newest_items_only(project: Path, scrapy: Scrapy, publisher: Publisher) -> None:
+    rss = RSS.format(base=publisher.url(""), old=format_datetime(OLD), recent=format_datetime(RECENT))
+    publisher.pages["/rss.xml"] = ("application/rss+xml", rss.encode())
+    arguments = ("-a", f"feeds={publisher.url('/rss.xml')}", "-a", "max_age_hours=100", "-a", "max_items=1")
+    assert set(crawl_feeds(project, scrapy, *arguments)) == {"New by RSS"}
+    assert "/rss-old" not in publisher.asked
+
+
+def test_feeds_passes_by_what_is_no_feed(scrapy: Scrapy, publisher: Publisher) -> None:
+    publisher.pages["/page"] = publisher.pages["/index"] = ("text/html", b"<p>Neither feed nor sitemap")
+    publisher.pages["/broken.xml.gz"] = ("application/gzip", b"\x1f\x8b\x08broken")
+    done = scrapy(
+        *("crawl", "feeds", *FAST),
+        *("-a", f"feeds={publisher.url('/page')}"),
+        *("-a", f"sitemaps={publisher.url('/index')},{publisher.url('/broken.xml.gz')}"),
+    )
+    assert f"No entries in {publisher.url('/page')}" in done.stderr
+    assert f"No sitemap at {publisher.url('/index')}" in done.stderr
+    assert f"Cannot unpack the sitemap {publisher.url('/broken.xml.gz')}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "needs -a feeds=URL,URL or -a sitemaps=URL,URL"),
+        (("feeds=news.example/rss",), "-a feeds: 'news.example/rss' is not an http(s) address"),
+        (("sitemaps=https://news.example/map.xml", "max_items=0"), "-a max_items=0: must be a whole number"),
+        (
+            ("sitemaps=https://news.example/map.xml", "max_age_hours=soon"),
+            "-a max_age_hours=soon: must be a whole number",
+        ),
+        (("feed=https://news.example/rss",), "unexpected keyword argument 'feed'"),
+    ],
+)
+def test_feeds_says_which_argument_is_wrong(scrapy: Scrapy, arguments: tuple[str, ...], message: str) -> None:
+    done = scrapy("crawl", "feeds", *(part for argument in arguments for part in ("-a", argument)))
+    assert done.returncode != 0
+    assert message in done.stderr

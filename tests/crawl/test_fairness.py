@@ -1,0 +1,113 @@
+"""What becomes ready together goes on one by one, and what holds up the event loop is kept off it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+from hypothesis import given
+from hypothesis import strategies as st
+from news_site import NewsSite, article, page
+from projects import ITEM_A_PAGE, Project
+
+from scrapy_neardup.crawl.fairness import Turns
+
+
+async def rounds_of(turns: Turns, count: int) -> list[tuple[int, int]]:
+    """Who went on in which round of the event loop, of so many that ask in the same one."""
+    loop, now, seen = asyncio.get_running_loop(), 0, []
+
+    def tick() -> None:
+        nonlocal now, handle
+        now += 1
+        handle = loop.call_soon(tick)
+
+    handle = loop.call_soon(tick)
+
+    async def one(number: int) -> None:
+        await turns.next()
+        seen.append((number, now))
+
+    await asyncio.gather(*map(one, range(count)))
+    handle.cancel()
+    return seen
+
+
+@given(st.integers(1, 40))
+def test_each_goes_on_in_a_round_of_its_own_and_in_the_order_they_came(count: int) -> None:
+    seen = asyncio.run(rounds_of(Turns(), count))
+    assert [number for number, _ in seen] == list(range(count))
+    assert len({at for _, at in seen}) == count
+
+
+@given(st.sets(st.integers(0, 9)))
+def test_one_who_gave_up_takes_no_turn_of_others(gone: set[int]) -> None:
+    async def crowd() -> list[int]:
+        turns, seen = Turns(), []
+
+        async def one(number: int) -> None:
+            await turns.next()
+            seen.append(number)
+
+        await turns.next()
+        tasks = [asyncio.create_task(one(number)) for number in range(10)]
+        await asyncio.sleep(0)
+        for number in gone:
+            tasks[number].cancel()
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 5)
+        return seen
+
+    seen = asyncio.run(crowd())
+    assert set(seen) >= set(range(10)) - gone
+    assert seen == sorted(seen)
+
+
+def test_a_prepared_detector_imports_nothing_for_its_first_document() -> None:
+    code = """
+import asyncio, sys
+from scrapy_neardup import NearDupDetector, NearDupSettings
+
+async def main():
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    await detector.open()
+    await detector.prepare()
+    before = set(sys.modules)
+    text = "A ferry with 210 people on board ran aground off Skerrow on Tuesday evening after its steering failed " * 2
+    verdict = await detector.check(detector.document(text, url="https://www.northwire.example/aground"))
+    assert verdict.status == "original"
+    await detector.close()
+    print(sorted(set(sys.modules) - before))
+
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+SPIDER = (
+    "import gc\n"
+    + ITEM_A_PAGE
+    + """
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.scraped, scrapy.signals.item_scraped)
+        crawler.signals.connect(spider.over, scrapy.signals.engine_stopped)
+        return spider
+
+    def scraped(self):
+        self.crawler.stats.set_value("frozen/during", gc.get_freeze_count())
+
+    def over(self):
+        self.crawler.stats.set_value("frozen/after", gc.get_freeze_count())
+"""
+)
+
+
+def test_modules_are_out_of_the_collector_s_way_during_the_crawl_and_no_longer(
+    project: Project, site: NewsSite
+) -> None:
+    crawl = project.crawl(SPIDER, urls=[site.publish("/1", page(article("wire")))])
+    assert crawl.stats["frozen/during"] > 50_000
+    assert crawl.stats["frozen/after"] == 0

@@ -1,0 +1,101 @@
+"""All pairs and the area under the ROC curve: against counts by hand, with the scores the index would find."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from texts import NAMES, article, noisy
+
+from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.evaluation.all_pairs import score_all_pairs
+from scrapy_neardup.evaluation.metrics import b_cubed
+from scrapy_neardup.similarity.likeness import likeness
+from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
+
+
+def area_under_roc(preset: Preset, prints: list[Fingerprint], clusters: Sequence[str | None]) -> float:
+    return score_all_pairs(preset, prints, {"cluster": clusters})["cluster"].area_under_roc
+
+
+def _prints(preset: str) -> tuple[list[Fingerprint], list[str | None]]:
+    sketcher = Sketcher(PRESETS[preset], figures=False)
+    texts = [(str(n), noisy(article(n), share, n)) for n in range(4) for share in (0, 0, 0.1, 0.3, 0.7)]
+    texts += [("0", "too short"), ("1", "too short"), ("1", "short too")]
+    prints = [sketcher.fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for _, text in texts]
+    return prints, [cluster for cluster, _ in texts]
+
+
+@pytest.mark.parametrize("preset", NAMES)
+def test_the_area_is_the_chance_that_a_pair_of_one_cluster_scores_higher(preset: str) -> None:
+    row = PRESETS[preset]
+    prints, clusters = _prints(preset)
+    within, between = [], []
+    for (a, one), (b, other) in combinations(zip(prints, clusters, strict=True), 2):
+        found = likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions).score
+        score = 1.0 if a.text_hash == b.text_hash else found
+        (within if one == other else between).append(round(score, 9))
+    wins = sum((w > b) + (w == b) / 2 for w in within for b in between)
+
+    assert area_under_roc(row, prints, clusters) == pytest.approx(wins / (len(within) * len(between)), abs=1e-6)
+
+
+def test_background_is_left_out_and_one_kind_of_pair_says_nothing() -> None:
+    prints, _ = _prints("news")
+
+    assert area_under_roc(PRESETS["news"], prints[:3], ["a", "a", "a"]) == 0.5
+    assert area_under_roc(PRESETS["news"], prints[:2] + prints[5:7], ["a", "a", None, "b"]) == 1
+    assert area_under_roc(PRESETS["news"], prints[:1], ["a"]) == 0.5
+
+
+# All pairs, from the threshold on.
+
+
+@pytest.mark.parametrize("preset", NAMES)
+def test_all_pairs_are_those_whose_score_reaches_the_threshold(preset: str) -> None:
+    row = PRESETS[preset]
+    prints, clusters = _prints(preset)
+    clusters = [None if number % 7 == 3 else cluster for number, cluster in enumerate(clusters)]
+    right = found = wanted = 0
+    together = {number: {number} for number in range(len(prints))}
+    for (first, a), (second, b) in combinations(enumerate(prints), 2):
+        score = likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions).score
+        one, other = clusters[first], clusters[second]
+        is_within = one is not None and one == other
+        wanted += is_within
+        if score >= row.threshold or a.text_hash == b.text_hash:
+            found += one is not None or other is not None
+            right += is_within
+            joined = together[first] | together[second]
+            together.update(dict.fromkeys(joined, joined))
+
+    scored = score_all_pairs(row, prints, {"cluster": clusters})["cluster"]
+
+    assert 0 < right <= found
+    assert (scored.pairs.precision, scored.pairs.recall) == (right / found, right / wanted)
+    assert scored.closure == b_cubed(clusters, [min(together[number]) for number in range(len(prints))])
+
+
+def test_the_closure_joins_what_is_joined_by_steps() -> None:
+    """The first and the third text are not alike, but both are like the second."""
+    row = replace(PRESETS["cedar"], threshold=0.4)
+    half = [article(number, 150) for number in range(2)]
+    texts = [half[0], "\n".join(half), half[1]]
+    prints = [Sketcher(row, figures=False).fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in texts]
+
+    scored = score_all_pairs(row, prints, {"one": ["a", "a", "a"], "two": ["a", "a", "b"]})
+
+    assert scored["one"].pairs.recall == pytest.approx(2 / 3)
+    assert scored["one"].closure.f1 == 1
+    assert scored["two"].closure.recall == 1
+    assert scored["two"].closure.precision == pytest.approx((2 * 2 / 3 + 1 / 3) / 3)
+
+
+def test_documents_without_words_are_like_none() -> None:
+    row = PRESETS["ddd"]
+    prints = [Sketcher(row).fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in ("", " ", "too short")]
+
+    assert score_all_pairs(row, prints, {"": ["a", "b", "c"]})[""].pairs.precision == 1
+    assert score_all_pairs(row, [], {"": []})[""].pairs.f1 == 1

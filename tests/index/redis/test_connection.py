@@ -1,0 +1,167 @@
+"""The urls of stores: what each means, what is wrong with it, and that no password is ever shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from documents import Article, check
+from fleet import Fleet, documented_rights
+
+from scrapy_neardup.exceptions import SettingsError, StoreError, StoreUnavailable
+from scrapy_neardup.index.redis.connection import Address, without_password
+from scrapy_neardup.settings import NearDupSettings
+
+pytestmark = pytest.mark.versions
+
+if TYPE_CHECKING:
+    from conftest import OpenIndex
+    from servers import RedisServer
+
+ADDRESSES = {
+    "redis://host": Address("server", (("host", 6379),)),
+    "redis://host:7000/3": Address("server", (("host", 7000),), database=3),
+    "redis://[::1]:7000": Address("server", (("::1", 7000),)),
+    "redis://user:p%40ss@host/2": Address("server", (("host", 6379),), database=2, username="user", password="p@ss"),
+    "redis://:a/b?c@host/2": Address("server", (("host", 6379),), database=2, password="a/b?c"),
+    "redis://user@host": Address("server", (("host", 6379),), username="user"),
+    "redis://host?db=4&username=u&password=p@ss": Address(
+        "server", (("host", 6379),), database=4, username="u", password="p@ss"
+    ),
+    "rediss://host?ssl_ca_certs=/ca.pem": Address(
+        "server", (("host", 6379),), tls=True, options={"ssl_ca_certs": "/ca.pem"}
+    ),
+    "unix:///run/redis.sock": Address("server", socket="/run/redis.sock"),
+    "unix://u:p@/run/redis.sock?db=1": Address(
+        "server", socket="/run/redis.sock", database=1, username="u", password="p"
+    ),
+    "redis+sentinel://a,b:7/news": Address("sentinel", (("a", 26379), ("b", 7)), service="news"),
+    "rediss+sentinel://u:p@a/news/1": Address(
+        "sentinel", (("a", 26379),), service="news", database=1, tls=True, username="u", password="p"
+    ),
+    "redis+cluster://a:1,b:2,c": Address("cluster", (("a", 1), ("b", 2), ("c", 6379))),
+}
+
+
+@pytest.mark.parametrize("url", ADDRESSES)
+def test_a_url_is_read(url: str) -> None:
+    assert Address.read(url) == ADDRESSES[url]
+
+
+@pytest.mark.parametrize(
+    ("url", "mend"),
+    [
+        ("redis:/host", "a store is memory://"),
+        ("rediscluster://host", r"redis\+cluster://host:port"),
+        ("redis://", "'' is no host and port"),
+        ("redis://host:port", "'host:port' is no host and port"),
+        ("redis://host:70000", "is no host and port"),
+        ("redis://host/news", "'news' is no number of a database"),
+        ("redis://a:1,b:2/0", r"redis\+sentinel://.*or redis\+cluster://"),
+        ("redis://host?ssl_ca_certs=/ca.pem", "rediss://"),
+        ("redis://host?sockettimeout=3", "sockettimeout is no option of such a url; allowed are client_name, db"),
+        ("rediss://host?ssl_cert_reqs=never", "ssl_cert_reqs is none, optional or required, not 'never'"),
+        ("unix://redis.sock", "absolute path"),
+        ("redis+sentinel://host:26379", "name the Sentinels give the master is missing"),
+        ("redis+cluster://host/1", "the database 0 and no other"),
+        ("sqlite://file", "sqlite:///relative/file"),
+    ],
+)
+def test_a_wrong_url_is_told_the_right_one(url: str, mend: str) -> None:
+    with pytest.raises(SettingsError, match=f"(?s)NEARDUP_STORE.*{mend}"):
+        NearDupSettings.from_mapping({"NEARDUP_STORE": url})
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://user:s3cret@host/news",
+        "redis://user:s3cret@ho st",
+        "redis://host?password=s3cret&ssl_keyfile=x",
+        "redis://host?password=s3c@s3cret&wrong=1",
+        "redis+sentinel://host/?sentinel_password=s3cret",
+        "nonsense://:s3cret@host",
+    ],
+)
+@pytest.mark.parametrize("setting", ["NEARDUP_STORE", "NEARDUP_EVENTS_STREAM"])
+def test_no_error_shows_a_password(url: str, setting: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        NearDupSettings.from_mapping({setting: url})
+
+    assert "s3c" not in str(caught.value)
+    assert "s3c" not in without_password(url)
+
+
+# Real servers that are not what the url says.
+
+
+async def test_a_certificate_that_is_not_trusted_names_the_mend(open_index: OpenIndex, fleet: Fleet) -> None:
+    url = fleet.url("tls").partition("?")[0]
+
+    with pytest.raises(StoreError, match=r"ssl_ca_certs=/path/ca\.pem") as caught:
+        await open_index(url)
+
+    assert not isinstance(caught.value, StoreUnavailable)
+
+
+async def test_a_missing_certificate_file_is_named(open_index: OpenIndex, fleet: Fleet) -> None:
+    with pytest.raises(StoreError, match="check the ssl_… files"):
+        await open_index(fleet.url("tls").replace("ca.pem", "nothing.pem"))
+
+
+async def test_a_server_without_tls_is_unavailable_by_tls(open_index: OpenIndex, redis_server: RedisServer) -> None:
+    with pytest.raises(StoreUnavailable, match=str(redis_server.port)):
+        await open_index(redis_server.url.replace("redis://", "rediss://"), timeout=1)
+
+
+async def test_a_database_the_server_does_not_have_is_named(open_index: OpenIndex, redis_url: str) -> None:
+    with pytest.raises(StoreError, match="name a database the server has"):
+        await open_index(redis_url[:-1] + "99")
+
+
+async def test_a_single_server_is_no_cluster(open_index: OpenIndex, redis_server: RedisServer) -> None:
+    with pytest.raises(StoreError, match=r"no node of a cluster: use redis://"):
+        await open_index(f"redis+cluster://127.0.0.1:{redis_server.port}")
+
+
+async def test_a_node_of_a_cluster_is_no_single_server(open_index: OpenIndex, fleet: Fleet) -> None:
+    nodes = Address.read(fleet.url("cluster")).nodes
+
+    async def use_each() -> None:
+        for host, port in nodes:  # one of them has the slot
+            await open_index(f"redis://{host}:{port}/0")
+
+    with pytest.raises(StoreError, match=r"use redis\+cluster://"):
+        await use_each()
+
+
+async def test_a_service_the_sentinels_do_not_know_is_named(open_index: OpenIndex, fleet: Fleet) -> None:
+    with pytest.raises(StoreUnavailable, match="No master found for 'olds'"):
+        await open_index(fleet.url("sentinel").replace("/news/", "/olds/"))
+
+
+# Rights
+
+
+async def test_a_right_that_is_missing_is_named(open_index: OpenIndex, redis_server: RedisServer) -> None:
+    with redis_server.client() as client:
+        rights = [right for right in documented_rights() if right != "+unlink"]
+        client.execute_command("ACL SETUSER", "half", "on", ">pw", *(right for right in rights if right != "+hset"))
+    index = await open_index(redis_server.url.replace("redis://", "redis://half:pw@"))
+
+    with pytest.raises(StoreError, match="check user and password in NEARDUP_STORE, and the user's ACL"):
+        await check(index, Article())
+
+
+async def test_a_user_of_one_namespace_is_kept_to_it(
+    open_index: OpenIndex, redis_server: RedisServer, namespace: str
+) -> None:
+    rights = [right for right in documented_rights() if not right.startswith("~")]
+    with redis_server.client() as client:
+        client.execute_command("ACL SETUSER", "one", "on", ">pw", f"~{{neardup:{namespace}-1:*", *rights)
+    url = redis_server.url.replace("redis://", "redis://one:pw@")
+
+    own = await open_index(url, namespace="-1")
+    assert await check(own, Article()) is None
+    with pytest.raises(StoreError, match="the user's ACL"):
+        await open_index(url, namespace="-2")

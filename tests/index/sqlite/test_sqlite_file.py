@@ -1,0 +1,252 @@
+"""The SQLite file: of which version it is, what damage costs, who waits for whom, and files that may only be read."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import OpenIndex
+from documents import HOUR, MINUTE, START, Article, check, digest
+
+from scrapy_neardup.document import Claim, Join, Learned, Member
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Index, Selection
+from scrapy_neardup.index.sqlite.index import SQLiteIndex
+from scrapy_neardup.index.sqlite.version import APPLICATION, VERSION
+
+SOURCE = digest("wire.example", 4)
+EVERYTHING = Selection()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "window.sqlite"
+
+
+@pytest.fixture
+def sql(file: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        yield connection
+
+
+def _content(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+def _member(article: Article) -> Member:
+    return Member(article.id, "https://wire.example/a", "A title", "wire.example", "wire", "duplicate")
+
+
+async def _used(open_index: OpenIndex, file: Path) -> tuple[Index, Article, Article]:
+    """A store with an original, a copy and their story."""
+    index = await open_index(f"sqlite:///{file}")
+    original, copy = Article(source="wire.example"), Article(at=MINUTE)
+    for article in (original, copy):
+        await check(index, article)
+    await index.join(Join(_member(original), _member(copy)))
+    return index, original, copy
+
+
+# Versions
+
+
+OLD_FILE = """
+CREATE TABLE spaces (
+    id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, config TEXT NOT NULL, expires REAL NOT NULL,
+    UNIQUE (namespace, config)
+);
+CREATE TABLE records_1 (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, keys BLOB NOT NULL, record BLOB NOT NULL
+);
+CREATE TABLE postings_1 (band INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (band, id)) WITHOUT ROWID;
+CREATE TABLE expired_1 (id INTEGER PRIMARY KEY, keys BLOB NOT NULL);
+CREATE TABLE learned_1 (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, source BLOB NOT NULL, is_line INTEGER NOT NULL, added REAL NOT NULL,
+    entry BLOB NOT NULL
+);
+INSERT INTO records_1 (key, keys, record) VALUES (x'0102030405060708', x'', x'04');
+INSERT INTO learned_1 (source, is_line, added, entry) VALUES (x'00000001', 1, 1e12, x'0000000000000001');
+"""
+
+
+async def test_a_file_of_an_older_version_is_brought_up_to_date_and_said_once(
+    open_index: OpenIndex, file: Path, namespace: str, sql: sqlite3.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    sql.executescript(OLD_FILE)
+    sql.execute("INSERT INTO spaces VALUES (1, ?, '00000001', 1e12)", (namespace,))
+
+    for _ in range(2):
+        index = await open_index(f"sqlite:///{file}")
+        assert await check(index, Article()) is None or _ == 1
+        learned = await index.share_learned({bytes([0, 0, 0, 1]): Learned()})
+
+    assert learned == {bytes([0, 0, 0, 1]): Learned((bytes(7) + b"\x01",), ())}
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "older version" in caplog.text
+    assert sql.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    assert not sql.execute("SELECT 1 FROM sqlite_master WHERE name IN ('records_1', 'postings_1')").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("statements", "words"),
+    [
+        (
+            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = 99; CREATE TABLE spaces (id);",
+            "later version",
+        ),
+        ("CREATE TABLE accounts (id INTEGER)", "another program"),
+        ("PRAGMA user_version = 7; CREATE TABLE spaces (namespace, config, expires)", "another program"),
+        ("PRAGMA application_id = 7; CREATE TABLE spaces (id)", "another program"),
+    ],
+)
+async def test_a_file_that_is_not_for_this_version_is_named_and_left_as_it_is(
+    open_index: OpenIndex, file: Path, sql: sqlite3.Connection, statements: str, words: str
+) -> None:
+    sql.executescript(statements)
+    before = _content(file)
+
+    with pytest.raises(StoreError, match=rf"window\.sqlite.*{words}.*move it away, or set NEARDUP_STORE"):
+        await open_index(f"sqlite:///{file}")
+
+    assert _content(file) == before
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+# Damage
+
+
+DAMAGE = [
+    (table, column)
+    for table, columns in {
+        "documents_1": ["record"],
+        "stories_1": ["joined", "levels", "last", "ids", "sources", "said", "told", "languages", "neighbours"],
+        "members_1": ["key", "packed"],
+        "learned_1": ["entry"],
+        "frequencies_1": ["total"],
+        "peaks_1": ["peak"],
+        "grants_1": ["story", "told", "note"],
+        "spaces": ["top", "floor", "held_since"],
+    }.items()
+    for column in columns
+]
+
+
+async def test_damage_of_any_column_stops_nothing(
+    open_index: OpenIndex, file: Path, sql: sqlite3.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of every column by every type; a damaged story itself may be an error, but nobody else's."""
+    index, original, copy = await _used(open_index, file)
+    await index.claim(Claim(original.id, "watch", token="t"))
+    await index.share_learned({SOURCE: Learned((b"12345678",))})
+    await index.add_frequencies(bytes(4))
+    serial = 0
+    for table, column in DAMAGE:
+        for value in ("text", 1 << 40, -1.5, b"\x05", b"\x05" * 400):
+            try:
+                sql.execute(f"UPDATE {table} SET {column} = ?", (value,))
+            except sqlite3.IntegrityError:
+                continue  # the file does not hold such a value
+            serial += 1
+            other = Article(f"other {serial}", at=serial)
+            assert await check(index, other) is None
+            assert await check(index, other.copy(at=serial + 0.5)) is not None
+            assert (await index.join(Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
+            for question in (index.open_events(), index.peaks(0), index.summary(), index.members(original.id)):
+                await question
+            try:
+                await index.join(Join(_member(original), _member(copy.copy(at=serial))))
+            except StoreError as error:
+                assert original.id in str(error) or "neighbours" in str(error)  # noqa: PT017
+            await index.take_over(0)
+            await index.share_learned({SOURCE: Learned()})
+            assert len(await index.add_frequencies(bytes(4))) > 4
+            await index.similar(other.fingerprint, other.document, 3)
+            await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
+    assert serial > 80
+    texts = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(texts) == len(set(texts)) or all("A member of a story is left out" in each for each in _repeated(texts))
+
+
+def _repeated(texts: list[str]) -> list[str]:
+    return [text for text in texts if texts.count(text) > 1]
+
+
+async def test_a_damaged_posting_is_no_candidate(open_index: OpenIndex, file: Path, sql: sqlite3.Connection) -> None:
+    index, *_ = await _used(open_index, file)
+    (table,) = sql.execute("SELECT name FROM sqlite_master WHERE name GLOB 'postings_*'").fetchone()
+    for number, (band,) in enumerate(sql.execute(f"SELECT DISTINCT band FROM {table}").fetchall()):
+        value = ("text", 1.5, b"blob", -(1 << 63))[number % 4]
+        sql.execute(f"DELETE FROM {table} WHERE band = ?", (band,))
+        sql.execute(f"INSERT INTO {table} (band, key) VALUES (?, ?)", (band, value))
+
+    assert await check(index, Article(at=HOUR)) is None
+    assert await check(index, Article(at=HOUR)) is not None
+
+
+# Locks
+
+
+async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, sql: sqlite3.Connection) -> None:
+    await _used(open_index, file)
+    index = await open_index(f"sqlite:///{file}", timeout=0.1)
+    article = Article(at=HOUR)
+
+    sql.execute("BEGIN IMMEDIATE")
+    found = await index.similar(article.fingerprint, article.document, 5)
+    summary = await index.summary()
+    stories = await index.open_events()
+    members = await index.members(found[0].story)
+    would_go = await index.purge(Selection(source="wire.example", source_hash=SOURCE), dry_run=True)
+    sql.execute("ROLLBACK")
+
+    assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
+
+
+async def test_a_purge_lets_others_write_in_between(open_index: OpenIndex, file: Path) -> None:
+    index = await open_index(f"sqlite:///{file}")
+    assert isinstance(index, SQLiteIndex)
+    for number in range(30):
+        await check(index, Article(f"story {number}", source="wire.example", short=True))
+    statements: list[str] = []
+    await index._in_thread(lambda: index._file.connection.set_trace_callback(statements.append))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scrapy_neardup.index.sqlite.survey._AT_ONCE", 10)
+        assert await index.purge(Selection(source="wire.example", source_hash=SOURCE)) == 30
+
+    held, most = 0, 0
+    for statement in statements:
+        held = 0 if statement.startswith("BEGIN") else held + statement.startswith("DELETE FROM documents_")
+        most = max(most, held)
+    assert most == 10
+
+
+# Files that may only be read
+
+
+async def test_a_file_that_may_only_be_read_can_be_looked_into(
+    open_index: OpenIndex, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, original, copy = await _used(open_index, file)
+    await index.close()
+    may = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK and may(path, mode))
+    before = _content(file)
+
+    index = await open_index(f"sqlite:///{file}")
+    other = await open_index(f"sqlite:///{file}", namespace="-other")
+
+    assert (await index.summary()).documents_per_hour == {START // HOUR: 2}
+    found = await index.similar(copy.fingerprint, copy.document, 5)
+    assert [each.candidate for each in found] == [original.id, copy.id]
+    assert await index.share_learned({SOURCE: Learned()}) == {SOURCE: Learned()}
+    assert len(await index.members(original.id)) == 2
+    assert ((await other.summary()).documents, await other.open_events()) == (0, [])
+    with pytest.raises(StoreError, match=r"window\.sqlite.*may not be written"):
+        await check(index, Article())
+    assert _content(file) == before
+    assert [each.name for each in file.parent.iterdir()] == [file.name]

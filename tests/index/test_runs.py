@@ -1,0 +1,462 @@
+"""Documents of runs that live, end, die and come back: what counts as seen in every store."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+import pytest
+from conftest import OpenIndex
+from documents import MINUTE, Article, check
+from fleet import open_client
+from news_site import article as text
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Join, Match, Member
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import runs as rules
+from scrapy_neardup.index.redis import layout as redis_layout
+from scrapy_neardup.index.redis.index import RedisIndex
+from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
+from scrapy_neardup.index.sqlite.index import SQLiteIndex
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.similarity.verification import MOST_LINKS
+
+FIRST, SECOND, THIRD = 1, 2, 3
+LATE_SECONDS, DEAD_SECONDS = 600.0, 1500.0
+PAGE = Article(url="https://wire.example/a", source="wire.example")
+COPY = PAGE.copy(url="https://other.example/b", source="other.example")
+DROPPING = Policy(drops=True)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let heartbeats be late after minutes, so that no test depends on how fast the machine is."""
+    for module in (rules, redis_layout):
+        monkeypatch.setattr(module, "LATE_SECONDS", LATE_SECONDS)
+        monkeypatch.setattr(module, "DEAD_SECONDS", DEAD_SECONDS)
+
+
+async def begin(index: Index, *runs: int) -> None:
+    """Let runs send a heartbeat after the last of them has begun."""
+    for index.run in runs * 2:
+        await index.beat()
+
+
+async def check_as(index: Index, run: int, article: Article) -> Match | None:
+    """Check a document as a run that has sent a heartbeat already, or sends its first one now."""
+    index.run = run
+    if run not in (FIRST, SECOND, THIRD):
+        await index.beat()
+    return await check(index, article)
+
+
+async def end(index: Index, run: int) -> None:
+    index.run = run
+    await index.end_run()
+
+
+async def silence(index: Index, url: str, run: int, seconds: float, *, beat_alone: bool = False) -> None:
+    """Make the last heartbeat of a run so many seconds older, by the clock of the store; the first one as well."""
+    if isinstance(index, SQLiteIndex):
+        since = "" if beat_alone else f", started = started - {seconds}"
+        change = f"UPDATE runs_{index._space} SET beat = beat - {seconds}{since} WHERE run = {run}"
+        await index._in_thread(index._write, lambda sql: sql.execute(change))
+        return
+    assert isinstance(index, RedisIndex)
+    with open_client(url) as client:
+        for layout in index._runs._layouts:
+            first, last = map(int, cast("bytes", client.hget(layout.runs, str(run))).split())
+            age = int(seconds * 1000)
+            client.hset(layout.runs, str(run), f"{first if beat_alone else first - age} {last - age}")
+
+
+def is_seen(match: Match | None) -> bool:
+    return match is not None and match.is_seen
+
+
+# What a run has not delivered counts while the run lives.
+
+
+async def test_documents_of_a_run_that_lives_are_seen_by_others(index: Index) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+
+    match = await check_as(index, SECOND, COPY.copy())
+
+    assert match is not None
+    assert (match.is_seen, match.kept_share, match.run) == (True, 1.0, FIRST)
+
+
+async def test_documents_of_a_run_that_is_over_are_nobodys_original_and_nobodys_revisit(index: Index) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await end(index, FIRST)
+
+    copied = await check_as(index, SECOND, COPY.copy())
+    again = await check_as(index, SECOND, PAGE.copy())
+
+    assert copied is not None
+    assert not copied.is_seen
+    assert again is not None
+    assert (again.is_seen, again.candidate_url) == (True, COPY.url)
+    assert again.registered_before == PAGE.id
+
+
+async def test_a_run_that_others_know_to_be_dead_is_over(index: Index) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    index.run = SECOND
+    await index.beat(dead=[FIRST])
+
+    assert not is_seen(await check(index, PAGE.copy()))
+
+
+async def test_a_run_that_never_sent_a_heartbeat_is_dead(index: Index) -> None:
+    await begin(index, SECOND)
+    index.run = FIRST
+    await check(index, PAGE)
+
+    assert not is_seen(await check_as(index, SECOND, PAGE.copy()))
+
+
+async def test_a_run_sees_its_own_documents_whatever_became_of_its_heartbeat(index: Index) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await end(index, FIRST)
+
+    assert is_seen(await check(index, PAGE.copy()))
+
+
+async def test_delivered_documents_stay_when_their_run_is_over(index: Index) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await index.deliver([PAGE.id, COPY.copy().id])
+    await end(index, FIRST)
+
+    match = await check_as(index, SECOND, PAGE.copy())
+
+    assert match is not None
+    assert (match.is_seen, match.kept_share, match.run) == (True, 1.0, 0)
+
+
+async def test_documents_of_no_run_are_delivered(index: Index) -> None:
+    await begin(index, FIRST)
+    await check(index, PAGE)
+
+    assert is_seen(await check_as(index, FIRST, PAGE.copy()))
+
+
+async def test_withdrawn_documents_are_gone_at_once(index: Index) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await index.withdraw([PAGE.id, COPY.copy().id])
+
+    assert await check(index, PAGE.copy()) is None
+
+
+# Heartbeats, by the clock of the store.
+
+
+@pytest.mark.parametrize(
+    ("silent", "seen", "kept_share"),
+    [(LATE_SECONDS - 300, True, 1.0), (LATE_SECONDS + 300, True, -1.0), (DEAD_SECONDS + 300, False, -1.0)],
+)
+async def test_the_age_of_the_last_heartbeat_decides(
+    open_index: OpenIndex, store_url: str, silent: float, seen: bool, kept_share: float
+) -> None:
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND, THIRD)
+    await silence(index, store_url, SECOND, 3000)
+    await check_as(index, FIRST, PAGE)
+    await silence(index, store_url, FIRST, silent)
+
+    match = await check_as(index, SECOND, COPY.copy())
+
+    assert match is not None
+    assert (match.is_seen, match.kept_share) == (seen, kept_share)
+
+
+async def test_a_heartbeat_from_before_a_run_began_is_late(index: Index, store_url: str) -> None:
+    await begin(index, FIRST)
+    await check_as(index, FIRST, PAGE)
+    await silence(index, store_url, FIRST, 1)
+    await begin(index, SECOND)
+
+    match = await check_as(index, SECOND, COPY.copy())
+
+    assert match is not None
+    assert (match.is_seen, match.kept_share) == (True, -1.0)
+
+
+async def test_a_run_that_comes_back_counts_again(index: Index, store_url: str) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await silence(index, store_url, FIRST, DEAD_SECONDS + 300)
+    lost = await check_as(index, SECOND, COPY.copy())
+    await end(index, SECOND)
+
+    index.run = FIRST
+    await index.beat()
+    found = await check_as(index, THIRD, COPY.copy())
+
+    assert not is_seen(lost)
+    assert found is not None
+    assert (found.is_seen, found.candidate) == (True, PAGE.id)
+
+
+async def test_a_heartbeat_that_another_run_vouches_for_is_as_good(index: Index, store_url: str) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await silence(index, store_url, FIRST, DEAD_SECONDS + 300)
+    index.run = SECOND
+    await index.beat(alive=[FIRST, THIRD])
+
+    match = await check(index, COPY.copy())
+
+    assert match is not None
+    assert (match.is_seen, match.kept_share) == (True, 1.0)
+
+
+async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
+    detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"), delivers_later=True)
+    await detector.open()
+    document = detector.document("Seven fishermen were rescued off the coast. " * 10, url=PAGE.url)
+    await detector.check(document)
+    assert detector.delivery is not None
+
+    detector.breaker.failed(StoreUnavailable("away"))
+    await detector.delivery.withdraw([document.id])
+    assert (await detector.index.summary()).documents == 1
+
+    detector.breaker.succeeded()
+    await detector.delivery.tell()
+    assert (await detector.index.summary()).documents == 0
+    await detector.close()
+
+
+async def test_a_folder_that_cannot_be_used_costs_the_locks_alone(tmp_path: Path) -> None:
+    (tmp_path / "window.sqlite-runs").write_text("in the way")
+    detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite"), delivers_later=True)
+
+    await detector.open()
+
+    assert (await detector.check(detector.document("A text of a few words."))).status != "original"
+    assert detector.breaker.is_open is False
+    await detector.close()
+
+
+# Documents that are dropped count while their match does.
+
+
+async def test_what_is_dropped_counts_while_its_match_does(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await check_as(index, SECOND, COPY)
+
+    assert is_seen(await check_as(index, THIRD, COPY.copy()))
+    await end(index, FIRST)
+    assert not is_seen(await check_as(index, THIRD, COPY.copy(text="changed", like="wire", equal=126)))
+
+
+async def test_what_is_dropped_as_a_copy_of_a_delivered_document_is_delivered_by_its_own_run(
+    open_index: OpenIndex, store_url: str
+) -> None:
+    """The index does not know whether it is dropped indeed: a copy whose figures changed is kept."""
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await index.deliver([PAGE.id])
+    told = COPY.copy(at=MINUTE)
+    untold = COPY.copy(at=MINUTE, url="https://third.example/c", source="third.example")
+    await check_as(index, SECOND, told)
+    await check_as(index, SECOND, untold)
+    await index.deliver([told.id])
+    await end(index, SECOND)
+
+    matches = [await check_as(index, THIRD, article.copy(at=2 * MINUTE)) for article in (told, untold)]
+
+    assert [(match.is_seen, match.candidate) for match in matches if match] == [(True, told.id), (True, PAGE.id)]
+
+
+async def test_a_copy_that_is_kept_does_not_follow_its_match(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url, Policy(drops=True, keep_sources=frozenset({"other.example"})))
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await check_as(index, SECOND, COPY)
+    await end(index, FIRST)
+
+    match = await check_as(index, THIRD, PAGE.copy())
+
+    assert match is not None
+    assert (match.is_seen, match.candidate, match.registered_before) == (True, COPY.id, PAGE.id)
+
+
+@pytest.mark.parametrize("links", [2, MOST_LINKS])
+async def test_chains_of_dropped_documents_fall_with_the_first(
+    open_index: OpenIndex, store_url: str, links: int
+) -> None:
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND, THIRD)
+    visits = [PAGE.copy(at=at) for at in range(links + 1)]
+    for visit in visits:
+        await check_as(index, FIRST, visit)
+
+    alive = await check_as(index, SECOND, COPY.copy(at=60))
+    if isinstance(index, ShardedRedisIndex):
+        await index._decisions.join()  # shards are told of a match after it is answered
+    await index.withdraw([visits[0].id, COPY.id])
+    fallen = await check_as(index, THIRD, PAGE.copy(at=61, url="https://third.example/c", source="third.example"))
+
+    assert is_seen(alive)
+    assert not is_seen(fallen)
+
+
+async def test_a_page_may_be_met_again_any_number_of_times_before_it_is_delivered(
+    open_index: OpenIndex, store_url: str
+) -> None:
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND, THIRD)
+
+    matches = [await check_as(index, FIRST, PAGE.copy(at=at)) for at in range(60)]
+
+    assert matches[0] is None
+    assert all(map(is_seen, matches[1:]))
+    assert {match.original for match in matches if match} == {matches[1].original}  # type: ignore[union-attr]
+
+
+# The answer again, and stories.
+
+
+async def test_a_check_again_gives_the_same_answer_also_of_what_rejoins_its_story(index: Index) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    await end(index, FIRST)
+    article = PAGE.copy()
+
+    first = await check_as(index, SECOND, article)
+    again = await check_as(index, SECOND, article)
+
+    assert first is not None
+    assert again == first
+
+
+async def test_a_page_that_is_registered_again_rejoins_its_story_and_counts_once(index: Index) -> None:
+    await begin(index, FIRST, SECOND, THIRD)
+    await check_as(index, FIRST, PAGE)
+    copied = await check_as(index, FIRST, COPY)
+    assert copied is not None
+    before = await index.join(_join(PAGE, COPY, copied))
+    await end(index, FIRST)
+
+    stories = []
+    for article in (PAGE.copy(), COPY.copy()):
+        match = await check_as(index, SECOND, article)
+        assert match is not None
+        assert match.story == PAGE.id
+        stories.append(await index.join(_join(PAGE, article, match)))
+
+    assert (before.items, len(before.sources)) == (2, 2)
+    assert [(story.items, len(story.sources)) for story in stories] == [(2, 2)] * 2
+    assert [story.joined for story in stories] == [3, 4]
+
+
+def _join(first: Article, article: Article, match: Match) -> Join:
+    members = [Member(each.id, each.url, each.title, each.source, each.source, "original") for each in (first, article)]
+    return Join(*members, counted=not match.is_seen or not match.same_url, registered_before=match.registered_before)
+
+
+# Several at once.
+
+
+async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url, DROPPING)
+    await begin(index, FIRST, SECOND, THIRD)
+    for run in range(10, 15):
+        await check_as(index, run, PAGE.copy())
+        await end(index, run)
+    index.run = FIRST
+    await index.beat()
+
+    matches = await asyncio.gather(*(check(index, PAGE.copy()) for _ in range(20)))
+
+    assert sum(not is_seen(match) for match in matches) == 1
+
+
+# The run of a crawl, through its detector.
+
+
+def _detector(store: str, namespace: str) -> NearDupDetector:
+    settings = NearDupSettings(
+        store=str(store),
+        namespace=namespace,
+        action="drop",
+        store_timeout=5,
+        shards=getattr(store, "shards", 1),
+    )
+    return NearDupDetector(settings, delivers_later=True)
+
+
+async def test_checks_that_open_the_store_together_are_of_one_run(tmp_path: Path) -> None:
+    blocked = tmp_path / "blocked"
+    blocked.write_text("no folder")
+    detector = _detector(f"sqlite:///{blocked}/window.sqlite", "late")
+    with pytest.raises(StoreError):
+        await detector.open()
+    blocked.unlink()
+    detector.breaker.succeeded()
+    await detector.prepare()
+
+    verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(8)))
+    heartbeats = [task for task in asyncio.all_tasks() if "_beat_on" in repr(task)]
+    await detector.close()
+
+    assert {verdict.status for verdict in verdicts} == {"original"}
+    assert len(heartbeats) == 1
+
+
+async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/window.sqlite"
+    first, second, third = (_detector(store, "copies") for _ in range(3))
+    for detector in (first, second, third):
+        await detector.open()
+    original = first.document(text("a"), url="https://a.example/a")
+    copies = [each.document(text("a"), url=f"https://b.example/{n}") for n, each in enumerate((first, second))]
+    assert (await first.check(original)).status == "original"
+    assert (await first.check(copies[0])).would_drop
+    assert first.delivery is not None
+    first.delivery.deliver([original.id])
+    await first.close()
+    assert (await second.check(copies[1])).would_drop
+    await second.close()
+
+    again = [await third.check(third.document(text("a"), url=copy.url)) for copy in copies]
+    await third.close()
+
+    assert [(verdict.kind, verdict.match) for verdict in again] == [("revisit", copy.id) for copy in copies]
+
+
+async def test_what_could_not_be_taken_back_is_taken_back_later(tmp_path: Path) -> None:
+    detector = _detector(f"sqlite:///{tmp_path}/window.sqlite", "busy")
+    await detector.open()
+    document = detector.document(text("a"), url="https://a.example/a")
+    await detector.check(document)
+    assert detector.delivery is not None
+    with closing(sqlite3.connect(tmp_path / "window.sqlite", isolation_level=None)) as other:
+        detector.index._file.timeout = 0.1  # type: ignore[attr-defined]
+        other.execute("BEGIN IMMEDIATE")
+        await detector.delivery.withdraw([document.id])
+        other.execute("ROLLBACK")
+    detector.index._file.timeout = 5  # type: ignore[attr-defined]
+    detector.breaker.succeeded()
+    await detector.delivery.tell()
+
+    verdict = await detector.check(detector.document(text("a"), url="https://b.example/b"))
+    await detector.close()
+
+    assert verdict.status == "original"

@@ -1,0 +1,219 @@
+"""Whatever runs do, every store answers as a list would: no index, no expiry, no packing, each document looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from documents import HOUR, Article, check
+from fleet import store_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_runs import silence
+
+from scrapy_neardup.document import Match
+from scrapy_neardup.index import Policy
+from scrapy_neardup.index import runs as run_rules
+from scrapy_neardup.index.redis import layout
+from scrapy_neardup.records.documents import IS_DROPPED, Record, new_record
+from scrapy_neardup.similarity.verification import MOST_LINKS, STATES, State, found_among, grade, linked, to_match
+
+EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", "80"))
+LATE, DEAD = 600.0, 1500.0
+SILENCES = {"late": 1000.0, "dead": 3000.0}
+POLICY = Policy(drops=True)
+RUNS = (1, 2, 3)
+MOST_OF_A_FAMILY = 15
+"""Beyond 16 documents a key a store looks at the newest alone."""
+
+Step = tuple[Any, ...]
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heartbeats are late after minutes, so that no test depends on how fast the machine is."""
+    for module in (run_rules, layout):
+        monkeypatch.setattr(module, "LATE_SECONDS", LATE)
+        monkeypatch.setattr(module, "DEAD_SECONDS", DEAD)
+
+
+@dataclass
+class Model:
+    """The window as a list, and the runs with the state of their heartbeats."""
+
+    records: dict[bytes, Record] = field(default_factory=dict)
+    beats: dict[int, State] = field(default_factory=dict)
+    begun: dict[int, int] = field(default_factory=dict)  # in which order runs began
+    beaten: dict[int, int] = field(default_factory=dict)
+    now: int = 0
+
+    def beat(self, run: int) -> None:
+        self.now += 1
+        self.begun.setdefault(run, self.now)
+        self.beaten[run] = self.now
+        self.beats[run] = "seen"
+
+    def end(self, run: int) -> None:
+        for each in (self.begun, self.beaten, self.beats):
+            each.pop(run, None)
+
+    def state(self, record: Record, own: int, links: int = MOST_LINKS) -> State:
+        run = record.run & ~IS_DROPPED
+        if not record.run:
+            return "seen"
+        state: State = "seen" if run == own else self.beats.get(run, "lost")
+        if state == "seen" and run != own and self.beaten[run] < self.begun.get(own, 0):
+            state = "late"
+        if state == "lost" or run == record.run:
+            return state
+        match = self.records.get(record.candidate) if links else None
+        return "lost" if match is None else max(state, self.state(match, own, links - 1), key=STATES.index)
+
+    def check(self, article: Article, run: int) -> Match | None:
+        key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
+        if key in self.records:
+            known = self.records[key]
+            old = self.records.get(known.candidate) if known.candidate != key else None
+            again = old and grade(known.candidate, known, old, POLICY, self.state(old, run))
+            return to_match(again) if again else None
+        graded = [grade(other, new, old, POLICY, self.state(old, run)) for other, old in self.records.items()]
+        found = found_among([each for each in graded if each])
+        share = POLICY.least_dropped_share(article.source)
+        self.records[key] = linked(new, found.match, POLICY, share) if found.match else new
+        return found.answer()
+
+    def deliver(self, article: Article) -> None:
+        key = bytes.fromhex(article.id)
+        if key in self.records:
+            self.records[key] = replace(self.records[key], run=0)
+
+    def withdraw(self, article: Article) -> None:
+        self.records.pop(bytes.fromhex(article.id), None)
+
+
+ARTICLES = st.builds(
+    lambda family, page, edit, at: Article(
+        f"story {family}, {edit}",
+        like=f"story {family}",
+        equal=128 if edit == 0 else {1: 118, 2: 100, 3: 60}[edit],
+        at=at,
+        url=f"https://paper{page}.example/{family}",
+        source=f"paper{page}.example",
+        size=300 + 40 * (edit == 2),
+    ),
+    st.integers(0, 1),
+    st.integers(0, 3),
+    st.sampled_from((0, 0, 0, 0, 1, 2, 3)),
+    st.integers(0, 23 * HOUR - 1),
+)
+PLACES = st.integers(0, 40)  # of a document among those checked before
+STEPS = st.one_of(
+    st.tuples(st.just("check"), st.sampled_from(RUNS), ARTICLES),
+    st.tuples(st.just("check"), st.sampled_from(RUNS), ARTICLES),
+    st.tuples(st.just("check"), st.sampled_from(RUNS), ARTICLES),
+    st.tuples(st.just("again"), st.sampled_from(RUNS), PLACES),
+    st.tuples(st.sampled_from(("deliver", "withdraw")), PLACES),
+    st.tuples(st.just("beat"), st.sampled_from(RUNS)),
+    st.tuples(st.just("end"), st.sampled_from(RUNS)),
+    st.tuples(st.sampled_from(tuple(SILENCES)), st.sampled_from(RUNS)),
+    st.tuples(st.just("reopen")),
+)
+
+
+class Stage:
+    """One store and the model, taken through the same steps."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.namespace = f"model-{uuid.uuid4().hex}"
+        self.model = Model()
+        self.checked: list[Article] = []
+
+    async def play(self, steps: list[Step]) -> None:
+        await self._open()
+        try:
+            for run in RUNS:
+                await self._beat(run)
+            for number, (name, *values) in enumerate(steps):
+                await getattr(self, f"_{name}")(*values, told=f"step {number}: {name} {values}")
+        finally:
+            await self.index.close()
+
+    async def _open(self) -> None:
+        self.index = store_of(self.url, namespace=self.namespace, config="00000001", policy=POLICY, timeout=60)
+        await self.index.open()
+
+    async def _reopen(self, told: str = "") -> None:
+        if "memory" not in self.url:
+            await self.index.close()
+            await self._open()
+
+    async def _beat(self, run: int, told: str = "") -> None:
+        # A heartbeat of Redis is told to the millisecond.
+        for other in self.model.beats:
+            await silence(self.index, self.url, other, 0.01)
+        self.index.run = run
+        await self.index.beat()
+        self.model.beat(run)
+
+    async def _end(self, run: int, told: str = "") -> None:
+        self.index.run = run
+        await self.index.end_run()
+        self.model.end(run)
+
+    async def _silent(self, run: int, state: State, seconds: float) -> None:
+        if self.model.beats.get(run) == "seen":
+            await silence(self.index, self.url, run, seconds, beat_alone=True)
+            self.model.beats[run] = state
+
+    async def _late(self, run: int, told: str = "") -> None:
+        await self._silent(run, "late", SILENCES["late"])
+
+    async def _dead(self, run: int, told: str = "") -> None:
+        await self._silent(run, "lost", SILENCES["dead"])
+
+    async def _check(self, run: int, article: Article, told: str = "") -> None:
+        if sum(each.like == article.like for each in self.checked) < MOST_OF_A_FAMILY:
+            article = article.copy()
+            self.checked.append(article)
+            await self._compare(run, article, told)
+
+    async def _again(self, run: int, place: int, told: str = "") -> None:
+        if self.checked:
+            await self._compare(run, self.checked[place % len(self.checked)], told)
+
+    async def _compare(self, run: int, article: Article, told: str) -> None:
+        self.index.run = run
+        answer = await check(self.index, article)
+        assert answer == self.model.check(article, run), f"{self.url}, {told}"
+
+    async def _deliver(self, place: int, told: str = "") -> None:
+        if self.checked:
+            article = self.checked[place % len(self.checked)]
+            await self.index.deliver([article.id])
+            self.model.deliver(article)
+
+    async def _withdraw(self, place: int, told: str = "") -> None:
+        if self.checked:
+            article = self.checked[place % len(self.checked)]
+            await self.index.withdraw([article.id])
+            self.model.withdraw(article)
+
+
+@pytest.fixture(params=["memory", "sqlite", "redis"])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "redis":
+        yield str(request.getfixturevalue("redis_url"))
+    else:
+        yield "memory://" if request.param == "memory" else f"sqlite:///{request.getfixturevalue('tmp_path')}/window"
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=st.lists(STEPS, min_size=5, max_size=50))
+def test_every_store_answers_as_a_list_would(url: str, steps: list[Step]) -> None:
+    asyncio.run(Stage(url).play(steps))

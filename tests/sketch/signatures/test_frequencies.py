@@ -1,0 +1,217 @@
+"""Document frequencies: learned from documents as they come, added up in a store, bounded, and what is old fades."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import OpenIndex
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis import Redis
+from texts import START, article, neardup, opened
+
+from scrapy_neardup.document import Document
+from scrapy_neardup.index import Index
+from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS, SUM_BYTES, added, pack_counted, pack_sum, unpack_sum
+from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+
+
+def features(*slots: int) -> np.ndarray:
+    return np.array(slots, np.uint32) << np.uint32(16)
+
+
+def counted(documents: int, counts: dict[int, int]) -> bytes:
+    array = np.zeros(1 << 16, np.uint32)
+    for slot, count in counts.items():
+        array[slot] = count
+    return pack_counted(documents, array)
+
+
+# In a store.
+
+
+async def test_a_store_adds_up_what_processes_counted(index: Index) -> None:
+    await index.add_frequencies(counted(3, {0: 1, 7: 2, 0xFFFF: 3}))
+    documents, counts = unpack_sum(await index.add_frequencies(counted(4, {7: 4})))
+
+    assert documents == 7
+    assert {int(slot): int(counts[slot]) for slot in np.flatnonzero(counts)} == {0: 1, 7: 6, 0xFFFF: 3}
+
+
+async def test_all_counts_are_halved_at_the_most_documents(index: Index) -> None:
+    await index.add_frequencies(counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
+    documents, counts = unpack_sum(await index.add_frequencies(counted(1, {2: 2})))
+
+    assert (documents, counts[1], counts[2]) == (MOST_DOCUMENTS // 2, 15_000, 4)
+
+
+async def test_a_count_stops_at_its_highest(index: Index) -> None:
+    for _ in range(3):
+        total = await index.add_frequencies(counted(1, {5: 60_000}))
+
+    assert unpack_sum(total)[1][5] == 0xFFFF
+
+
+async def test_namespaces_and_configurations_count_apart(open_index: OpenIndex, store_url: str) -> None:
+    for config in ("0000000a", "0000000b"):
+        index = await open_index(store_url, config=config)
+        assert unpack_sum(await index.add_frequencies(counted(2, {1: 1})))[0] == 2
+
+
+async def test_two_connections_count_together(open_index: OpenIndex, shared_url: str) -> None:
+    one, other = [await open_index(shared_url) for _ in range(2)]
+    await one.add_frequencies(counted(5, {1: 5}))
+
+    assert unpack_sum(await other.add_frequencies(counted(1, {1: 1})))[0] == 6
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    batches=st.lists(
+        st.tuples(
+            st.integers(0, 20_000), st.dictionaries(st.integers(0, 0xFFFF), st.integers(1, 40_000), max_size=600)
+        ),
+        max_size=5,
+    )
+)
+async def test_a_store_sums_as_the_rules_say(index: Index, batches: list[tuple[int, dict[int, int]]]) -> None:
+    total = await index.add_frequencies(counted(0, {}))
+    for documents, counts in batches:
+        batch = counted(documents, counts)
+        total, expected = await index.add_frequencies(batch), added(total, batch)
+        assert total == expected
+
+
+async def test_in_redis_they_expire(open_index: OpenIndex, redis_url: str) -> None:
+    index = await open_index(redis_url)
+    await index.add_frequencies(counted(1, {1: 1}))
+    client = Redis.from_url(redis_url)
+    (name,) = client.scan_iter(match=f"*{index.namespace}*:frequencies")  # type: ignore[attr-defined]
+
+    assert 24 * 3600 < client.ttl(name) <= 25 * 3600
+    client.set(name, b"damaged")
+    assert unpack_sum(await index.add_frequencies(counted(2, {1: 1})))[0] == 2
+    client.close()
+
+
+# In a process.
+
+
+def test_what_a_store_could_not_be_told_is_not_lost() -> None:
+    frequencies = Frequencies()
+    frequencies.learn(features(1, 2))
+    taken = frequencies.take_pending()
+    frequencies.learn(features(2, 3))
+    frequencies.give_back(taken)
+
+    assert frequencies.pending == 2
+    assert added(b"", frequencies.take_pending()) == pack_sum(2, _counts({1: 1, 2: 2, 3: 1}))
+
+
+def test_what_was_counted_while_a_store_answered_is_kept() -> None:
+    frequencies = Frequencies()
+    frequencies.learn(features(1))
+    total = added(b"", frequencies.take_pending())
+    frequencies.learn(features(1))
+    frequencies.replace(total)
+
+    assert (frequencies.documents, frequencies.pending) == (2, 1)
+
+
+def test_a_sum_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match=f"3 bytes of document frequencies, not {SUM_BYTES}"):
+        Frequencies().replace(b"abc")
+
+
+def test_memory_stays_as_it_is_and_counts_fade() -> None:
+    frequencies = Frequencies()
+    for _ in range(MOST_DOCUMENTS + 10):
+        frequencies.learn(features(1))
+
+    assert frequencies.documents < MOST_DOCUMENTS
+    assert frequencies.pending < MOST_DOCUMENTS
+
+
+def test_rare_features_weigh_more() -> None:
+    frequencies = Frequencies()
+    for number in range(200):
+        frequencies.learn(features(1, 1000 + number))
+    common, rare, unseen = frequencies.weights(features(1, 1000, 5))
+
+    assert common < rare < unseen
+
+
+def test_the_commonest_share_stands_out_once_enough_is_known() -> None:
+    frequencies = Frequencies()
+    for number in range(99):
+        frequencies.learn(features(1, *range(1000 + 10 * number, 1010 + 10 * number)))
+    assert not frequencies.among_commonest(features(1, 1000), 0.05).any()
+
+    frequencies.learn(features(1))
+    assert frequencies.among_commonest(features(1, 1000), 0.05).tolist() == [True, False]
+
+
+# In a preset.
+
+
+def test_cedar_may_drop_the_commonest_shingles() -> None:
+    sketcher = Sketcher(replace(PRESETS["cedar"], common_share=0.05))
+    common = "this is what every single report of the agency begins with on all of its many pages of each day"
+
+    def size(text: str) -> int:
+        document = Document("00" * 8, "", "", "", f"{common}\n{text}", 0.0)
+        made = sketcher.fingerprint(document).size
+        sketcher.learn(document)
+        return made
+
+    before = size(article("first"))
+    for number in range(120):
+        size(article(number, 60))
+    after = size(article("last"))
+
+    assert len(common.split()) - 2 <= before - after < before / 2
+
+
+async def test_processes_learn_from_each_other(shared_url: str, namespace: str) -> None:
+    async with opened("simhash", shared_url, namespace) as one:
+        for number in range(70):
+            await one.check(one.document(article(number, 60), seen_at=START))
+    async with opened("simhash", shared_url, namespace) as other:
+        assert other.sketcher.frequencies is not None
+        assert other.sketcher.frequencies.documents == 70
+
+
+async def test_a_story_is_learned_from_once(namespace: str) -> None:
+    async with opened("simhash", "memory://", namespace) as detector:
+        for number in range(10):
+            await detector.check(detector.document(article("wire"), seen_at=START + number))
+
+        assert detector.sketcher.frequencies is not None
+        assert detector.sketcher.frequencies.documents == 1
+
+
+def test_eval_learns_from_a_corpus_before(tmp_path: Path) -> None:
+    rows = [{"id": n, "text": article(n % 4), "cluster": str(n % 4), "original": n < 4} for n in range(8)]
+    corpus = [{"id": n, "text": article(f"corpus {n}", 60)} for n in range(120)]
+    for name, lines in (("labelled", rows), ("corpus", corpus)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    given = ("eval", "labelled.jsonl", "--corpus", "corpus.jsonl")
+    ran = neardup(tmp_path, *given, "--preset", "cedar", "-s", "NEARDUP_COMMON_SHARE=0.05", "--json")
+    refused = neardup(tmp_path, *given, "--preset", "cedar")
+
+    assert json.loads(ran.stdout)["presets"]["cedar"]["labels"]["cluster"]["online"]["f1"] == 1
+    assert refused.returncode == 2
+    assert "--corpus = 'corpus.jsonl': no preset here learns how frequent features are" in refused.stderr
+
+
+def _counts(counts: dict[int, int]) -> np.ndarray:
+    array = np.zeros(1 << 16, np.uint32)
+    for slot, count in counts.items():
+        array[slot] = count
+    return array

@@ -1,0 +1,437 @@
+"""Every preset keeps the contract of the index and the laws of a signature, on every store."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import fmean
+
+import pytest
+from conftest import OpenIndex
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from news_site import NewsSite, page
+from news_site import article as news_article
+from projects import ITEM_A_PAGE, Project
+from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index import Policy
+from scrapy_neardup.index.sqlite.index import MEMORY, SQLiteIndex
+from scrapy_neardup.similarity.likeness import LEAD_LANES, likeness
+from scrapy_neardup.sketch import PRESETS, Sketcher
+
+# Laws of signatures and measures.
+
+_TEXTS = st.one_of(
+    st.text(max_size=400),
+    st.integers(0, 50).map(article),
+    st.tuples(st.integers(0, 3), st.floats(0, 1), st.integers(0, 9)).map(lambda v: noisy(article(v[0]), v[1], v[2])),
+)
+
+
+@pytest.mark.parametrize("preset", NAMES)
+@settings(max_examples=25, deadline=None)
+@given(text=_TEXTS)
+def test_equal_texts_have_equal_signatures(preset: str, text: str) -> None:
+    document = Document("00" * 8, "", "", "Title", text, 0.0)
+    one, other = (Sketcher(PRESETS[preset]).fingerprint(document) for _ in range(2))
+
+    assert one == other
+    assert not one.signature or likeness_of(preset, text, text).score == pytest.approx(1)
+
+
+@pytest.mark.parametrize("preset", NAMES)
+@settings(max_examples=40, deadline=None)
+@given(one=_TEXTS, other=_TEXTS)
+def test_likeness_is_symmetric_and_a_share(preset: str, one: str, other: str) -> None:
+    there, back = likeness_of(preset, one, other), likeness_of(preset, other, one)
+
+    assert there == back
+    for value in (there.similarity, there.containment, there.score):
+        assert 0 <= value <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("preset", NAMES)
+def test_likeness_falls_on_average_as_noise_is_added(preset: str) -> None:
+    means = [
+        fmean(likeness_of(preset, article(n), noisy(article(n), share, n)).score for n in range(12))
+        for share in (0.0, 0.05, 0.2, 0.5, 0.95)
+    ]
+
+    assert means[0] == pytest.approx(1)
+    assert all(before > after or after == 0 for before, after in pairwise(means)), means
+
+
+# The contract, with real texts.
+
+
+@pytest.mark.parametrize("preset", NAMES)
+async def test_of_identical_documents_at_once_exactly_one_is_the_original(
+    preset: str, store_url: str, namespace: str
+) -> None:
+    async with opened(preset, store_url, namespace) as detector:
+        documents = [detector.document(article("wire"), url=f"https://{n}.example/a", seen_at=START) for n in range(20)]
+        verdicts = await asyncio.gather(*(detector.check(document) for document in documents))
+
+    assert sorted(verdict.status for verdict in verdicts) == ["duplicate"] * 19 + ["original"]
+    assert {verdict.original for verdict in verdicts if verdict.original} == {
+        document.id for document, verdict in zip(documents, verdicts, strict=True) if verdict.status == "original"
+    }
+
+
+@pytest.mark.parametrize("preset", NAMES)
+async def test_of_lightly_edited_copies_every_one_links_to_the_original(
+    preset: str, store_url: str, namespace: str
+) -> None:
+    """A star, never a chain; also when each copy lies nearest to the one before it."""
+    texts = [article("wire")]
+    for number in range(4):
+        texts.append(texts[-1].replace(texts[-1].split()[7 + 40 * number], "edited", 1))
+    async with opened(preset, store_url, namespace) as detector:
+        documents = [detector.document(text, seen_at=START + n) for n, text in enumerate(texts)]
+        verdicts = [await detector.check(document) for document in documents]
+
+    assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 4
+    assert {verdict.original for verdict in verdicts[1:]} == {documents[0].id}
+
+
+@pytest.mark.parametrize("preset", NAMES)
+async def test_other_texts_are_originals(preset: str, store_url: str, namespace: str) -> None:
+    async with opened(preset, store_url, namespace) as detector:
+        documents = [detector.document(article(number), seen_at=START + number) for number in range(30)]
+        verdicts = await detector.check_in_order(documents)
+
+    assert {verdict.status for verdict in verdicts} == {"original"}
+
+
+@pytest.mark.parametrize("preset", NAMES)
+@pytest.mark.parametrize(("apart", "status"), [(DAY, "duplicate"), (DAY + 60, "original")])
+async def test_the_window_is_a_day(preset: str, store_url: str, namespace: str, apart: int, status: str) -> None:
+    async with opened(preset, store_url, namespace) as detector:
+        await detector.check(detector.document(article("wire"), seen_at=START))
+        late = detector.document(noisy(article("wire"), 0.005), seen_at=START + apart)
+
+        assert (await detector.check(late)).status == status
+
+
+@pytest.mark.parametrize("preset", NAMES)
+async def test_a_document_checked_again_keeps_its_verdict(preset: str, store_url: str, namespace: str) -> None:
+    async with opened(preset, store_url, namespace) as detector:
+        first, copy = (
+            detector.document(text, seen_at=START + n)
+            for n, text in enumerate((article("wire"), noisy(article("wire"), 0.005)))
+        )
+        before = [await detector.check(first), await detector.check(copy)]
+
+        assert [await detector.check(first), await detector.check(copy)] == before
+
+
+async def _verdicts(preset: str, store: str, namespace: str, texts: Sequence[str]) -> list[Verdict]:
+    async with opened(preset, store, namespace) as detector:
+        detector._run = "same"
+        documents = [detector.document(text, seen_at=START + 600 * n) for n, text in enumerate(texts)]
+        return [await detector.check(document) for document in documents]
+
+
+@pytest.mark.parametrize("preset", NAMES)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    made=st.lists(
+        st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.2]), st.integers(0, 5)),
+        min_size=2,
+        max_size=14,
+    )
+)
+def test_all_stores_give_the_same_verdicts(
+    preset: str, made: list[tuple[int, float, int]], redis_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    texts = [noisy(article(number), share, seed) for number, share, seed in made]
+    file = f"sqlite:///{tmp_path_factory.mktemp('store')}/window.sqlite"
+    own = f"test-{uuid.uuid4().hex}"
+
+    by_memory, by_sqlite, by_redis = (
+        asyncio.run(_verdicts(preset, store, own, texts)) for store in ("memory://", file, redis_url)
+    )
+
+    assert by_memory == by_sqlite == by_redis
+
+
+class _LateStore(SQLiteIndex):
+    """A store whose answers arrive when the event loop has turned many times."""
+
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+        match = await super().check(fingerprint, document)
+        for _ in range(500):
+            await asyncio.sleep(0)
+        return match
+
+
+async def _replayed(settings: NearDupSettings, store: type[SQLiteIndex], texts: Sequence[str]) -> list[Verdict]:
+    row = settings.resolved_preset()
+    policy = Policy(
+        measure=row.measure,
+        threshold=row.threshold,
+        related_threshold=row.related_threshold,
+        collisions=row.collisions,
+    )
+    index = store(MEMORY, "replay", row.config(), policy)
+    detector = NearDupDetector(settings, run="", index=index)
+    await detector.open()
+    try:
+        return await detector.check_in_order([detector.document(text, seen_at=START) for text in texts])
+    finally:
+        await detector.close()
+
+
+@pytest.mark.parametrize(("preset", "common_share"), [*((name, None) for name in NAMES), ("cedar", 0.05)])
+async def test_verdicts_do_not_depend_on_how_soon_the_store_answers(preset: str, common_share: float | None) -> None:
+    """Of the same documents in the same order: what is learned from originals is learned at the same places."""
+    common = "Every report of the agency begins with the same sentence about rights and prices"
+    texts = [f"{common}.\n{noisy(article(number % 120, 120), 0.1, number)}" for number in range(240)]
+    settings = NearDupSettings(preset=preset, store="memory://", common_share=common_share)
+
+    assert await _replayed(settings, SQLiteIndex, texts) == await _replayed(settings, _LateStore, texts)
+
+
+@pytest.mark.parametrize("preset", NAMES)
+def test_a_crawl_is_judged_by_it(preset: str, project: Project, site: NewsSite) -> None:
+    urls = [
+        site.publish("/first", page(news_article("wire"))),
+        site.publish("/second", page(news_article("wire"), foot="All rights reserved.")),
+        site.publish("/other", page(news_article("other"))),
+    ]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_PRESET=preset, NEARDUP_ACTION="drop")
+
+    assert crawl.status == 0
+    assert not crawl.lines(" ERROR: ")
+    assert crawl.neardup["duplicate"] == crawl.neardup["dropped"] == 1
+    assert len(crawl.items) == 2
+
+
+async def test_two_presets_never_meet_in_one_store(store_url: str, namespace: str) -> None:
+    if store_url == "memory://":
+        pytest.skip("a store in memory is one detector's")
+    for preset in NAMES:
+        async with opened(preset, store_url, namespace) as detector:
+            document = detector.document(article("wire"), seen_at=START)
+
+            assert (await detector.check(document)).status == "original", preset
+
+
+def test_every_preset_has_a_configuration_of_its_own() -> None:
+    assert len({row.config() for row in PRESETS.values()}) == len(PRESETS)
+
+
+# What a user may set, and what not.
+
+_VALUES = {
+    "num_perm": 32,
+    "bands": 4,
+    "rows": 2,
+    "measure": "larger",
+    "shingle_words": 4,
+    "shingle_characters": 6,
+    "common_share": 0.1,
+    "sample": 800,
+    "lead_share": 0.3,
+    "collisions": 1,
+    "features": "collections.Counter",
+    "stemming": "english",
+    "stop_words": ("of", "the"),
+    "heaviest_terms": 100,
+    "reference": "no/such/file.json",
+    "threshold": 0.95,
+    "related_threshold": 0.15,
+    "topic_threshold": 0.5,
+    "min_block_words": 5,
+}
+
+
+@pytest.mark.parametrize("preset", NAMES)
+@pytest.mark.parametrize("name", sorted(_VALUES))
+def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None:
+    setting = f"NEARDUP_{name.upper()}"
+    values = {"NEARDUP_PRESET": preset, setting: _VALUES[name]}
+    taken = PRESETS[preset].takes
+    if name in taken and name != "reference":
+        row = NearDupSettings.from_mapping(values).resolved_preset()
+        assert getattr(row, name) == _VALUES[name]
+    else:
+        with pytest.raises(SettingsError, match=f"^{setting} = ") as refused:
+            NearDupSettings.from_mapping(values)
+        assert name == "reference" or f"{preset!r} has no such parameter; it has NEARDUP_" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"NEARDUP_PRESET": "winnow"}, "NEARDUP_PRESET = 'winnow': must be one of 'news', "),
+        (
+            {"NEARDUP_PRESET": "simhash", "NEARDUP_NUM_PERM": 128},
+            "NEARDUP_NUM_PERM = 128: NEARDUP_PRESET = 'simhash' has no such parameter; it has NEARDUP_BANDS, ",
+        ),
+        ({"NEARDUP_PRESET": "simhash", "NEARDUP_BANDS": 6}, "NEARDUP_BANDS = 6: must be 8, 4 or 5 (one block of "),
+        (
+            {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.nowhere.vector"},
+            "NEARDUP_FEATURES = 'news.nowhere.vector': No module named 'news'; must be the import path of a callable",
+        ),
+        (
+            {"NEARDUP_PRESET": "nrc", "NEARDUP_COLLISIONS": 20},
+            "NEARDUP_COLLISIONS = 20: must be under NEARDUP_NUM_PERM",
+        ),
+        ({"NEARDUP_PRESET": "ddd", "NEARDUP_MEASURE": "hamming"}, "NEARDUP_MEASURE = 'hamming': must be one of"),
+    ],
+)
+def test_what_cannot_be_is_named_at_the_start(values: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        NearDupSettings.from_mapping(values)
+
+    assert str(refused.value).startswith(message)
+
+
+def test_simhash_has_the_event_rule_of_its_paper() -> None:
+    assert NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash"}).event_rule == "count"
+    chosen = {"NEARDUP_PRESET": "simhash", "NEARDUP_EVENT_RULE": "sources"}
+    assert NearDupSettings.from_mapping(chosen).event_rule == "sources"
+
+
+# nrc: proposed by few lanes, confirmed by the beginning.
+
+SENTENCES = (
+    # An example of our own in the manner of the paper's.
+    "A family of capybaras that left the city zoo through a broken fence on Sunday was seen by the river on Monday",
+    "Keepers said that the four animals had walked past a bakery, two schools and the station without being noticed",
+    "A spokeswoman asked people not to feed them, because bread makes the animals ill and keeps them near the road",
+    "The zoo has set up a pen with melons by the bridge and hopes that they will come in by themselves before night",
+    "Capybaras are the largest rodents there are, swim well, and live in groups along rivers of the continent",
+)
+
+
+@pytest.mark.parametrize(
+    ("edited", "status"),
+    [
+        ((0, 1, 2, 3), "duplicate"),
+        ((0, 1, 2, 4), "duplicate"),
+        ((0, 1, 2, 3, 4, "Officials will give a press conference about the fence on Wednesday morning"), "duplicate"),
+        (("In other news the council voted on a bridge for trams and bicycles over the harbour",), "original"),
+    ],
+    ids=["last cut", "one cut", "one added", "another text"],
+)
+async def test_nrc_finds_the_edits_of_five_sentences(edited: Sequence[int | str], status: str) -> None:
+    told = [SENTENCES[each] if isinstance(each, int) else f"{each}. " * 3 for each in edited]
+    async with opened("nrc", "memory://", "nrc", NEARDUP_KEEP_UPDATES=False) as detector:
+        await detector.check(detector.document(". ".join(SENTENCES), title="Capybaras on the loose", seen_at=START))
+        copy = detector.document(". ".join(told), title="Capybaras on the loose", seen_at=START + 60)
+
+        assert (await detector.check(copy)).status == status
+
+
+def test_nrc_confirms_by_the_beginning_of_both() -> None:
+    """The second halves are the same, so there are collisions enough; the first halves are not."""
+    tail = article("tail")
+    same, other = f"{article('lead')}\n{tail}", f"{article('another lead')}\n{tail}"
+    row = replace(PRESETS["nrc"], lead_share=0.5)
+    prints = [
+        Sketcher(row, figures=False).fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in (same, other)
+    ]
+    a, b = prints
+    found = likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions)
+
+    assert found.similarity * row.num_perm > row.collisions
+    assert found.score < row.threshold
+
+
+@pytest.mark.parametrize(("words", "alike"), [(40, True), (100, False)])
+def test_nrc_confirms_short_texts_by_all_of_them(words: int, alike: bool) -> None:
+    """Up to 99 words, whatever part of longer ones confirms; the first halves have nothing in common."""
+    row = replace(PRESETS["nrc"], lead_share=0.5)
+    tail = article("tail", words // 2)
+    texts = [f"{article(lead, words // 2)}\n{tail}" for lead in ("lead", "another lead")]
+    a, b = (Sketcher(row, figures=False).fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in texts)
+    score = likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions).score
+
+    assert (score >= row.threshold) is alike
+
+
+def test_nrc_needs_more_collisions_than_are_set() -> None:
+    lead = bytes(LEAD_LANES)
+    lanes = [bytes(20), bytes(17) + b"\1" * 3, bytes(3) + b"\1" * 17, bytes(2) + b"\1" * 18]
+    scores = [likeness("overlap", lanes[0] + lead, each + lead, 9, 9, 2).score for each in lanes]
+
+    assert scores == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize(("equal", "matches"), [(3, True), (2, False)])
+async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: str, equal: int, matches: bool) -> None:
+    row = PRESETS["nrc"]
+    index = await open_index(store_url, Policy(measure="overlap", threshold=0.2, collisions=row.collisions))
+    for number, sketch in enumerate((bytes(20), bytes(equal) + b"\1" * (20 - equal))):
+        document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
+        text = bytes([number]) * 8
+        made = Fingerprint(sketch + bytes(LEAD_LANES), 9, text, bytes(8), bytes(4), (number,), (77,))
+        match = await index.check(made, document)
+    again = Document(int(START).to_bytes(4, "big").hex() + "ffffffff", "", "", "", "", START)
+    repeat = await index.check(made, again)
+
+    assert (match is not None) is matches
+    assert repeat is not None
+    assert int(repeat.original[8:], 16) == (0 if matches else 1)  # as the store has linked it
+
+
+async def test_nrc_takes_five_permutations() -> None:
+    """As many as in the example of the paper: benchmarks/nrc_table1.py."""
+    async with opened("nrc", "memory://", "nrc", NEARDUP_NUM_PERM=5, NEARDUP_MIN_WORDS=5) as detector:
+        texts = (SENTENCES[0], f"{SENTENCES[0]} morning", SENTENCES[2])
+        statuses = [(await detector.check(detector.document(text, seen_at=START))).status for text in texts]
+
+    assert statuses == ["original", "duplicate", "original"]
+
+
+def test_nrc_counts_the_title() -> None:
+    texts = [
+        Sketcher(PRESETS["nrc"]).fingerprint(Document("00" * 8, "", "", title, article("wire"), 0.0)).signature
+        for title in ("One headline of the day", "Quite another one")
+    ]
+
+    assert texts[0] != texts[1]
+
+
+# ddd: letters, and shared / larger.
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [str.upper, lambda text: text.replace(" ", "  "), lambda text: _joined(text), lambda text: text.replace(".", " -")],
+)
+def test_ddd_knows_no_spaces_and_punctuation(variant: object) -> None:
+    assert callable(variant)
+    assert likeness_of("ddd", article("wire"), variant(article("wire"))).score == 1
+
+
+def _joined(text: str) -> str:
+    """Without every second space."""
+    lines = [line.split() for line in text.splitlines()]
+    return "\n".join(" ".join("".join(line[at : at + 2]) for at in range(0, len(line), 2)) for line in lines)
+
+
+def test_ddd_tells_an_excerpt_from_a_copy() -> None:
+    whole = article("wire", 400)
+    half = "\n".join(whole.splitlines()[:8])
+    found = likeness_of("ddd", whole, half)
+
+    assert found.containment > 0.8
+    assert found.score < 0.7
+
+
+def test_one_preset_more_is_one_row() -> None:
+    row = replace(PRESETS["ddd"], name="other", shingle_characters=6)
+    document = Document("00" * 8, "", "", "", article("wire"), 0.0)
+
+    assert Sketcher(row).fingerprint(document).signature != Sketcher(PRESETS["ddd"]).fingerprint(document).signature
+    assert row.config() != PRESETS["ddd"].config()

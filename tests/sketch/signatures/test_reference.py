@@ -1,0 +1,232 @@
+"""multiref: cosines with the parts of a reference text, and the genetic algorithm that finds one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from texts import article, neardup
+
+from scrapy_neardup import NearDupSettings
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.similarity.likeness import cosine
+from scrapy_neardup.sketch import PRESETS
+from scrapy_neardup.sketch.signatures.reference import GRAMS, PARTS, gram_keys, load_reference, part_numbers
+from scrapy_neardup.sketch.signatures.training import Task, begin, generations, reference_file, restore, saved
+
+TEXTS = [article(number, 120).replace("\n", " ").lower() for number in range(40)]
+REFERENCE = load_reference()
+
+
+# Signatures.
+
+SHIPPED = Path(__file__).parents[3] / "scrapy_neardup/sketch/signatures/reference.json"
+
+
+def test_a_signature_holds_the_cosines_with_the_parts() -> None:
+    content = json.loads(SHIPPED.read_text("utf-8"))
+    text = "the minister said on thursday that the company had not paid what it owed the government"
+    counts = Counter(text[start : start + 3] for start in range(len(text) - 2))
+    parts: list[list[str]] = [[] for _ in range(PARTS)]
+    for gram, part in zip(content["grams"], part_numbers(GRAMS).tolist(), strict=True):
+        parts[part].append(gram)
+    cosines = np.array([sum(counts[gram] for gram in part) / len(part) ** 0.5 for part in parts])
+    expected = np.rint(cosines * 640 / np.linalg.norm(cosines)).clip(0, 255)
+
+    assert list(REFERENCE.sign(text)) == expected.astype(int).tolist()
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_a_signature_or_none(text: str) -> None:
+    assert len(REFERENCE.sign(text)) in (0, PARTS)
+
+
+@given(st.text(min_size=3, max_size=30))
+def test_every_run_of_three_characters_has_a_key_of_its_own(text: str) -> None:
+    grams = [text[start : start + 3] for start in range(len(text) - 2)]
+    keys = gram_keys(text).tolist()
+
+    assert len(keys) == len(grams)
+    assert len(set(keys)) == len(set(grams))
+
+
+def test_parts_are_as_equal_as_can_be() -> None:
+    assert set(Counter(part_numbers(GRAMS).tolist()).values()) == {6, 7}
+
+
+def test_a_cosine_of_signatures_is_near_that_of_the_texts() -> None:
+    """On the texts it was not trained on: English, so that its 3-grams are there at all."""
+    one = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. "
+    other = "Shares of the company rose after it had reported profits above what the market had expected for it. "
+    assert cosine(REFERENCE.sign(one.lower()), REFERENCE.sign((one + other).lower())) > 0.6
+    assert cosine(REFERENCE.sign(one.lower()), REFERENCE.sign(other.lower())) < 0.7
+
+
+# Files.
+
+
+def _cut(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+def _with(**changes: object) -> Callable[[str], str]:
+    return lambda text: json.dumps({**json.loads(text), **changes})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_cut, "is cut off or no reference"),
+        (lambda text: "[]", "is no reference of format 1"),
+        (_with(format=2), "is no reference of format 1"),
+        (_with(grams=["abc"]), f"has 1 different 3-grams, not {GRAMS}"),
+        (_with(grams=["abc"] * GRAMS), f"has 1 different 3-grams, not {GRAMS}"),
+        (_with(grams=["ab"] * GRAMS), "has no list of 3-grams"),
+        (_with(mean=[0]), f"has no average signature of {PARTS} lanes"),
+    ],
+)
+def test_a_file_that_is_no_reference_is_named_at_the_start(
+    tmp_path: Path, change: Callable[[str], str], message: str
+) -> None:
+    shipped = SHIPPED
+    path = tmp_path / "mine.json"
+    path.write_text(change(shipped.read_text("utf-8")), "utf-8")
+
+    with pytest.raises(SettingsError) as refused:
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": str(path)})
+
+    assert str(refused.value).startswith(f"NEARDUP_REFERENCE = {str(path)!r}: {message}")
+    assert str(refused.value).endswith("leave it out for the one of this package")
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(
+        SettingsError, match=r"^NEARDUP_REFERENCE = 'gone.json': No such file or directory; name a file"
+    ):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": "gone.json"})
+
+
+def test_another_reference_is_another_configuration(tmp_path: Path) -> None:
+    shipped = json.loads(SHIPPED.read_text("utf-8"))
+    configs = {PRESETS["multiref"].config()}  # what is in the file counts, not where it lies
+    for name, grams in (("same", shipped["grams"]), ("turned", shipped["grams"][::-1])):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({**shipped, "grams": grams}), "utf-8")
+        values = {"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": str(path)}
+        configs.add(NearDupSettings.from_mapping(values).resolved_preset().config())
+
+    assert len(configs) == 2
+
+
+# Training.
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return Task.of(TEXTS, sample=20, pairs=200, seed=3)
+
+
+def test_the_error_never_grows_and_falls(task: Task) -> None:
+    state = begin(task, population=12, seed=1)
+    for _ in generations(task, state, 8):
+        pass
+
+    assert state.history == sorted(state.history, reverse=True)
+    assert state.history[-1] < state.history[0]
+    assert state.errors[0] == task.error(state.population[0]) == state.history[-1]
+    assert all(len(set(row.tolist())) == GRAMS for row in state.population)
+
+
+def test_the_same_seed_finds_the_same_reference_also_when_it_is_interrupted(task: Task) -> None:
+    run_of = (task.digest, 10, 5)
+    through, stopped = (begin(task, population=10, seed=5) for _ in range(2))
+    for _ in generations(task, through, 6):
+        pass
+    for _ in generations(task, stopped, 2):
+        pass
+    resumed = restore(saved(stopped, run_of), run_of)
+    for _ in generations(task, resumed, 6):
+        pass
+
+    assert reference_file(task, resumed, TEXTS) == reference_file(task, through, TEXTS)
+    other = begin(task, population=10, seed=6)
+    assert not np.array_equal(other.population, begin(task, population=10, seed=5).population)
+
+
+def test_what_is_unfinished_of_another_task_is_not_gone_on_with(task: Task) -> None:
+    state = begin(task, population=4, seed=1)
+    with pytest.raises(ValueError, match="another corpus or of other options"):
+        restore(saved(state, (task.digest, 4, 1)), (task.digest, 4, 2))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(TEXTS)))
+    return path
+
+
+_QUICK = ("--sample", "20", "--pairs", "100", "--population", "6", "--generations", "2", "--runs", "2")
+
+
+def test_the_command_writes_a_reference_that_a_crawl_takes(tmp_path: Path, corpus: Path) -> None:
+    ran = neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "-o", "mine.json", "--json")
+    again = neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "-o", "other.json")
+    found = json.loads(ran.stdout)
+
+    assert 0 < found["mean_absolute_error"] <= found["first_generation"]
+    assert found["held_out_error"] == min(found["held_out_errors"])
+    assert len(set(found["held_out_errors"])) == 2
+    assert found["generations"] == 2
+    assert (tmp_path / "mine.json").read_bytes() == (tmp_path / "other.json").read_bytes()
+    assert "mean absolute error" in again.stdout
+    assert not list(tmp_path.glob("*.unfinished"))
+    values = {"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": str(tmp_path / "mine.json")}
+    NearDupSettings.from_mapping(values)
+
+
+def test_the_best_of_several_runs_is_written(tmp_path: Path, corpus: Path) -> None:
+    """By the held-out texts, whichever of the runs it was."""
+    errors = json.loads(
+        neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "--runs", "3", "-o", "best.json", "--json").stdout
+    )["held_out_errors"]
+    seed = 1 + errors.index(min(errors))
+    neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "--runs", "1", "--seed", str(seed), "-o", "alone.json")
+
+    assert (tmp_path / "best.json").read_bytes() == (tmp_path / "alone.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--sample", "41"), "corpus.jsonl: 40 documents with text, fewer than the sample of 41; name a larger corpus"),
+        (("--population", "2"), "--population = 2: must be 3 or more"),
+    ],
+)
+def test_a_corpus_that_is_too_small_is_named(
+    tmp_path: Path, corpus: Path, arguments: tuple[str, str], message: str
+) -> None:
+    ran = neardup(tmp_path, "train-reference", "corpus.jsonl", *_QUICK, *arguments)
+
+    assert ran.returncode == 2
+    assert message in " ".join(ran.stderr.split())
+    assert not (tmp_path / "reference.json").exists()
+
+
+def test_a_corpus_with_few_different_3_grams_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^\d+ different 3-grams, fewer than the 1000 of a reference"):
+        Task.of(["always the same words"] * 5, sample=2, pairs=2, seed=1)
+
+
+def test_what_is_left_of_an_interrupted_training_and_damaged_is_named(tmp_path: Path, corpus: Path) -> None:
+    (tmp_path / "reference.json.2.unfinished").write_text("{")
+    ran = neardup(tmp_path, "train-reference", str(corpus), *_QUICK)
+
+    assert ran.returncode == 2
+    assert "reference.json.2.unfinished: cannot be gone on with" in " ".join(ran.stderr.split())

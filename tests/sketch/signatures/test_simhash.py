@@ -1,0 +1,330 @@
+"""SimHash: blocks that few changed bits leave alone, vectors of the user's own, and the query for similar news."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import OpenIndex
+from fleet import Sharded
+from hypothesis import given
+from hypothesis import strategies as st
+from redis import Redis
+from texts import START, article, neardup, noisy, opened
+
+from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index import Policy
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.similarity.verification import NEWEST
+from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.sketch.signatures.simhash import BITS, PLANS, block_keys, finds_every_match, simhash
+
+_SIGNATURES = st.lists(st.integers(0, 1), min_size=BITS, max_size=BITS).map(bytes)
+
+
+def flipped(signature: bytes, places: set[int]) -> bytes:
+    return bytes(bit ^ (place in places) for place, bit in enumerate(signature))
+
+
+@pytest.mark.parametrize(("keys", "distance"), [(8, 7), (4, 3), (5, 4), (10, 3)])
+@given(signature=_SIGNATURES, places=st.permutations(range(BITS)))
+def test_a_plan_finds_every_signature_within_its_distance(
+    keys: int, distance: int, signature: bytes, places: list[int]
+) -> None:
+    changed = flipped(signature, set(places[:distance]))
+    ours, theirs = block_keys(signature, keys), block_keys(changed, keys)
+
+    assert PLANS[keys].distance == distance
+    assert len(ours) == len(theirs) == keys
+    assert set(ours) & set(theirs)
+
+
+@pytest.mark.parametrize("keys", PLANS)
+def test_bits_changed_in_too_many_blocks_leave_no_key(keys: int) -> None:
+    """One changed bit in every block but one fewer than must be in common."""
+    plan, signature = PLANS[keys], bytes(BITS)
+    starts = range(0, BITS, plan.block_bits)
+    for places in combinations(starts, plan.distance + 1):
+        assert set(block_keys(signature, keys)).isdisjoint(block_keys(flipped(signature, set(places)), keys))
+    for places in combinations(starts, plan.distance):
+        assert len(set(block_keys(signature, keys)) & set(block_keys(flipped(signature, set(places)), keys))) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.floats(0.01, 100)), min_size=1, unique_by=lambda each: each[0]))
+def test_lanes_are_the_signs_of_the_weighted_sum(terms: list[tuple[int, float]]) -> None:
+    hashes, weights = np.array([h for h, _ in terms], np.uint64), np.array([w for _, w in terms])
+    signature = simhash(hashes, weights)
+
+    for lane in range(BITS):
+        total = sum(w if h >> (BITS - 1 - lane) & 1 else -w for h, w in terms)
+        assert abs(total) < 1e-3 or signature[lane] == (total > 0)
+
+
+@pytest.mark.parametrize(("changed", "answer"), [(0, "copy"), (3, "copy"), (4, "related"), (7, "related"), (8, "none")])
+async def test_up_to_three_bits_are_a_copy_and_four_to_seven_related(
+    open_index: OpenIndex, store_url: str, changed: int, answer: str
+) -> None:
+    row = PRESETS["simhash"]
+    policy = Policy(measure=row.measure, threshold=row.threshold, related_threshold=row.related_threshold)
+    index = await open_index(store_url, policy)
+    first = bytes(place % 2 for place in range(BITS))
+    for number, signature in enumerate((first, flipped(first, set(range(changed))))):
+        document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
+        print_ = Fingerprint(signature, 9, bytes([number]) * 8, bytes(8), bytes(4), (number,), block_keys(signature, 4))
+        match = await index.check(print_, document)
+
+    assert ("none" if match is None else "related" if match.related else "copy") == answer
+
+
+# Vectors of the user's own.
+
+VECTOR = """
+def vector(text):
+    return {word: len(word) for word in text.lower().split() if len(word) > 4}
+
+def nothing(text):
+    return ["no", "mapping"]
+
+def empty(text):
+    return {}
+"""
+
+
+@pytest.fixture
+def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "own_vectors.py").write_text(VECTOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    return "own_vectors"
+
+
+async def test_features_may_be_the_users(vectors: str, store_url: str, namespace: str) -> None:
+    async with opened("simhash", store_url, namespace, NEARDUP_FEATURES=f"{vectors}.vector") as detector:
+        assert detector.sketcher.frequencies is None
+        texts = (article("wire"), article("wire").replace(" ", "  "), article("other"))
+        documents = [detector.document(text, seen_at=START) for text in texts]
+        statuses = [(await detector.check(document)).status for document in documents]
+
+    assert statuses == ["original", "duplicate", "original"]
+
+
+INFLECTED = {
+    "farmers were selling their vegetables in the villages": "farmer was sell their vegetable in a village",
+    "reporters described burning buildings and floods": "reporter describe burned building and flood",
+}
+
+
+def test_stemming_and_stop_words_leave_the_terms_that_count() -> None:
+    settings = {"NEARDUP_PRESET": "simhash", "NEARDUP_MIN_WORDS": 1}
+    for one, other in INFLECTED.items():
+        plain, stemmed = (
+            NearDupSettings.from_mapping({**settings, **more})
+            for more in ({}, {"NEARDUP_STEMMING": "english", "NEARDUP_STOP_WORDS": ["A", "the", "was", "were"]})
+        )
+        signatures = [
+            [Sketcher(each.resolved_preset(), min_words=1).sketch(text).signed.signature for text in (one, other)]
+            for each in (plain, stemmed)
+        ]
+
+        assert signatures[0][0] != signatures[0][1]
+        assert signatures[1][0] == signatures[1][1]
+        assert plain.resolved_preset().config() != stemmed.resolved_preset().config()
+
+
+def test_the_heaviest_terms_alone_may_make_the_signature() -> None:
+    text = "harbour " * 9 + "ferry " * 6 + "storm " * 3 + "pier boat"
+    kept = "harbour " * 9 + "ferry " * 6
+    row, of_all = (
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", **more}).resolved_preset()
+        for more in ({"NEARDUP_HEAVIEST_TERMS": 2}, {})
+    )
+
+    two, all_of_kept = (
+        Sketcher(each, min_words=1).sketch(words).signed.signature for each, words in ((row, text), (of_all, kept))
+    )
+
+    assert two == all_of_kept
+    assert row.config() != of_all.config()
+
+
+def test_a_language_without_a_stemmer_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"^NEARDUP_STEMMING = 'klingon': must be one of arabic, "):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", "NEARDUP_STEMMING": "klingon"})
+
+
+async def test_a_vector_that_is_none_is_named(vectors: str, namespace: str) -> None:
+    async with opened("simhash", "memory://", namespace, NEARDUP_FEATURES=f"{vectors}.nothing") as detector:
+        with pytest.raises(SettingsError, match=r"^NEARDUP_FEATURES = 'own_vectors.nothing': gave \['no', 'mapping'\]"):
+            await detector.check(detector.document(article("wire"), seen_at=START))
+
+
+async def test_an_empty_vector_leaves_the_text_alone_to_be_compared(vectors: str, namespace: str) -> None:
+    async with opened("simhash", "memory://", namespace, NEARDUP_FEATURES=f"{vectors}.empty") as detector:
+        document = detector.document(article("wire"), seen_at=START)
+        again = detector.document(article("wire"), seen_at=START + 1)
+
+        assert (await detector.check(document)).reason == "too-short"
+        assert (await detector.check(again)).kind == "exact"
+
+
+def test_vectors_of_another_callable_are_another_configuration() -> None:
+    from dataclasses import replace
+
+    row = PRESETS["simhash"]
+    assert replace(row, features="a.b").config() != row.config() != replace(row, features="a.c").config()
+
+
+def test_the_same_text_has_one_signature_while_frequencies_are_learned() -> None:
+    sketcher = Sketcher(PRESETS["simhash"])
+    document = Document("00" * 8, "", "", "", article("wire"), 0.0)
+    first = sketcher.fingerprint(document)
+    for number in range(50):
+        other = Document("00" * 8, "", "", "", article(number, 60), 0.0)
+        sketcher.fingerprint(other)
+        sketcher.learn(other)
+
+    assert sketcher.fingerprint(document).text_hash == first.text_hash
+
+
+# What is like a document.
+
+
+@pytest.mark.parametrize(("preset", "settings"), [("simhash", {}), ("simhash", {"NEARDUP_BANDS": 8}), ("news", {})])
+async def test_similar_lists_what_is_alike_and_registers_nothing(
+    preset: str, settings: dict[str, object], store_url: str, namespace: str
+) -> None:
+    async with opened(preset, store_url, namespace, **settings) as detector:
+        texts = [noisy(article("wire"), 0.02), article("wire"), article("other")]
+        documents = [
+            detector.document(text, url=f"https://{n}.example/", seen_at=START + n) for n, text in enumerate(texts)
+        ]
+        for document in documents:
+            await detector.check(document)
+        asked = detector.document(article("wire").replace(" ", " one ", 1), seen_at=START + 9)
+        found = await detector.similar(asked)
+        held = (await detector.summary()).documents
+
+    assert {match.candidate for match in found} <= {document.id for document in documents[:2]}
+    assert found
+    assert [match.score for match in found] == sorted((match.score for match in found), reverse=True)
+    assert preset != "news" or [match.candidate for match in found] == [documents[1].id, documents[0].id]
+    assert held == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "by_keys"),
+    [
+        ({}, False),
+        ({"NEARDUP_BANDS": 8}, True),
+        ({"NEARDUP_BANDS": 8, "NEARDUP_RELATED_THRESHOLD": 56 / 64}, False),
+        ({"NEARDUP_BANDS": 5}, False),
+        ({"NEARDUP_BANDS": 5, "NEARDUP_RELATED_THRESHOLD": 60 / 64}, True),
+        ({"NEARDUP_RELATED_THRESHOLD": 61 / 64}, True),
+        ({"NEARDUP_PRESET": "news"}, False),
+    ],
+)
+def test_tables_find_every_match_if_the_distance_is_within_the_plans(
+    settings: dict[str, object], by_keys: bool
+) -> None:
+    row = NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", **settings}).resolved_preset()
+
+    assert finds_every_match(row) is by_keys
+
+
+SIMILAR = Policy(measure="hamming", threshold=61 / 64, related_threshold=57 / 64)
+
+
+def _print(number: int, signature: bytes, keys: int = 8, later: int = 0) -> tuple[Fingerprint, Document]:
+    seen_at = int(START) + later
+    document = Document(seen_at.to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", seen_at)
+    found_by = block_keys(signature, keys) if keys else ()
+    return Fingerprint(signature, 9, number.to_bytes(8, "big"), bytes(8), bytes(4), (number,), found_by), document
+
+
+def _candidates(matches: list[Match]) -> list[tuple[str, float]]:
+    """Without the originals: a shard may not have been told yet."""
+    return [(match.candidate, match.score) for match in matches]
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize("documents", [NEWEST - 1, 200])
+async def test_similar_by_the_tables_is_similar_by_all_records(
+    open_index: OpenIndex, store_url: str, documents: int
+) -> None:
+    """Over 20 hours: fewer documents than a key keeps in Redis, and more."""
+    index = await open_index(store_url, SIMILAR)
+    asked, others = bytes(BITS), random.Random(1)
+    for number in range(documents):
+        bits = others.sample(range(BITS), number % 12)
+        await index.check(*_print(number, flipped(asked, set(bits)), later=number * 72_000 // documents))
+    question = _print(1000, asked, later=72_000)
+
+    by_tables = await index.similar(*question, most=500, by_keys=True)
+
+    assert _candidates(by_tables) == _candidates(await index.similar(*question, most=500))
+    assert len(by_tables) == sum(number % 12 < 8 for number in range(documents))
+
+
+async def test_similar_by_the_tables_reads_the_tables(open_index: OpenIndex, store_url: str) -> None:
+    """A record without keys is found only by reading every record."""
+    index = await open_index(store_url, SIMILAR)
+    await index.check(*_print(1, bytes(BITS), keys=0))
+    question = _print(1000, flipped(bytes(BITS), {1}))
+
+    assert len(await index.similar(*question, most=5)) == 1
+    assert await index.similar(*question, most=5, by_keys=True) == []
+
+
+async def test_similar_by_the_tables_finds_more_documents_than_a_key_keeps(
+    open_index: OpenIndex, store_url: str
+) -> None:
+    index = await open_index(store_url, SIMILAR)
+    for number in range(NEWEST + 4):
+        await index.check(*_print(number, bytes(BITS)))
+    question = _print(1000, flipped(bytes(BITS), {1}))
+
+    assert len(await index.similar(*question, most=500, by_keys=True)) == NEWEST + 4
+
+
+@pytest.mark.parametrize("shards", [1, 5])
+async def test_similar_by_the_tables_finds_documents_whose_table_is_gone(
+    open_index: OpenIndex, redis_url: str, namespace: str, shards: int
+) -> None:
+    index = await open_index(Sharded(redis_url, shards) if shards > 1 else redis_url, SIMILAR)
+    await index.check(*_print(1, bytes(BITS)))
+    with Redis.from_url(redis_url) as client:
+        assert client.unlink(*client.scan_iter(match=f"{{neardup:{namespace}:*:bands:*", count=1000))
+    question = _print(1000, flipped(bytes(BITS), {1}))
+
+    assert len(await index.similar(*question, most=5, by_keys=True)) == 1
+
+
+def test_the_command_lists_each_document_with_its_own_url_and_the_url_of_its_original(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "url": "https://a.example/1", "title": "First", "time": START, "text": article("wire")},
+        {"id": "b", "url": "https://b.example/1", "title": "Second", "time": START + 3600, "text": article("wire")},
+        {"id": "c", "url": "https://c.example/1", "title": "Other", "time": START + 7200, "text": article("other")},
+    ]
+    (tmp_path / "feed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "asked.txt").write_text(noisy(article("wire"), 0.01))
+    options = ("--store", "sqlite:///window.sqlite", "--preset", "simhash")
+    assert neardup(tmp_path, "replay", "feed.jsonl", *options).returncode == 0
+
+    lines = neardup(tmp_path, "similar", "asked.txt", *options, "--json")
+    table = neardup(tmp_path, "similar", "asked.txt", *options)
+
+    found = sorted(map(json.loads, lines.stdout.splitlines()), key=lambda row: row["seen_at"])
+    assert [(row["url"], row["title"], row["original_url"]) for row in found] == [
+        ("https://a.example/1", "First", "https://a.example/1"),
+        ("https://b.example/1", "Second", "https://a.example/1"),
+    ]
+    assert {row["like"] for row in found} == {"copy"}
+    assert found[0]["original"] == found[1]["original"] == found[0]["id"]
+    assert found[0]["seen_at"] != found[1]["seen_at"]
+    assert "First" in table.stdout
+    assert "Second" in table.stdout
+    assert neardup(tmp_path, "similar", "asked.txt", "--most", "0", *options).returncode == 2

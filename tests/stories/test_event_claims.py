@@ -1,0 +1,266 @@
+"""Grants of events: asked for twice, lost on the way, and left by processes that died."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import OpenIndex
+from faults import Network
+from redis import Redis
+from servers import RedisServer
+from test_events import MINUTE, opened
+
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Index
+from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories.draft import Draft
+
+START = 1_700_000_000
+TOKENS = ["0123456789abcdef", "fedcba9876543210"]
+LEVELS = ["watch", "breaking", "update", "ended"]
+
+
+def member(number: int) -> Member:
+    key = (START + number).to_bytes(4, "big").hex() + f"{number:08x}"
+    return Member(
+        key, f"https://s{number}.example/", f"Title {number}", f"s{number}.example", f"s{number}.example", "duplicate"
+    )
+
+
+async def begin_story(index: Index, members: int = 12) -> str:
+    for number in range(1, members):
+        await index.join(Join(member(0), member(number)))
+    return member(0).id
+
+
+async def claims_of(index: Index, story: str, level: str, token: str) -> Claim:
+    if level in ("update", "ended"):
+        await index.claim(Claim(story, "breaking", extent=Extent(6, 6)))
+    return Claim(story, level, START + 60, extent=Extent(12, 12), token=token, note="a note")  # type: ignore[arg-type]
+
+
+# The stores
+
+
+@pytest.mark.parametrize("level", LEVELS)
+async def test_who_asks_again_gets_the_same_grant_and_nobody_else_does(index: Index, level: str) -> None:
+    story = await begin_story(index)
+    claim = await claims_of(index, story, level, TOKENS[0])
+
+    first = await index.claim(claim)
+    again = await index.claim(claim)
+    other = await index.claim(Claim(story, claim.level, START + 60, extent=claim.extent, token=TOKENS[1]))
+
+    assert first is not None
+    assert len(first.members) == 12
+    assert again == first
+    assert other is None
+
+
+async def test_a_grant_that_is_confirmed_is_given_no_more(index: Index) -> None:
+    story = await begin_story(index)
+    claim = await claims_of(index, story, "breaking", TOKENS[0])
+    await index.claim(claim)
+
+    await index.confirm([(story, TOKENS[0])])
+
+    assert await index.claim(claim) is None
+    assert await index.take_over(0) == []
+
+
+async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenIndex, shared_url: str) -> None:
+    indexes = [await open_index(shared_url) for _ in range(3)]
+    story = await begin_story(indexes[0])
+    await indexes[0].claim(await claims_of(indexes[0], story, "update", TOKENS[0]))
+
+    assert await indexes[1].take_over(3600) == []
+    (untold,) = await indexes[1].take_over(0)
+    assert (untold.token, untold.note, untold.story.id) == (TOKENS[0], "a note", story)
+    assert untold.story.told == Extent(6, 6)
+    assert len(untold.members) == untold.story.items == 12
+    assert await indexes[2].take_over(3600) == []  # it is in the hands of the one before
+
+    await indexes[1].confirm([(story, TOKENS[0])])
+    assert await indexes[2].take_over(0) == []
+
+
+async def test_a_claim_without_a_token_leaves_nothing(index: Index) -> None:
+    story = await begin_story(index)
+    assert await index.claim(Claim(story, "breaking")) is not None
+    assert await index.claim(Claim(story, "breaking")) is None
+
+    assert await index.take_over(0) == []
+
+
+async def test_damaged_grants_are_left_out(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
+    index = await open_index(redis_url)
+    story = await begin_story(index)
+    await index.claim(await claims_of(index, story, "breaking", TOKENS[0]))
+    with Redis.from_url(redis_url) as client:
+        (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:grants")
+        for number, damaged in enumerate([b"", b"\xff", b"1 2 3", b"1 zz 1 1 1 x", b"1 " + b"00" * 8 + b" 1 1 1 gone"]):
+            client.hset(name, f"{number:016x}", damaged)
+
+        assert [each.token for each in await index.take_over(0)] == [TOKENS[0]]
+        assert client.hkeys(name) == [TOKENS[0].encode()]
+
+
+# Lost answers
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
+    redis_server: RedisServer, namespace: str, lost: int
+) -> None:
+    """The server grants it. The client asks twice, and again with the next document."""
+    network = Network(redis_server.port)
+    async with opened(store=network.url, namespace=namespace, store_timeout=30) as room:
+        index, clock = room.detector.index, Ahead()
+        claim = index.claim
+        await claim(Claim("00" * 8, "watch"))  # the server has learned the script
+        room.detector.breaker._clock = clock
+        asked: list[Claim] = []
+
+        async def lose_answers(each: Claim) -> Granted | None:
+            asked.append(each)
+            if len(asked) == 1:
+                network.lose_answers(lost)
+            return await claim(each)
+
+        index.claim = lose_answers  # type: ignore[method-assign,assignment]
+        for n in range(9):
+            clock.now += 60
+            await room.publish("fire", f"s{n}", n * MINUTE)
+
+    assert room.levels == ["breaking"]
+    assert len(room.events[0].members) == 6
+    assert len({each.token for each in asked if each.level == "breaking"}) == 1
+
+
+class Ahead:
+    """A clock that lets the breaker try again with each document."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+# Processes that die
+
+DIES = """
+import asyncio, json, os, signal, sys
+sys.path[:0] = {folders!r}
+from test_events import MINUTE, opened, text, toll
+
+async def main():
+    async with opened(store=sys.argv[1], namespace=sys.argv[2]) as room:
+        for n in range(int(sys.argv[3])):
+            await room.detector.check(room.article("fire", f"s{{n}}", n * MINUTE))
+        print(json.dumps([event.id for event in room.detector.take_events()]), flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+def die(store: str, namespace: str, documents: int) -> list[str]:
+    """The ids of events that a process was granted, and did not tell before it was killed."""
+    command = [sys.executable, "-c", DIES.format(folders=sys.path), store, namespace, str(documents)]
+    killed = subprocess.run(command, stdout=subprocess.PIPE, check=False, timeout=120)
+    assert killed.returncode != 0
+    return list(json.loads(killed.stdout))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "redis"])
+async def test_an_event_outlives_the_process_that_claimed_it(
+    tmp_path: Path, redis_url: str, namespace: str, kind: str
+) -> None:
+    store = f"sqlite:///{tmp_path}/window.sqlite" if kind == "sqlite" else redis_url
+    granted = die(store, namespace, 12)
+    assert [each.split("-")[1] for each in granted] == ["breaking", "update"]
+
+    async with opened(store=store, namespace=namespace) as early:
+        await early.publish("other", "a", 30 * MINUTE)
+        assert early.levels == []  # their process may live
+    async with opened(store=store, namespace=namespace) as room:
+        room.detector.stories._unconfirmed_after = 0
+        await room.publish("more", "b", 31 * MINUTE)
+        assert sorted(event.id for event in room.events) == sorted(granted)
+        reports = {event.level: special_report(event) for event in room.events}
+        assert len(reports["breaking"]["members"]) == reports["breaking"]["items"] == 6
+        assert reports["breaking"]["time"] == "2023-11-14T22:18:20Z"
+        assert reports["breaking"]["item"] == reports["breaking"]["members"][-1]["id"]
+        assert reports["update"]["update"]["items_before"] == 6
+        await room.detector.confirm_events()
+    async with opened(store=store, namespace=namespace) as late:
+        late.detector.stories._unconfirmed_after = 0
+        await late.publish("even more", "c", 32 * MINUTE)
+        assert late.levels == []
+
+
+async def test_events_that_are_taken_and_followed_by_others_count_as_passed_on(shared_url: str, namespace: str) -> None:
+    async with opened(store=shared_url, namespace=namespace) as room:
+        for n in range(8):
+            await room.publish("fire", f"s{n}", n * MINUTE)
+    async with opened(store=shared_url, namespace=namespace) as next_room:
+        next_room.detector.stories._unconfirmed_after = 0
+        await next_room.publish("other", "a", 30 * MINUTE)
+        await next_room.detector.finish()
+
+        assert (room.levels, next_room.levels, next_room.detector.take_events()) == (["breaking"], [], [])
+
+
+async def test_a_process_does_not_take_over_from_itself(store_url: str, namespace: str) -> None:
+    async with opened(store=store_url, namespace=namespace) as room:
+        room.detector.stories._unconfirmed_after = 0
+        for n in range(6):
+            await room.detector.check(room.article("fire", f"s{n}", n * MINUTE))
+        await room.detector.finish()
+
+        assert [event.level for event in room.detector.take_events()] == ["breaking"]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    ["", "[]", "{}", "null", '{"level": "watch"}', "[" * 10_000, '{"a": 1}'],
+)
+def test_a_damaged_draft_is_an_error(damaged: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011
+        Draft.read(damaged)
+
+
+def test_a_draft_is_read_as_it_was_packed() -> None:
+    draft = Draft("update", START, "00" * 8, 13, 12, 11, 6, 1, 5)
+
+    assert Draft.read(draft.pack()) == draft
+    for field, value in {"level": "broken", "item": "x", "time": -1, "items": 1.5, "joined": True}.items():
+        with pytest.raises(ValueError):  # noqa: PT011
+            Draft.read(json.dumps({**json.loads(draft.pack()), field: value}))
+
+
+async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
+    """Two events end in one sweep, and the second claim fails."""
+    async with opened(store="memory://") as room:
+        for name in ("fire", "flood"):
+            for n in range(6):
+                await room.publish(name, f"s{n}", n * MINUTE)
+        claim = room.detector.index.claim
+        failures = [True]
+
+        async def fail_once(each: Claim) -> object:
+            if each.story == max(event.story.id for event in room.events) and failures:
+                failures.clear()
+                raise StoreError("damaged")
+            return await claim(each)
+
+        room.detector.index.claim = fail_once  # type: ignore[method-assign,assignment]
+        await room.detector.finish(all_over=True)
+        await room.detector.finish(all_over=True)
+
+        assert [event.level for event in room.detector.take_events()] == ["ended", "ended"]

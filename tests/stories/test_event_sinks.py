@@ -1,0 +1,331 @@
+"""Where events go: nothing is lost, nobody waits, and a receiver that is away stops no crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from news_site import NewsSite, article, page
+from projects import HAS_REACTORLESS, ITEM_A_PAGE, Project
+from redis import Redis
+
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index.redis.connection import connect
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.outbox import Outbox
+from scrapy_neardup.stories.stream import RedisStream, stream_of
+from scrapy_neardup.stories.webhook import SIGNATURE, Webhook
+
+pytestmark = pytest.mark.versions
+
+
+def report(number: int) -> dict[str, Any]:
+    return {"id": f"story-{number}", "time": f"2023-11-14T22:{number:02}:00Z", "level": "breaking", "story": "story",
+            "headline": "Feuer über der Stadt"}  # fmt: skip
+
+
+class Receiver:
+    """A web server that answers with the statuses it is told, then with 204."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.requests.append((dict(self.headers), body))
+                status = receiver.statuses.pop(0) if receiver.statuses else 204
+                self.send_response(status)
+                self.send_header("Location", "/elsewhere")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/events"
+
+    def __enter__(self) -> Receiver:
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def ids(self) -> list[str]:
+        return [json.loads(body)["id"] for _, body in self.requests]
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as running:
+        yield running
+
+
+@pytest.fixture
+async def hook(receiver: Receiver) -> AsyncIterator[Webhook]:
+    webhook = Webhook(receiver.url, "secret")
+    yield webhook
+    await webhook.close()
+
+
+def files(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def unreachable() -> str:
+    with Receiver() as gone:
+        return gone.url
+
+
+# The webhook
+
+
+async def test_a_webhook_gets_signed_json(hook: Webhook, receiver: Receiver) -> None:
+    await hook.deliver(report(1))
+
+    ((headers, body),) = receiver.requests
+    assert json.loads(body) == report(1)
+    assert headers["Content-Type"] == "application/json"
+    assert (headers["X-Neardup-Id"], headers["X-Neardup-Event"]) == ("story-1", "breaking")
+    assert headers[SIGNATURE] == "sha256=" + hmac.new(b"secret", body, hashlib.sha256).hexdigest()
+
+
+@pytest.mark.parametrize("status", [400, 404, 302])
+async def test_a_receiver_that_refuses_is_an_error(hook: Webhook, receiver: Receiver, status: int) -> None:
+    receiver.statuses = [status]
+
+    with pytest.raises(OSError, match=str(status) if status != 302 else "redirected"):
+        await hook.deliver(report(1))
+
+
+# The outbox
+
+
+async def test_an_outbox_delivers_in_order_and_keeps_nothing(tmp_path: Path, hook: Webhook, receiver: Receiver) -> None:
+    outbox = Outbox("webhook", tmp_path, hook.deliver)
+    await outbox.open()
+    for number in range(20):
+        outbox.put(report(number))
+    await outbox.close()
+
+    assert receiver.ids == [f"story-{number}" for number in range(20)]
+    assert files(tmp_path) == []
+
+
+async def test_what_cannot_be_delivered_waits_for_the_next_process(tmp_path: Path, receiver: Receiver) -> None:
+    away = Webhook(unreachable())
+    outbox = Outbox("webhook", tmp_path, away.deliver)
+    await outbox.open()
+    for number in range(3):
+        outbox.put(report(number))
+    await outbox.close()
+    await away.close()
+    assert len([name for name in files(tmp_path) if name.endswith(".json")]) == 3
+
+    back = Webhook(receiver.url)
+    outbox = Outbox("webhook", tmp_path, back.deliver)
+    await outbox.open()
+    outbox.put(report(3))
+    await outbox.close()
+    await back.close()
+
+    assert receiver.ids == [f"story-{number}" for number in range(4)]
+    assert files(tmp_path) == []
+
+
+async def test_of_two_processes_one_takes_over_what_was_left(tmp_path: Path) -> None:
+    sent: list[str] = []
+
+    async def deliver(each: dict[str, Any]) -> None:
+        await asyncio.sleep(0)
+        sent.append(each["id"])
+
+    async def refuse(each: dict[str, Any]) -> None:
+        raise ConnectionError
+
+    first = Outbox("webhook", tmp_path, refuse)
+    await first.open()
+    first.put(report(1))
+    await first.close()
+
+    outboxes = [Outbox("webhook", tmp_path, deliver) for _ in range(4)]
+    await asyncio.gather(*(outbox.open() for outbox in outboxes))
+    await asyncio.gather(*(outbox.close() for outbox in outboxes))
+
+    assert sent == ["story-1"]
+
+
+async def test_an_unwritable_folder_still_delivers(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    sent: list[str] = []
+
+    async def deliver(each: dict[str, Any]) -> None:
+        sent.append(each["id"])
+
+    (tmp_path / "file").write_text("")
+    outbox = Outbox("webhook", tmp_path / "file", deliver)
+    await outbox.open()
+    outbox.put(report(1))
+    await outbox.close()
+
+    assert sent == ["story-1"]
+    assert "cannot be kept" in caplog.text
+
+
+async def test_a_file_that_is_no_event_is_reported_and_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "broken.json").write_text("{")
+
+    async def deliver(each: dict[str, Any]) -> None:
+        raise AssertionError
+
+    outbox = Outbox("webhook", tmp_path, deliver)
+    await outbox.open()
+    await outbox.close()
+
+    assert "broken.json" in caplog.text
+    assert len(files(tmp_path)) == 1
+
+
+# The stream
+
+
+async def test_a_stream_gets_an_entry_an_event(redis_url: str, namespace: str) -> None:
+    stream = RedisStream(redis_url, namespace, connect)
+    await stream.deliver(report(1))
+    await stream.close()
+
+    with Redis.from_url(redis_url, decode_responses=True) as client:
+        ((_, entry),) = client.xrange(namespace)
+        client.unlink(namespace)
+    assert (entry["id"], entry["level"]) == ("story-1", "breaking")
+    assert json.loads(entry["report"]) == report(1)
+
+
+def test_a_stream_is_named_in_the_stores_server_or_in_another() -> None:
+    assert stream_of("news", "redis://store/0") == ("redis://store/0", "news")
+    assert stream_of("redis://other/1#news", "sqlite:///x") == ("redis://other/1", "news")
+    assert stream_of("redis://other/1", "memory://") == ("redis://other/1", "neardup:events")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("STREAM", "news"), ("STREAM", "http://x"), ("STREAM", ""), ("WEBHOOK", "ftp://x"), ("WEBHOOK", 7), ("FEED", "")],
+)
+def test_wrong_sinks_stop_the_start(name: str, value: object) -> None:
+    with pytest.raises(SettingsError, match=f"NEARDUP_EVENTS_{name}"):
+        NearDupSettings.from_mapping({f"NEARDUP_EVENTS_{name}": value})
+
+
+# A crawl
+
+COVERAGE = """
+from scrapy_neardup import signals
+
+
+class News(scrapy.Spider):
+    name = "news"
+    levels = []
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.on_event, signals.story_event)
+        return spider
+
+    async def on_event(self, event, report, spider):
+        self.logger.info("EVENT %s %s %s", event.level, report["items"], spider is self)
+
+    async def start(self):
+        for url in self.urls.split():
+            yield scrapy.Request(url)
+
+    def parse(self, response):
+        for n in range(8):
+            yield {"url": f"https://www.s{n}.example/fire", "text": response.text, "title": f"Fire, says {n}",
+                   "language": "fr-FR" if n % 2 else None}
+"""
+
+
+@pytest.mark.parametrize("reactorless", [False, True] if HAS_REACTORLESS else [False])
+def test_a_crawl_tags_signals_counts_and_sends_an_event(
+    tmp_path: Path, site: NewsSite, receiver: Receiver, redis_url: str, namespace: str, reactorless: bool
+) -> None:
+    url = site.publish("/fire", page(article("fire")))
+    crawl = Project(tmp_path).crawl(
+        COVERAGE,
+        urls=[url],
+        NEARDUP_EVENTS_FEED="events-%(name)s.jsonl",
+        NEARDUP_EVENTS_STREAM=f"{redis_url}#{namespace}",
+        NEARDUP_EVENTS_WEBHOOK=receiver.url,
+        **({"TWISTED_REACTOR_ENABLED": False} if reactorless else {}),
+    )
+
+    assert crawl.status == 0
+    assert not crawl.lines(" ERROR: ")
+    assert crawl.neardup["events/breaking"] == 1
+    (tipped,) = [item for item in crawl.items if item["neardup_event"]]
+    assert tipped["neardup_event"] == "breaking"
+    assert len(crawl.lines("EVENT breaking 6 True")) == 1
+    (written,) = [json.loads(line) for line in (tmp_path / "events-news.jsonl").read_text("utf-8").splitlines()]
+    ((_, body),) = receiver.requests
+    with Redis.from_url(redis_url, decode_responses=True) as client:
+        ((_, entry),) = client.xrange(namespace)
+        client.unlink(namespace)
+    assert written == json.loads(body) == json.loads(entry["report"])
+    assert len(written["members"]) == 6
+    assert stat.S_IMODE((tmp_path / "events-news.jsonl").stat().st_mode) == 0o600
+    assert written["languages"] == [{"language": "fr", "items": 3}]
+
+    listed = subprocess.run([sys.executable, "-m", "scrapy", "neardup", "events", "--json"],
+                            cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
+    (running,) = [json.loads(line) for line in listed.stdout.splitlines()]
+    assert (running["level"], running["items"], running["story"]) == ("breaking", 8, written["story"])
+
+
+def test_pages_say_their_language(tmp_path: Path, site: NewsSite) -> None:
+    german = page(article("fire")).replace("<html>", '<html class="js" lang="de-AT">')
+    urls = [site.publish(f"/{number}", german) for number in range(16)]
+
+    crawl = Project(tmp_path).crawl(
+        ITEM_A_PAGE, urls=urls, NEARDUP_EVENT_RULE="count", NEARDUP_EVENTS_FEED="events.jsonl"
+    )
+
+    assert crawl.neardup["events/breaking"] == 1
+    (written,) = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text("utf-8").splitlines()]
+    assert written["languages"] == [{"language": "de", "items": 16}]
+
+
+def test_a_webhook_that_is_away_stops_no_crawl_and_gets_its_events_later(
+    tmp_path: Path, site: NewsSite, receiver: Receiver
+) -> None:
+    project = Project(tmp_path)
+    url = site.publish("/fire", page(article("fire")))
+
+    away = unreachable().replace("://", "://anna:sEcReT@") + "/sEcReT?token=sEcReT"
+    first = project.crawl(
+        COVERAGE, urls=[url], NEARDUP_EVENTS_WEBHOOK=away, NEARDUP_EVENTS_WEBHOOK_SECRET="sEcReT", LOG_LEVEL="DEBUG"
+    )
+    kept = len(first.items)
+    second = project.crawl(COVERAGE, urls=[], NEARDUP_EVENTS_WEBHOOK=receiver.url)
+
+    assert (first.status, second.status) == (0, 0)
+    assert kept == 8
+    assert len(first.lines("takes no events")) == 1
+    assert first.lines("sEcReT") == first.lines("anna") == []
+    assert len(receiver.requests) == 1

@@ -1,0 +1,156 @@
+"""Every kind of store the contract is kept by, each started when a test first asks for it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from redis import Redis, RedisCluster, Sentinel
+from servers import RedisServer, bundled_binary
+from topologies import Cluster, Sentinels, TLSServer
+
+from scrapy_neardup.index import Index, Policy, index_from_url
+from scrapy_neardup.index.redis.connection import Address
+
+ROOT = Path(__file__).parents[2]
+PASSWORD = "let me/in@once"
+_ESCAPED = "let%20me%2Fin%40once"
+
+
+class Sharded(str):
+    """The url of a store that is used in several shards."""
+
+    shards: int
+
+    def __new__(cls, url: str, shards: int) -> Sharded:
+        made = super().__new__(cls, url)
+        made.shards = shards
+        return made
+
+    def __getnewargs__(self) -> tuple[str, int]:  # to be sent to other processes
+        return str(self), self.shards
+
+
+def store_of(url: str, *, namespace: str, config: str, policy: Policy, timeout: float = 2.0) -> Index:
+    """The store of a url of these tests, in as many shards as it says."""
+    shards = url.shards if isinstance(url, Sharded) else 1
+    return index_from_url(url, namespace=namespace, config=config, policy=policy, timeout=timeout, shards=shards)
+
+
+class Fleet:
+    """Urls of running servers, by kind; one server a kind for all tests, each of which has a namespace of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._running = ExitStack()
+        self._urls: dict[str, str] = {}
+        self._failed: set[str] = set()
+
+    def url(self, kind: str) -> str:
+        """Skips the test where a kind cannot be had here."""
+        if kind in self._failed:
+            raise RuntimeError(f"{kind} did not start, see the first test that asked for it")
+        if kind not in self._urls:
+            try:
+                self._urls[kind] = KINDS[kind](self)
+            except Exception:
+                self._failed.add(kind)
+                raise
+        return self._urls[kind]
+
+    def close(self) -> None:
+        self._running.close()
+
+    def folder(self, name: str) -> Path:
+        folder = self._folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def start(self, server: RedisServer) -> RedisServer:
+        self._running.callback(server.stop)
+        return server.start()
+
+    def plain(self) -> str:
+        return os.environ.get("NEARDUP_TEST_REDIS_URL") or self._default.url
+
+    @property
+    def _default(self) -> RedisServer:
+        if not hasattr(self, "_server"):
+            self._server = self.start(RedisServer(self.folder("redis")))
+        return self._server
+
+    def bundled(self, kind: str) -> str:
+        binary = bundled_binary(kind)
+        if binary is None:
+            pytest.skip(f"{kind}: its package, named in tox.ini, is not installed")
+        return self.start(RedisServer(self.folder(kind), binary=binary)).url
+
+    def unix(self) -> str:
+        return self._default.unix_url + "?db=3"
+
+    def database(self) -> str:
+        return self._default.url[:-1] + "5"
+
+    def acl(self) -> str:
+        server = self.start(RedisServer(self.folder("acl")))
+        with server.client() as client:
+            client.execute_command("ACL SETUSER", "neardup", "on", f">{PASSWORD}", *documented_rights())
+        return f"redis://neardup:{_ESCAPED}@127.0.0.1:{server.port}/0"
+
+    def tls(self) -> str:
+        try:
+            return self.start(TLSServer(self.folder("tls"))).url
+        except RuntimeError as error:
+            if "TLS support" in str(error) or "Bad directive" in str(error):
+                pytest.skip("redis-server on PATH is built without TLS; that of Debian has it")
+            raise
+
+    def sentinel(self) -> str:
+        sentinels = Sentinels(self.folder("sentinel"))
+        self._running.callback(sentinels.stop)
+        return sentinels.start().url
+
+    def cluster(self) -> str:
+        cluster = Cluster(self.folder("cluster"))
+        self._running.callback(cluster.stop)
+        return cluster.start().url
+
+
+def _bundled(kind: str) -> Callable[[Fleet], str]:
+    return lambda fleet: fleet.bundled(kind)
+
+
+KINDS: dict[str, Callable[[Fleet], str]] = {
+    "redis": Fleet.plain,
+    **{kind: _bundled(kind) for kind in ("redis6", "redis8", "valkey8", "valkey9")},
+    "unix": Fleet.unix,
+    "database": Fleet.database,
+    "acl": Fleet.acl,
+    "tls": Fleet.tls,
+    "sentinel": Fleet.sentinel,
+    "cluster": Fleet.cluster,
+}
+"""Every way a Redis is run."""
+
+
+def documented_rights() -> list[str]:
+    """Of the user in docs/redis.md: keys, channels and commands."""
+    text = (ROOT / "docs/redis.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^ACL SETUSER neardup on >password (.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return str(command).split()
+
+
+def open_client(url: str) -> Redis:
+    """A blocking client of any kind of server, to look into it."""
+    address = Address.read(url)
+    login = {"username": address.username, "password": address.password}
+    if address.kind == "cluster":
+        host, port = address.nodes[0]
+        return RedisCluster(host=host, port=port, **login)  # type: ignore[return-value]  # alike in what is used here
+    if address.kind == "sentinel":
+        return Sentinel(address.nodes).master_for(address.service, db=address.database, **login)  # type: ignore[no-any-return]
+    return Redis.from_url(url)

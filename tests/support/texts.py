@@ -1,0 +1,84 @@
+"""Texts made of random words, detectors of any preset, and the command as a process: for the tests of the presets."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.document import Document
+from scrapy_neardup.similarity.likeness import Likeness, likeness
+from scrapy_neardup.sketch import PRESETS, Sketcher
+
+DAY = 24 * 3600
+START = 1_700_000_000.0
+NAMES = sorted(PRESETS)
+
+_LETTERS = "eeeetttaaaooiinnsshhrrdlucmfwypvbgk"
+
+
+def _words(seed: object, count: int) -> list[str]:
+    """Words of three to eight letters, the same for the same seed; each seed has a vocabulary of its own."""
+    rng = random.Random(repr(seed))
+    vocabulary = ["".join(rng.choices(_LETTERS, k=rng.randint(3, 8))) for _ in range(150)]
+    return [rng.choice(vocabulary) for _ in range(count)]
+
+
+def article(seed: object, count: int = 300) -> str:
+    words = _words(seed, count)
+    return "\n".join(" ".join(words[start : start + 20]).capitalize() + "." for start in range(0, count, 20))
+
+
+def noisy(text: str, share: float, seed: int = 0) -> str:
+    """The text with so many of its words replaced by others."""
+    rng = random.Random(seed)
+    lines = [line.split() for line in text.splitlines()]
+    return "\n".join(
+        " ".join(rng.choice(_words((seed, "noise"), 200)) if rng.random() < share else word for word in line)
+        for line in lines
+    )
+
+
+def likeness_of(preset: str, one: str, other: str) -> Likeness:
+    row, sketcher = PRESETS[preset], Sketcher(PRESETS[preset], figures=False)
+    a, b = (sketcher.fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in (one, other))
+    return likeness(row.measure, a.signature, b.signature, a.size, b.size, row.collisions)
+
+
+@asynccontextmanager
+async def opened(preset: str, store: str, namespace: str, **values: object) -> AsyncIterator[NearDupDetector]:
+    detector = NearDupDetector(
+        NearDupSettings.from_mapping(
+            {
+                "NEARDUP_PRESET": preset,
+                "NEARDUP_STORE": str(store),
+                "NEARDUP_NAMESPACE": namespace,
+                "NEARDUP_STORE_TIMEOUT": 20,
+                "NEARDUP_SHARDS": getattr(store, "shards", 1),
+                **values,
+            }
+        )
+    )
+    await detector.open()
+    try:
+        yield detector
+    finally:
+        await detector.close()
+
+
+def neardup(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the command outside any project."""
+    return subprocess.run(
+        [sys.executable, "-m", "scrapy", "neardup", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "160"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
