@@ -12,9 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 FOLDERS = "|".join(sorted(each.name for each in (ROOT / "scrapy_neardup").iterdir() if each.is_dir()))
-FILE = re.compile(
-    rf"`?\b((?:scrapy_neardup|tests|benchmarks|docs|example_project|{FOLDERS})/[\w./-]+\.(?:py|lua|json|txt))\b"
-)
+ROOTS = f"scrapy_neardup|tests|benchmarks|docs|example_project|{FOLDERS}"
+FILE = re.compile(rf"\b((?:{ROOTS})/[\w./-]+\.(?:py|lua|json|txt))\b")
 
 
 def test_the_picture_of_the_rooms_is_drawn_from_the_code() -> None:
