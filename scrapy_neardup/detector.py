@@ -33,9 +33,9 @@ from scrapy_neardup.document import (
     Learned,
     Match,
     Member,
-    Reason,
     Status,
     Verdict,
+    unchecked,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, StoreSummary, index_from_url
@@ -116,7 +116,7 @@ class NearDupDetector:
         self._beginning = asyncio.Lock()
         self._told: set[str] = set()  # warnings
         self._turn = asyncio.Lock()  # whose turn it is to be sketched; the first that waits is the next
-        self.times = {"sketch": self.sketcher.timings, "check": Timings()}
+        self.timings = {"sketch": self.sketcher.timings, "check": Timings()}
         self._sketched = False
         self._long_texts = ThreadPoolExecutor(1, thread_name_prefix="neardup-sketch")
 
@@ -408,7 +408,7 @@ class NearDupDetector:
         if not self._opened:
             await self.index.open()
             await self._begin()
-        with self.times["check"].measure():
+        with self.timings["check"].measure():
             return await self.index.check(fingerprint, document)
 
     async def _fingerprint(self, document: Document) -> Fingerprint:
@@ -504,11 +504,6 @@ class NearDupDetector:
             return "near"
         # What of the smaller one is in the larger is the share of the one that is smaller.
         return "abridged" if match.share >= match.containment else "extended"
-
-
-def unchecked(reason: Reason) -> Verdict:
-    """The verdict for what cannot be judged."""
-    return Verdict("unchecked", reason=reason)
 
 
 def _selection(source: str, url: str) -> Selection:

@@ -25,8 +25,8 @@ from scrapy_neardup.crawl.places import tell_place
 from scrapy_neardup.crawl.selection import ItemSelection, text_of
 from scrapy_neardup.crawl.sinks import EventSinks
 from scrapy_neardup.crawl.tagging import Tagger
-from scrapy_neardup.detector import NearDupDetector, unchecked
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import special_report
@@ -277,7 +277,7 @@ class NearDupPipeline:
 
     def _tell_times(self) -> None:
         """Nothing is extracted any more: pipelines are closed behind the last item."""
-        steps = {"extract": carriage_of(self.crawler).extract_times, **self.detector.times}
+        steps = {"extract": carriage_of(self.crawler).extraction_timings, **self.detector.timings}
         lines = [line for step, times in steps.items() if (line := times.line(step))]
         if lines:
             logger.info("Time taken: %s", "; ".join(lines))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from statistics import fmean
 
-from scrapy_neardup.detector import NearDupDetector, unchecked
-from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Fingerprint, Match, Verdict, unchecked
 from scrapy_neardup.evaluation.corpus import learn
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page

@@ -13,7 +13,18 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
+from scrapy_neardup.document import (
+    Claim,
+    Document,
+    Fingerprint,
+    Granted,
+    Join,
+    Learned,
+    Match,
+    Member,
+    Story,
+    UnconfirmedGrant,
+)
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
@@ -121,7 +132,7 @@ class RedisIndex(Index):
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
         await self._ask(lambda client: self._stories.confirm(client, grants))
 
-    async def take_over(self, seconds: float) -> list[Untold]:
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
         return await self._ask(lambda client: self._stories.take_over(client, seconds))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
