@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import xxhash
 
@@ -88,7 +88,7 @@ class _Place(NamedTuple):
         source, article = document.source, document.article
         return cls(
             source_hash(source),
-            xxhash.xxh64_digest(_encoded(document.url_identity)) if document.url_identity else bytes(8),
+            page_hash(document.url_identity),
             xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else _NO_ARTICLE,
             title_terms(document.title),
             site_terms(document.title),
@@ -107,6 +107,14 @@ class _Mentioned:
         if self._terms is None:
             self._terms = {line.key & 0xFFFF_FFFF: terms_of(line.text) for line in self._read().lines}
         return frozenset().union(*(self._terms.get(line, frozenset()) for line in lines))
+
+
+class SketchOptions(TypedDict):
+    """What a sketcher has to know besides its preset, see ``Sketcher``."""
+
+    min_words: int
+    figures: bool
+    by_source: bool
 
 
 class Sketcher:
@@ -352,6 +360,11 @@ class Sketcher:
 def source_hash(source: str) -> bytes:
     """Return 4 bytes of a source, zeros if there is none."""
     return xxhash.xxh32_digest(_encoded(source)) if source else NO_SOURCE
+
+
+def page_hash(identity: str) -> bytes:
+    """Return 8 bytes of a url identity, zeros if it is empty."""
+    return xxhash.xxh64_digest(_encoded(identity)) if identity else bytes(8)
 
 
 def _text_key(text: str) -> bytes:
