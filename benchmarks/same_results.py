@@ -49,7 +49,10 @@ def run(checkout: Path, *command: str) -> str:
 
 
 def replayed(checkout: Path, feed: Path, preset: str, store: str, folder: Path) -> list[str]:
-    """Return the lines that a replay writes, events after them."""
+    """Return the lines that a replay writes, and the stories that had an event.
+
+    Documents are judged several at a time, so of two neighbours either may be the one that raises an event.
+    """
     verdicts, events = folder / "verdicts.jsonl", folder / "events.jsonl"
     options = ["-O", str(verdicts), "--events", str(events), "--preset", preset]
     if store:
@@ -59,7 +62,10 @@ def replayed(checkout: Path, feed: Path, preset: str, store: str, folder: Path) 
         checkout, sys.executable, "-c", command, "neardup", "replay", str(feed.resolve()), *options,
         "-s", "NEARDUP_EXTRACTOR=resiliparse",
     )  # fmt: skip
-    return verdicts.read_text().splitlines() + events.read_text().splitlines()
+    rows = [json.loads(line) for line in verdicts.read_text(encoding="utf-8").splitlines()]
+    raised = [json.loads(line) for line in events.read_text(encoding="utf-8").splitlines()]
+    lines = [json.dumps({name: value for name, value in row.items() if name != "event"}) for row in rows]
+    return lines + sorted({f"{event['story']} {event['level']}" for event in raised if event["level"] != "update"})
 
 
 def with_times(feed: Path, folder: Path) -> Path:
