@@ -27,7 +27,7 @@ from scrapy_neardup.records.documents import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL
 
 logger = logging.getLogger(__name__)
 
-MOST_ITEMS = 512
+MOST_ITEM_TIMES = 512
 """Newest items whose times are kept: more of them in a window tell a rule nothing new."""
 
 MOST_SOURCES = 512
@@ -101,7 +101,7 @@ class Tally:
             return False
         self.items += 1
         self.copies += copy
-        self.ids = (self.ids + key)[-MOST_ITEMS * _ENTRY :]
+        self.ids = (self.ids + key)[-MOST_ITEM_TIMES * _ENTRY :]
         return owner != NO_OWNER and self._add_source(owner, key[:4])
 
     def _add_source(self, owner: bytes, second: bytes) -> bool:
@@ -167,7 +167,7 @@ class Tally:
         elif claim.level == "breaking":
             granted, levels = not levels & BREAKING, WATCH | BREAKING
         elif claim.level == "update":
-            granted = self.is_open and claim.extent.is_news_after(self.signalled)
+            granted = self.is_open and claim.extent.warrants_update(self.signalled)
         else:
             granted, levels = self.is_open and self.last_source <= claim.last_source, levels | ENDED
         if granted:
@@ -201,7 +201,7 @@ class Tally:
             levels=tuple(level for level, bit in BITS.items() if self.levels & bit),
             changes=tuple((each[:8].hex(), each[8]) for each in _entries(self.changes, _CHANGE)),
             languages=tuple(sorted(_languages(self.languages), key=lambda row: (-row[1], row[0]))),
-            told=self.signalled,
+            signalled=self.signalled,
             neighbours=unpack_neighbours(self.neighbours),
         )
 

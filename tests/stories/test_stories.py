@@ -16,7 +16,7 @@ from scrapy_neardup.document import Claim, Extent, Join, Kind, Member, Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Policy, Selection
 from scrapy_neardup.index.membership import (
-    MOST_ITEMS,
+    MOST_ITEM_TIMES,
     MOST_LANGUAGES,
     MOST_LOGGED,
     MOST_NEIGHBOURS,
@@ -136,7 +136,7 @@ async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     story = (await asyncio.gather(*map(index.join, joins)))[-1]
 
     assert (story.items, story.copies) == (901, 900)
-    assert len(story.times) == MOST_ITEMS
+    assert len(story.times) == MOST_ITEM_TIMES
     assert story.times[-1] == START + 899
     assert len(story.sources) == MOST_SOURCES
     assert len(await index.members(FIRST.id)) <= MOST_LOGGED + MOST_SOURCES
@@ -200,7 +200,7 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(9) == 0  # of what is no event
     await indexes[0].claim(Claim(FIRST.id, "watch", extent=Extent(5, 5)))
     assert [await granted(sources) for sources in (9, 10, 11, 19, 20)] == [0, 1, 0, 0, 1]
-    assert (await indexes[1].join(join("copy", 60, "copy.example"))).told == (20, 20, 0)
+    assert (await indexes[1].join(join("copy", 60, "copy.example"))).signalled == (20, 20, 0)
 
     await indexes[2].claim(Claim(FIRST.id, "ended", last_source=story.sources[-1]))
     assert await granted(400) == 0
@@ -221,8 +221,8 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
 
     granted = await index.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
     assert granted is not None
-    assert granted.told == (20, 20, 3)
-    assert (await index.join(join("copy", 60, "copy.example"))).told == (50, 50, 3)
+    assert granted.signalled == (20, 20, 3)
+    assert (await index.join(join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
 
 
 async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:
@@ -521,7 +521,7 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
 
     assert answers["memory"] == answers["sqlite"] == answers["redis"]
     assert len(stories[-1].changes) > 5
-    assert stories[-1].told.changes > 1
+    assert stories[-1].signalled.confirmed_changes > 1
 
 
 def test_a_member_reads_back_as_packed() -> None:

@@ -54,7 +54,7 @@ local is_open = levels > 0 and levels < ENDED
 local told_items, told_sources, told_changes = string.match(kept[4] or '', '^(%d+) (%d+) (%d+)$')
 told_items, told_sources, told_changes = tonumber(told_items or 0), tonumber(told_sources or 0), tonumber(told_changes or 0)
 
--- The rule of Extent.is_news_after.
+-- The rule of Extent.warrants_update.
 local function is_news()
     local before, now = told_sources, sources
     if before <= 1 then before, now = told_items, items end
