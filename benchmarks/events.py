@@ -31,7 +31,7 @@ from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import b_cubed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import Judged, replay
-from scrapy_neardup.index.membership import Tally, join_tally, unpack_member
+from scrapy_neardup.index.membership import StoryCounters, count_join, unpack_member
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker, special_report
 
@@ -164,14 +164,14 @@ class TallyStore:
     """Stories in a dict, by the counting of the SQLite store: two weeks in seconds."""
 
     def __init__(self) -> None:
-        self._tallies: dict[str, Tally] = defaultdict(Tally)
+        self._tallies: dict[str, StoryCounters] = defaultdict(StoryCounters)
         self._members: dict[str, dict[bytes, bytes]] = defaultdict(dict)
         self._peaks: dict[str, int] = {}
         self._open: set[str] = set()
 
     async def join(self, join: Join) -> Story:
         tally, members = self._tallies[join.story], self._members[join.story]
-        members.update(join_tally(tally, join, bytes.fromhex(join.member.id) in members))
+        members.update(count_join(tally, join, bytes.fromhex(join.member.id) in members))
         return tally.story(bytes.fromhex(join.story))
 
     async def claim(self, claim: Claim) -> Granted | None:

@@ -9,7 +9,7 @@ from itertools import groupby
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import SAME, Likeness, likeness, same_template, topic_share
+from scrapy_neardup.similarity.likeness import SAME, Likeness, have_same_template, likeness, topic_share
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.text.reading import Reading, has_unspaced
 
@@ -197,7 +197,7 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
     elif same_text:
         yield "the same text, but for case and punctuation"
     elif all(fingerprint.signature for fingerprint in prints):
-        template = same_template(prints[0].specifics, prints[1].specifics)
+        template = have_same_template(prints[0].specifics, prints[1].specifics)
         topic = topic_share(prints[0].topic, prints[1].topic)
         yield from _score_against_thresholds(comparison, detector, comparison.score, template, topic)
     if verdict.status == "update" and verdict.changes:

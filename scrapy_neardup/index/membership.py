@@ -23,17 +23,17 @@ from scrapy_neardup.document import (
 )
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection
-from scrapy_neardup.records.documents import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut, seconds_of
+from scrapy_neardup.records.documents import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut_to_bytes, seconds_of
 
 logger = logging.getLogger(__name__)
 
-MOST_ITEMS = 512
+MOST_ITEM_TIMES = 512
 """Newest items whose times are kept: more of them in a window tell a rule nothing new."""
 
 MOST_SOURCES = 512
 """Independent sources that are told apart; a story never has more."""
 
-MOST_LOGGED = 200
+MOST_MEMBERS_KEPT = 200
 """Members kept for the report; after these only the first member of each further source is."""
 
 MOST_VALUES = 256
@@ -64,7 +64,7 @@ _MAX_CHANGES_BYTES = 1000
 
 
 @dataclass(slots=True)
-class Tally:
+class StoryCounters:
     """A story's counters, as they are stored."""
 
     joined: int = 0
@@ -101,7 +101,7 @@ class Tally:
             return False
         self.items += 1
         self.copies += copy
-        self.ids = (self.ids + key)[-MOST_ITEMS * _ENTRY :]
+        self.ids = (self.ids + key)[-MOST_ITEM_TIMES * _ENTRY :]
         return owner != NO_OWNER and self._add_source(owner, key[:4])
 
     def _add_source(self, owner: bytes, second: bytes) -> bool:
@@ -215,7 +215,7 @@ def read_extent(packed: str) -> Extent:
     return Extent(*map(int, found.groups())) if found else Extent()
 
 
-def join_tally(tally: Tally, join: Join, kept: Container[str]) -> list[tuple[bytes, bytes]]:
+def count_join(tally: StoryCounters, join: Join, kept: Container[str]) -> list[tuple[bytes, bytes]]:
     """Count a document into its story, and the story's first one where there is no story yet.
 
     Returns the members to be kept, by key. A document that is a member already changes nothing; ``kept`` has the ids of
@@ -239,7 +239,7 @@ def join_tally(tally: Tally, join: Join, kept: Container[str]) -> list[tuple[byt
         if member is join.member:
             brings_news = tally.say(key, owner_hash(member), join)
             tally.meet(bytes.fromhex(join.story), pack_neighbour(join.neighbour))
-        if tally.joined <= MOST_LOGGED or new_source or brings_news:
+        if tally.joined <= MOST_MEMBERS_KEPT or new_source or brings_news:
             logged.append((key, struct.pack(">I", tally.joined) + pack_member(member)))
     return logged
 
@@ -252,12 +252,12 @@ def owner_hash(member: Member) -> bytes:
 def pack_member(member: Member) -> bytes:
     """What is kept of a member beside its key and number; long texts are cut."""
     parts = (
-        cut(member.language, 255),
-        cut(member.source, 255),
-        cut(member.owner, 255),
+        cut_to_bytes(member.language, 255),
+        cut_to_bytes(member.source, 255),
+        cut_to_bytes(member.owner, 255),
         member.url.encode("utf-8", "replace")[:MAX_URL_BYTES],
-        cut(member.title, _MAX_TITLE_BYTES),
-        cut("\n".join(member.changes), _MAX_CHANGES_BYTES),
+        cut_to_bytes(member.title, _MAX_TITLE_BYTES),
+        cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
     )
     status = STATUSES.index(member.status)
     kind = KINDS.index(member.kind) + 1 if member.kind else 0
@@ -307,7 +307,7 @@ def pack_neighbour(neighbour: Neighbour | None) -> bytes:
     if neighbour is None:
         return b""
     url = neighbour.url.encode("utf-8", "replace")[:MAX_URL_BYTES]
-    title = cut(neighbour.title, MAX_TITLE_BYTES)
+    title = cut_to_bytes(neighbour.title, MAX_TITLE_BYTES)
     return _NEIGHBOUR.pack(bytes.fromhex(neighbour.story), len(url), len(title)) + url + title
 
 
@@ -327,7 +327,7 @@ def unpack_neighbours(packed: bytes) -> tuple[Neighbour, ...]:
     return tuple(found)
 
 
-def kept_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
+def remaining_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
     """Without those of the selection, and of stories whose first document is gone; of damaged ones nothing."""
     try:
         neighbours = unpack_neighbours(packed)

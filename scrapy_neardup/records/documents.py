@@ -104,7 +104,7 @@ class Record:
         return cls(*fixed, *parts, *run)
 
 
-def intact(data: bytes) -> Record | None:
+def read_record(data: bytes) -> Record | None:
     """None for bytes that are no record of this version: what is damaged is no candidate."""
     try:
         return Record.unpack(data)
@@ -112,7 +112,7 @@ def intact(data: bytes) -> Record | None:
         return None
 
 
-def delivered(packed: bytes) -> bytes | None:
+def mark_delivered(packed: bytes) -> bytes | None:
     """The packed record of a document once it is delivered; None if it is so already, or no record of this version."""
     if len(packed) < HEADER_BYTES or packed[0] != VERSION or not any(packed[_RUN_AT:HEADER_BYTES]):
         return None
@@ -139,13 +139,13 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         specifics=fingerprint.specifics,
         topic=fingerprint.topic,
         titles=fingerprint.titles,
-        url=cut(document.url, MAX_URL_BYTES),
-        title=cut(document.title, MAX_TITLE_BYTES),
+        url=cut_to_bytes(document.url, MAX_URL_BYTES),
+        title=cut_to_bytes(document.title, MAX_TITLE_BYTES),
         run=run,
     )
 
 
-def cut(text: str, limit: int) -> bytes:
+def cut_to_bytes(text: str, limit: int) -> bytes:
     """The UTF-8 of a text's beginning in at most ``limit`` bytes, ended between two characters."""
     return text[:limit].encode("utf-8", "replace")[:limit].decode("utf-8", "ignore").encode()
 

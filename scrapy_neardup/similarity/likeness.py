@@ -170,7 +170,7 @@ def _parts(packed: bytes, size: int) -> set[bytes]:
     return {packed[at : at + size] for at in range(0, len(packed), size)}
 
 
-def same_template(a: bytes, b: bytes) -> bool:
+def have_same_template(a: bytes, b: bytes) -> bool:
     """Whether two texts are reports of one template: other names and figures between the same words.
 
     From their specifics, as ``sketch.specifics`` packs them; a document keeps those of the lowest keys, so only keys up

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from scrapy_neardup.document import Match, Neighbour
-from scrapy_neardup.records.documents import IS_DROPPED, WHOLE, Record, intact
+from scrapy_neardup.records.documents import IS_DROPPED, WHOLE, Record, read_record
 from scrapy_neardup.similarity.likeness import (
     LIKE_TITLES,
     SAME,
@@ -18,9 +18,9 @@ from scrapy_neardup.similarity.likeness import (
     STRONG_EVIDENCE,
     Likeness,
     have_other_figures,
+    have_same_template,
     is_copy_within_source,
     likeness,
-    same_template,
     share_of,
     share_of_larger,
     title_overlap,
@@ -28,7 +28,7 @@ from scrapy_neardup.similarity.likeness import (
 )
 from scrapy_neardup.similarity.policy import Policy
 
-NEWEST = 16
+MOST_POSTINGS = 16
 """Postings read a key, the newest: what more documents share is a template, and each copy names its original."""
 
 IDENTITY_WEIGHT = 1000
@@ -38,10 +38,10 @@ MAX_CANDIDATES = 32
 """Records read a check: first those of the same page or text, then those that share most bands."""
 
 
-State = Literal["seen", "late", "lost"]
+CandidateState = Literal["seen", "late", "lost"]
 """Of a candidate: it is delivered or its run lives; its run has been silent for a while; its run is dead."""
 
-STATES: tuple[State, ...] = get_args(State)
+CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
 
 MOST_LINKS = 8
 """Matches that are followed from a document that is dropped to one that is kept."""
@@ -51,7 +51,7 @@ NOTHING_HELD = -1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class ScoredCandidate:
     """A candidate that passed, with what it passed by."""
 
     key: bytes
@@ -66,7 +66,7 @@ class Graded:
     same_page: bool
     related: bool
     topic: float = 0.0  # share of common names, where there is nothing else it passes by
-    state: State = "seen"
+    state: CandidateState = "seen"
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
@@ -96,7 +96,9 @@ class Graded:
         return self.share * self.record.held / WHOLE
 
 
-def grade(key: bytes, new: Record, old: Record, policy: Policy, state: State = "seen") -> Graded | None:
+def score_candidate(
+    key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen"
+) -> ScoredCandidate | None:
     """Return by what a candidate passes, or None if it is no match under the policy."""
     same_source = new.source_hash == old.source_hash and any(new.source_hash)
     same_text = new.text_hash == old.text_hash
@@ -121,10 +123,10 @@ def grade(key: bytes, new: Record, old: Record, policy: Policy, state: State = "
         topic = topic_share(new.topic, old.topic) if apart else 0.0
         if not topic or topic < policy.topic_threshold:
             return None
-    if not same_page and not same_text and same_template(new.specifics, old.specifics):
+    if not same_page and not same_text and have_same_template(new.specifics, old.specifics):
         return None
     share = 1.0 if same_text else _own_share(found, new, old, policy)
-    return Graded(
+    return ScoredCandidate(
         key,
         old,
         found.similarity,
@@ -177,16 +179,16 @@ def _own_share(found: Likeness, new: Record, old: Record, policy: Policy) -> flo
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Choice:
     """What a check found among the candidates."""
 
-    match: Graded | None
-    other: Graded | None = None  # the best candidate of another story
-    before: Graded | None = None  # the same page, as a run that died registered it
+    match: ScoredCandidate | None
+    other: ScoredCandidate | None = None  # the best candidate of another story
+    before: ScoredCandidate | None = None  # the same page, as a run that died registered it
 
-    def linked(self, new: Record, policy: Policy, least_dropped: float) -> Record:
+    def link(self, new: Record, policy: Policy, least_dropped: float) -> Record:
         """Return the document's record with its match."""
-        return new if self.match is None else linked(new, self.match, policy, least_dropped)
+        return new if self.match is None else link_record(new, self.match, policy, least_dropped)
 
     def answer(self) -> Match | None:
         """Return what the index answers."""
@@ -196,37 +198,37 @@ class Found:
         return to_match(self.match, other, b"" if self.before is None else self.before.key)
 
 
-def found_among(graded: Sequence[Graded]) -> Found:
+def choose_match(scored: Sequence[ScoredCandidate]) -> Choice:
     """Choose the match. A document that is lost is matched only if no other is, for the sake of its story."""
-    alive = [candidate for candidate in graded if candidate.state != "lost"]
-    lost = [candidate for candidate in graded if candidate.state == "lost"]
+    alive = [candidate for candidate in scored if candidate.state != "lost"]
+    lost = [candidate for candidate in scored if candidate.state == "lost"]
     before = best(candidate for candidate in lost if candidate.same_page)
     if (match := best(alive)) is None:
-        return Found(best(candidate for candidate in lost if not candidate.related), before=before)
-    return Found(match, beside(alive, match), before)
+        return Choice(best(candidate for candidate in lost if not candidate.related), before=before)
+    return Choice(match, best_of_another_story(alive, match), before)
 
 
-def best(graded: Iterable[Graded]) -> Graded | None:
-    return min(graded, key=lambda candidate: candidate.rank, default=None)
+def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
+    return min(scored, key=lambda candidate: candidate.rank, default=None)
 
 
-def beside(graded: Iterable[Graded], best: Graded) -> Graded | None:
+def best_of_another_story(scored: Iterable[ScoredCandidate], best: ScoredCandidate) -> ScoredCandidate | None:
     """The best candidate of another story."""
-    others = (candidate for candidate in graded if candidate.record.story != best.record.story)
+    others = (candidate for candidate in scored if candidate.record.story != best.record.story)
     return min(others, key=lambda candidate: candidate.rank, default=None)
 
 
-def most_alike(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
+def most_similar(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
     """Of packed records by their keys those that pass, best first."""
-    graded = []
+    scored = []
     for key, packed in records:
-        old = intact(packed)
-        if old is not None and (found := grade(key, new, old, policy)) is not None:
-            graded.append(found)
-    return [to_match(found) for found in heapq.nsmallest(most, graded, key=lambda found: found.rank)]
+        old = read_record(packed)
+        if old is not None and (found := score_candidate(key, new, old, policy)) is not None:
+            scored.append(found)
+    return [to_match(found) for found in heapq.nsmallest(most, scored, key=lambda found: found.rank)]
 
 
-def linked(record: Record, best: Graded, policy: Policy, least_dropped: float) -> Record:
+def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dropped: float) -> Record:
     """Return the record of a document with its match; of a copy it names the original, however many lie between.
 
     A copy of which ``least_dropped`` or more is held by a document that is kept would be dropped.
@@ -255,20 +257,20 @@ def linked(record: Record, best: Graded, policy: Policy, least_dropped: float) -
     )
 
 
-def _is_dropped(best: Graded, policy: Policy, least_dropped: float) -> bool:
+def _is_dropped(best: ScoredCandidate, policy: Policy, least_dropped: float) -> bool:
     """Whether the document would be dropped; one whose figures changed is kept all the same, which others decide."""
     is_changed_page = best.same_page and not best.same_text and policy.keep_updates
     return not is_changed_page and best.kept_share >= least_dropped
 
 
-def _held(best: Graded, policy: Policy, least_dropped: float) -> int:
+def _held(best: ScoredCandidate, policy: Policy, least_dropped: float) -> int:
     if not _is_dropped(best, policy, least_dropped):
         return WHOLE
     # Not below what is dropped: what is dropped now is dropped when its page is met again.
     return max(int(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped))
 
 
-def to_match(best: Graded, other: tuple[bytes, Record] | None = None, before: bytes = b"") -> Match:
+def to_match(best: ScoredCandidate, other: tuple[bytes, Record] | None = None, before: bytes = b"") -> Match:
     """Return the match as callers of an index get it.
 
     ``other`` is key and record of the best candidate of another story, ``before`` the key under which a run that died

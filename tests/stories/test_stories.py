@@ -16,9 +16,9 @@ from scrapy_neardup.document import Claim, Extent, Join, Kind, Member, Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Policy, Selection
 from scrapy_neardup.index.membership import (
-    MOST_ITEMS,
+    MOST_ITEM_TIMES,
     MOST_LANGUAGES,
-    MOST_LOGGED,
+    MOST_MEMBERS_KEPT,
     MOST_NEIGHBOURS,
     MOST_SOURCES,
     MOST_VALUES,
@@ -136,10 +136,10 @@ async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     story = (await asyncio.gather(*map(index.join, joins)))[-1]
 
     assert (story.items, story.copies) == (901, 900)
-    assert len(story.times) == MOST_ITEMS
+    assert len(story.times) == MOST_ITEM_TIMES
     assert story.times[-1] == START + 899
     assert len(story.sources) == MOST_SOURCES
-    assert len(await index.members(FIRST.id)) <= MOST_LOGGED + MOST_SOURCES
+    assert len(await index.members(FIRST.id)) <= MOST_MEMBERS_KEPT + MOST_SOURCES
 
 
 @pytest.mark.every_store
@@ -292,13 +292,13 @@ async def test_a_table_of_figures_takes_bounded_space(index: Index) -> None:
 
 
 async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> None:
-    for number in range(MOST_LOGGED + 10):
+    for number in range(MOST_MEMBERS_KEPT + 10):
         await index.join(join(f"copy {number}", 60, "a.example"))
     bearer = changed("news", "a.example", "12")
     await index.join(bearer)
     await index.join(changed("again", "a.example", "12"))
 
-    assert [each.id for each in await index.members(FIRST.id)][MOST_LOGGED:] == [bearer.member.id]
+    assert [each.id for each in await index.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [bearer.member.id]
 
 
 @pytest.mark.every_store

@@ -30,10 +30,10 @@ from scrapy_neardup.index.redis.survey import purge, records_of, survey
 from scrapy_neardup.index.redis.tables import records_by_keys
 from scrapy_neardup.index.redis.types import WrongTypes, is_wrong_type
 from scrapy_neardup.index.runs import shared_folder
-from scrapy_neardup.records.documents import KEY_BYTES, Record, intact, new_record
+from scrapy_neardup.records.documents import KEY_BYTES, Record, new_record, read_record
 from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS, SUM_BYTES
 from scrapy_neardup.similarity.policy import HOUR, Policy
-from scrapy_neardup.similarity.verification import STATES, grade, most_alike, to_match
+from scrapy_neardup.similarity.verification import CANDIDATE_STATES, most_similar, score_candidate, to_match
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ class RedisIndex(Index):
     ) -> list[Match]:
         keys = self._keys_by_prefix(fingerprint, document) if by_keys else None
         records = await self._ask(lambda client: self._records(client, keys))
-        return most_alike(records, new_record(fingerprint, document), self.policy, most)
+        return most_similar(records, new_record(fingerprint, document), self.policy, most)
 
     def _keys_by_prefix(self, fingerprint: Fingerprint, document: Document) -> Mapping[str, Sequence[int]]:
         """Return the keys of a document by the prefix under which they are posted."""
@@ -237,10 +237,10 @@ class RedisIndex(Index):
             return None
         if len(key) != KEY_BYTES:
             return StoreError(f"{without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
-        old = intact(packed)
-        graded = None if old is None else grade(key, new, old, self.policy, STATES[number])
-        other = intact(other_packed) if other_packed else None
-        return None if graded is None else to_match(graded, (other_key, other) if other else None, before)
+        old = read_record(packed)
+        scored = None if old is None else score_candidate(key, new, old, self.policy, CANDIDATE_STATES[number])
+        other = read_record(other_packed) if other_packed else None
+        return None if scored is None else to_match(scored, (other_key, other) if other else None, before)
 
     def _note_damage(self) -> None:
         self._damage.note("a record", "it is no candidate")

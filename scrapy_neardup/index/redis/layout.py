@@ -37,7 +37,7 @@ from scrapy_neardup.similarity.likeness import (
     Measure,
 )
 from scrapy_neardup.similarity.policy import HOUR, Policy
-from scrapy_neardup.similarity.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, MOST_LINKS, NEWEST
+from scrapy_neardup.similarity.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, MOST_LINKS, MOST_POSTINGS
 
 _NUMBERS = struct.Struct(">38d")
 _MEASURES = {measure: number for number, measure in enumerate(get_args(Measure))}
@@ -79,7 +79,7 @@ class RedisLayout:
                 *(last - first + 1, slices[1] - slices[0] + 1, own - first + 1, first, length),
                 *(slices[0], self._slice, window),
                 *(policy.threshold, policy.related_threshold, _MEASURES[policy.measure], _SCOPES[policy.scope]),
-                *(NEWEST, MAX_CANDIDATES, IDENTITY_WEIGHT, self._bits),
+                *(MOST_POSTINGS, MAX_CANDIDATES, IDENTITY_WEIGHT, self._bits),
                 *(LEAST_NAMES, SAME_NAMES, LEAST_FIGURES, SAME_FIGURES, policy.collisions),
                 *(policy.topic_threshold, LEAST_SHARED_NAMES),
                 *(SAME_TITLES, SAME_TITLE_SCORE, OTHER_TITLE_SCORE, STRONG_EVIDENCE, LEAST_OTHER_FIGURES),

@@ -34,9 +34,15 @@ from scrapy_neardup.index.redis.sharding import (
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import survey_shards
 from scrapy_neardup.index.redis.types import WrongTypes
-from scrapy_neardup.records.documents import intact, seconds_of
+from scrapy_neardup.records.documents import read_record, seconds_of
 from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.similarity.verification import Found, Graded, beside, found_among, grade
+from scrapy_neardup.similarity.verification import (
+    Choice,
+    ScoredCandidate,
+    best_of_another_story,
+    choose_match,
+    score_candidate,
+)
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -157,7 +163,7 @@ class ShardedRedisIndex(RedisIndex):
                 question, candidates(question, answers, self.policy, len(self.shards), self._note_damage)
             )
             if found.match is not None:
-                packed = found.linked(question.record, self.policy, question.least_dropped).pack()
+                packed = found.link(question.record, self.policy, question.least_dropped).pack()
         finally:
             decided.set_result(packed or question.record.pack())
             settled = self._settle(undecided, question.key, packed)
@@ -165,15 +171,15 @@ class ShardedRedisIndex(RedisIndex):
         await self._unlink_dead_of(question.second)
         return found.answer()
 
-    async def _found(self, question: Question, graded: Sequence[tuple[Graded, Candidate]]) -> Found:
+    async def _found(self, question: Question, scored: Sequence[tuple[ScoredCandidate, Candidate]]) -> Choice:
         """Choose the match, once those that are likelier are decided."""
-        best = await self._decide(question, [each for each in graded if each[0].state != "lost"])
-        found = found_among([each for each, _ in graded if each.state == "lost"])
+        best = await self._decide(question, [each for each in scored if each[0].state != "lost"])
+        found = choose_match([each for each, _ in scored if each.state == "lost"])
         if best is None:
             return found
         # The story of one that is not decided is not known.
-        decided = (each for each, candidate in graded if candidate.is_decided and each.state != "lost")
-        return Found(best, beside(decided, best), found.before)
+        decided = (each for each, candidate in scored if candidate.is_decided and each.state != "lost")
+        return Choice(best, best_of_another_story(decided, best), found.before)
 
     async def _ask_shards(self, question: Question) -> dict[int, Sequence[bytes]]:
         calls = [self.shards[part.shard].probe(question, part) for part in question.parts]
@@ -184,17 +190,21 @@ class ShardedRedisIndex(RedisIndex):
         shards = (part.shard for part in question.parts)
         return dict(zip(shards, cast("list[Sequence[bytes]]", answers), strict=True))
 
-    async def _decide(self, question: Question, found: Sequence[tuple[Graded, Candidate]]) -> Graded | None:
+    async def _decide(
+        self, question: Question, found: Sequence[tuple[ScoredCandidate, Candidate]]
+    ) -> ScoredCandidate | None:
         # Not all of a ring lose patience at once.
         until = self._clock() + self.timeout * (1 + question.key[-1] / 1024)
-        for graded, candidate in found:
+        for scored, candidate in found:
             if candidate.is_decided:
-                return graded
-            record = intact(await self._decision(candidate, until))
+                return scored
+            record = read_record(await self._decision(candidate, until))
             if record is None or record.original == question.key:
                 continue
             # Of one topic with it, the document may not be once it turns out to be no beginning of a story.
-            if (decided := grade(candidate.key, question.record, record, self.policy, graded.state)) is not None:
+            if (
+                decided := score_candidate(candidate.key, question.record, record, self.policy, scored.state)
+            ) is not None:
                 return decided
         return None
 

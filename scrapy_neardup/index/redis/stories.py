@@ -21,13 +21,13 @@ from scrapy_neardup.index.damage import Damage
 from scrapy_neardup.index.horizon import Over
 from scrapy_neardup.index.membership import (
     BITS,
-    MOST_ITEMS,
+    MOST_ITEM_TIMES,
     MOST_LANGUAGES,
-    MOST_LOGGED,
+    MOST_MEMBERS_KEPT,
     MOST_NEIGHBOURS,
     MOST_SOURCES,
     MOST_VALUES,
-    Tally,
+    StoryCounters,
     owner_hash,
     pack_member,
     pack_neighbour,
@@ -150,9 +150,9 @@ class RedisStories:
             int(join.counted),
             int(join.member.status == "duplicate"),
             self._window,
-            MOST_ITEMS,
+            MOST_ITEM_TIMES,
             MOST_SOURCES,
-            MOST_LOGGED,
+            MOST_MEMBERS_KEPT,
             MOST_VALUES,
             MOST_LANGUAGES,
             MOST_NEIGHBOURS,
@@ -185,7 +185,7 @@ def _story(story: str, answer: object) -> Story | BaseException:
         # What a story has not come to yet is not there.
         said, changes, told, languages, neighbours = (value or b"" for value in more)
         counters = int(joined), int(items), int(copies), int(levels), int(last), ids, sources
-        tally = Tally(*counters, said, changes, told.decode(), languages.decode(), neighbours)
+        tally = StoryCounters(*counters, said, changes, told.decode(), languages.decode(), neighbours)
         return tally.story(bytes.fromhex(story))
     except StoreError as error:
         return error

@@ -12,7 +12,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
 from scrapy_neardup.index.damage import Damage
 from scrapy_neardup.index.horizon import Over
-from scrapy_neardup.index.membership import Tally, join_tally, read_extent, read_members
+from scrapy_neardup.index.membership import StoryCounters, count_join, read_extent, read_members
 from scrapy_neardup.records.documents import KEY_BYTES
 
 SCHEMA = (
@@ -55,13 +55,13 @@ class SQLiteStories:
 
     def join(self, sql: sqlite3.Connection, join: Join) -> Story:
         key = bytes.fromhex(join.story)
-        tally = self._tally(sql, key) or Tally()
+        tally = self._tally(sql, key) or StoryCounters()
         rows = sql.execute(
             f"SELECT key FROM members_{self._space} WHERE story = ? AND key IN (?, ?)",
             (key, bytes.fromhex(join.member.id), bytes.fromhex(join.registered_before)),
         )
         before = tally.joined
-        logged = join_tally(tally, join, {member.hex() for (member,) in rows})
+        logged = count_join(tally, join, {member.hex() for (member,) in rows})
         if tally.joined > before:
             self._save(sql, key, tally)
         sql.executemany(
@@ -163,22 +163,22 @@ class SQLiteStories:
             self._damage.note(what, "it is left out")
         return are_bytes
 
-    def _tally(self, sql: sqlite3.Connection, key: bytes) -> Tally | None:
+    def _tally(self, sql: sqlite3.Connection, key: bytes) -> StoryCounters | None:
         """Raise StoreError if the story is damaged."""
         row: Sequence[object] | None = sql.execute(
             f"SELECT {_TALLY} FROM stories_{self._space} WHERE key = ?", (key,)
         ).fetchone()
         return None if row is None else _tally(key, row)
 
-    def _save(self, sql: sqlite3.Connection, key: bytes, tally: Tally) -> None:
+    def _save(self, sql: sqlite3.Connection, key: bytes, tally: StoryCounters) -> None:
         sql.execute(
             f"INSERT OR REPLACE INTO stories_{self._space} (key, {_TALLY}, open_since) VALUES ({', '.join('?' * 14)})",
             (key, *astuple(tally), tally.last_source if tally.is_open else None),
         )
 
 
-def _tally(key: bytes, counters: Sequence[object]) -> Tally:
+def _tally(key: bytes, counters: Sequence[object]) -> StoryCounters:
     """Raise StoreError on counters of other types than the schema declares."""
-    if [*map(type, counters)] != [*map(type, astuple(Tally()))]:
+    if [*map(type, counters)] != [*map(type, astuple(StoryCounters()))]:
         raise StoreError(f"story {key.hex()}: its counters are not those of this version")
-    return Tally(*counters)  # type: ignore[arg-type]  # as was just looked at
+    return StoryCounters(*counters)  # type: ignore[arg-type]  # as was just looked at
