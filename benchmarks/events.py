@@ -31,7 +31,9 @@ from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import b_cubed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import Judged, replay
-from scrapy_neardup.index.membership import StoryCounters, count_join, unpack_member
+from scrapy_neardup.index.membership import count_join, grant
+from scrapy_neardup.records.members import unpack_member
+from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker, special_report
 
@@ -171,11 +173,11 @@ class TallyStore:
 
     async def join(self, join: Join) -> Story:
         tally, members = self._tallies[join.story], self._members[join.story]
-        members.update(count_join(tally, join, bytes.fromhex(join.member.id) in members))
+        members.update(count_join(tally, join, {key.hex() for key in members}))
         return tally.story(bytes.fromhex(join.story))
 
     async def claim(self, claim: Claim) -> Granted | None:
-        if not self._tallies[claim.story].grants(claim):
+        if not grant(self._tallies[claim.story], claim):
             return None
         if claim.level == "ended":
             self._open.discard(claim.story)

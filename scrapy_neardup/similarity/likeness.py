@@ -15,7 +15,9 @@ LEAD_LANES = 128
 
 BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
 LEAST_RESEMBLANCE = 0.045  # under this too few lanes are equal to tell containment
-SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the highest bit set for a name
+SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
+NAME_BIT = 0x80  # set in the last byte of the specifics of a name
+CONTEXT_BYTES = 4  # of the words around a figure
 
 NAME_BYTES = 2  # of a name or figure in a topic, see sketch.topic
 LEAST_SHARED_NAMES = 5  # that two topics have in common: fewer meet by accident

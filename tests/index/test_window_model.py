@@ -19,7 +19,6 @@ from test_runs import silence
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy
 from scrapy_neardup.index import runs as run_rules
-from scrapy_neardup.index.redis import layout
 from scrapy_neardup.records.documents import IS_DROPPED, Record, new_record
 from scrapy_neardup.similarity.verification import (
     CANDIDATE_STATES,
@@ -45,9 +44,8 @@ Step = tuple[Any, ...]
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heartbeats are late after minutes, so that no test depends on how fast the machine is."""
-    for module in (run_rules, layout):
-        monkeypatch.setattr(module, "LATE_SECONDS", LATE)
-        monkeypatch.setattr(module, "DEAD_SECONDS", DEAD)
+    monkeypatch.setattr(run_rules, "LATE_SECONDS", LATE)
+    monkeypatch.setattr(run_rules, "DEAD_SECONDS", DEAD)
 
 
 @dataclass

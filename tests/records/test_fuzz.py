@@ -16,15 +16,11 @@ from scrapy_neardup.document import Join, Member, Neighbour
 from scrapy_neardup.evaluation.feed import WrongLine, _parse
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
-from scrapy_neardup.index.membership import (
-    StoryCounters,
-    count_join,
-    pack_member,
-    pack_neighbour,
-    read_members,
-    unpack_neighbours,
-)
+from scrapy_neardup.index.membership import count_join
 from scrapy_neardup.records.documents import new_record, read_record
+from scrapy_neardup.records.members import pack_member, read_members
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
+from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.similarity.verification import choose_match, link_record, score_candidate, to_match
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
@@ -95,7 +91,7 @@ def _neighbours(draw: random.Random, folder: Path) -> None:
 def _story(draw: random.Random, folder: Path) -> None:
     tally = StoryCounters()
     count_join(tally, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=b"abcd"), ())
-    field = draw.choice(("ids", "sources", "said", "changes", "neighbours", "told", "languages"))
+    field = draw.choice(("items_seen", "sources", "printed", "changes", "neighbours", "signalled", "languages"))
     value = getattr(tally, field)
     packed = damaged(draw, value if isinstance(value, bytes) else value.encode() or b"1 2 3")
     setattr(tally, field, packed if isinstance(value, bytes) else packed.decode("utf-8", "replace"))

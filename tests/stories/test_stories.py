@@ -22,11 +22,9 @@ from scrapy_neardup.index.membership import (
     MOST_NEIGHBOURS,
     MOST_SOURCES,
     MOST_VALUES,
-    pack_member,
-    pack_neighbour,
-    unpack_member,
-    unpack_neighbours,
 )
+from scrapy_neardup.records.members import pack_member, unpack_member
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
 
 
 def member(

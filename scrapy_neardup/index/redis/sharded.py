@@ -18,8 +18,8 @@ from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join,
 from scrapy_neardup.index.base import StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import ScriptCall, script
+from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
+from scrapy_neardup.index.redis.lua import ScriptCall, script, window_script
 from scrapy_neardup.index.redis.runs import RedisRuns
 from scrapy_neardup.index.redis.sharding import (
     MOST_RETURNED,
@@ -28,7 +28,6 @@ from scrapy_neardup.index.redis.sharding import (
     Question,
     candidates,
     known_answer,
-    pack_keys,
     shard_of,
 )
 from scrapy_neardup.index.redis.stories import RedisStories
@@ -59,20 +58,16 @@ class Shard:
     def __init__(self, prefix: str, policy: Policy, shards: int, types: WrongTypes) -> None:
         self.prefix = prefix
         self.pending = f"{prefix}:pending"
-        self.layout = RedisLayout(prefix, policy, shards)
+        self.layout = RedisLayout(prefix, policy.window)
+        self._probe_script = window_script("probe", policy, shards)
         self.stories = RedisStories(prefix, policy.window, types)
 
     def probe(self, question: Question, part: Part) -> ScriptCall:
-        keys, numbers = self.layout.keys_and_numbers(question.second)
-        arguments = (
-            question.key,
-            question.record.pack(),
-            pack_keys(part.keys),
-            self.layout.pack_numbers(part.identities, question.least_dropped, numbers),
-            question.packed_keys,
-            str(MOST_RETURNED).encode(),
+        keys = *self.layout.keys(seconds_of(question.key)), self.pending.encode()
+        of_document = window_arguments(
+            question.key, question.record, part.keys, part.identities, question.least_dropped
         )
-        return script("probe"), (*keys, self.pending.encode()), arguments
+        return self._probe_script, keys, (*of_document, question.packed_keys, str(MOST_RETURNED).encode())
 
     def settle(self, key: bytes, record: bytes, state: bytes = b"") -> ScriptCall:
         """``record`` is empty where the document matches nothing."""

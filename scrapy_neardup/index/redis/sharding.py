@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.redis.layout import pack_keys
 from scrapy_neardup.records.documents import KEY_BYTES, Record, new_record, read_record
 from scrapy_neardup.similarity.policy import Policy
 from scrapy_neardup.similarity.verification import CANDIDATE_STATES, ScoredCandidate, score_candidate, to_match
@@ -104,10 +105,6 @@ class Candidate:
         words = len(self.keys) // 4
         shared = keys.intersection(struct.unpack_from(f">{words}I", self.keys))
         return self.is_decided or min((shard_of(key, shards) for key in shared), default=-1) in self.shards
-
-
-def pack_keys(keys: Sequence[int]) -> bytes:
-    return struct.pack(f">{len(keys)}I", *keys)
 
 
 def known_answer(

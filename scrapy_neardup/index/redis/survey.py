@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import remaining_neighbours, unpack_member
+from scrapy_neardup.index.membership import remaining_neighbours
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import read_name
 from scrapy_neardup.index.redis.lua import script
 from scrapy_neardup.index.redis.types import WrongTypes
 from scrapy_neardup.records.documents import KEY_BYTES, read_record, seconds_of
+from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.similarity.policy import HOUR
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
 from scrapy_neardup.index.damage import Damage
 from scrapy_neardup.index.horizon import Over
-from scrapy_neardup.index.membership import StoryCounters, count_join, read_extent, read_members
+from scrapy_neardup.index.membership import count_join, grant
 from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.members import read_members
+from scrapy_neardup.records.stories import StoryCounters, pack_extent, read_extent
 
 SCHEMA = (
     """
@@ -75,15 +77,15 @@ class SQLiteStories:
             return Granted(self.members(sql, claim.story), before)
         key = bytes.fromhex(claim.story)
         tally = self._tally(sql, key)
-        told = Extent() if tally is None else tally.signalled
-        if tally is None or not tally.grants(claim):
+        told = Extent() if tally is None else tally.signalled_extent
+        if tally is None or not grant(tally, claim):
             return None
         self._save(sql, key, tally)
         if claim.level == "ended" and claim.peak:
             sql.execute(f"INSERT OR REPLACE INTO peaks_{self._space} VALUES (?, ?)", (key, claim.peak))
         if claim.token:
-            grant = claim.token, key, time.time(), " ".join(map(str, told)), claim.note
-            sql.execute(f"INSERT INTO grants_{self._space} VALUES (?, ?, ?, ?, ?)", grant)
+            row = claim.token, key, time.time(), pack_extent(told), claim.note
+            sql.execute(f"INSERT INTO grants_{self._space} VALUES (?, ?, ?, ?, ?)", row)
         return Granted(self.members(sql, claim.story), told)
 
     def confirm(self, sql: sqlite3.Connection, grants: Sequence[tuple[str, str]]) -> None:
@@ -173,7 +175,7 @@ class SQLiteStories:
     def _save(self, sql: sqlite3.Connection, key: bytes, tally: StoryCounters) -> None:
         sql.execute(
             f"INSERT OR REPLACE INTO stories_{self._space} (key, {_TALLY}, open_since) VALUES ({', '.join('?' * 14)})",
-            (key, *astuple(tally), tally.last_source if tally.is_open else None),
+            (key, *astuple(tally), tally.newest_source if tally.is_open else None),
         )
 
 

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import remaining_neighbours, unpack_member
+from scrapy_neardup.index.membership import remaining_neighbours
 from scrapy_neardup.index.sqlite.file import SQLiteFile
 from scrapy_neardup.index.sqlite.learned import forget_learned
 from scrapy_neardup.index.sqlite.postings import SQLitePostings, number_of
 from scrapy_neardup.index.sqlite.spaces import make_tables, tables_of
 from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.similarity.policy import HOUR
 
 _AT_ONCE = 500  # rows removed in one transaction
