@@ -51,7 +51,7 @@ def state_of_run(beat: float | None, now: float, started: float | None) -> Candi
     """Return what the last heartbeat of a run says of its documents.
 
     ``started`` is the first heartbeat of the run that asks. A heartbeat from before that may be the last one of a run
-    that was killed and started again. ``scripts/window.lua`` holds the same rule.
+    that was killed and started again. ``scripts/candidates.lua`` holds the same rule.
     """
     if beat is None or abs(now - beat) > DEAD_SECONDS:
         return "lost"

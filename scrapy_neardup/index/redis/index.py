@@ -1,7 +1,7 @@
 """The shared store: one Redis that any number of crawler processes use as one window.
 
 All keys carry one hash tag, ``{neardup:<namespace>:<config>}``, and every one of them expires. Records are the truth;
-bands are hints, and a posting whose record is gone is no candidate. The keys: redis_layout.py, redis_stories.py.
+bands are hints, and a posting whose record is gone is no candidate. The keys: layout.py, stories.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The shared store over several hash tags of a Redis Cluster, so that one window is served by several nodes.
 
-Each shard has the keys of redis_layout.py under a hash tag of its own,
+Each shard has the keys of layout.py under a hash tag of its own,
 ``{neardup:<namespace>:<config>/<shards>.<shard>}``, and one more: ``…:pending``, HASH document key -> its keys, of
 documents whose match is not decided yet. A story lives in one shard. The protocol: sharding.py.
 """

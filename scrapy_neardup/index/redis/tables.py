@@ -1,4 +1,4 @@
-"""Records of a Redis that have a key in common with a document, found by the tables. The layout: redis_layout.py."""
+"""Records of a Redis that have a key in common with a document, found by the tables. The layout: layout.py."""
 
 from __future__ import annotations
 
