@@ -162,6 +162,11 @@ class Verdict:
     reason: Reason | None = None
 
 
+def unchecked(reason: Reason) -> Verdict:
+    """Return the verdict for a document that cannot be judged."""
+    return Verdict("unchecked", reason=reason)
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """One document as its story knows it.
@@ -215,15 +220,16 @@ class Extent(NamedTuple):
 
     items: int = 0
     sources: int = 0
-    changes: int = 0  # of figures, to values that were new to the story and that a second source has printed too
+    confirmed_changes: int = 0  # of figures, to values new to the story that a second source has printed too
 
-    def is_news_after(self, told: Extent) -> bool:
-        """Whether a running event has doubled since it was last signalled, or a figure has changed.
+    def warrants_update(self, signalled: Extent) -> bool:
+        """Return whether a running event has doubled since the last signal, or a figure has been confirmed.
 
-        What doubles are independent sources; where there was no second one, items.
+        Independent sources have to double. If there was only one of them, items have to double.
         """
-        before, now = (told.sources, self.sources) if told.sources > 1 else (told.items, self.items)
-        return now >= 2 * before > 0 or self.changes > told.changes
+        by_sources = signalled.sources > 1
+        before, now = (signalled.sources, self.sources) if by_sources else (signalled.items, self.items)
+        return now >= 2 * before > 0 or self.confirmed_changes > signalled.confirmed_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,9 +243,9 @@ class Story:
     times: tuple[int, ...]  # Unix seconds of the newest items in ascending order
     sources: tuple[int, ...]  # first time of each independent source, ascending
     levels: tuple[Level, ...] = ()  # raised so far
-    changes: tuple[tuple[str, int], ...] = ()  # those of Extent: document id, and which of its changes, from 0
+    changes: tuple[tuple[str, int], ...] = ()  # confirmed ones: document id, and which of its changes, from 0
     languages: tuple[tuple[str, int], ...] = ()  # of the items that joined and say theirs, the commonest first
-    told: Extent = Extent()  # as the last signal found it
+    signalled: Extent = Extent()  # when the last signal was sent
     neighbours: tuple[Neighbour, ...] = ()  # stories its documents are like as well, in the order they were met
 
     @property
@@ -279,14 +285,14 @@ class Granted:
     """What there is to tell with a level or update that was granted."""
 
     members: tuple[Member, ...]  # of the story, in the order they joined
-    told: Extent = Extent()  # what the signal before found
+    signalled: Extent = Extent()  # when the signal before was sent
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class UnconfirmedGrant:
     """A grant that nobody has confirmed for a while: its claimant may have died before it told of it."""
 
     token: str
     note: str
-    story: Story  # as it is now, but for ``told``: what the signal before found
+    story: Story  # as it is now, but ``signalled`` is of the signal before
     members: tuple[Member, ...]  # in the order they joined

@@ -19,7 +19,7 @@ from scrapy_neardup.document import (
     Member,
     Neighbour,
     Story,
-    Untold,
+    UnconfirmedGrant,
 )
 from scrapy_neardup.similarity.policy import HOUR, Policy
 
@@ -176,7 +176,7 @@ class Index(ABC):
         """Forget grants, each a story and a token: somebody has told of them."""
 
     @abstractmethod
-    async def take_over(self, seconds: float) -> list[Untold]:
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
         """Return grants that were given this many seconds ago and not confirmed; the caller is to tell of them.
 
         Nobody else gets them for as many seconds. There are at most ``MOST_TAKEN_OVER``.

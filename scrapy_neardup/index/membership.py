@@ -153,7 +153,7 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
     elif claim.level == "breaking":
         granted, levels = not levels & BREAKING, WATCH | BREAKING
     elif claim.level == "update":
-        granted = counters.is_open and claim.extent.is_news_after(signalled)
+        granted = counters.is_open and claim.extent.warrants_update(signalled)
     else:
         granted, levels = counters.is_open and counters.newest_source <= claim.last_source, levels | ENDED
     if granted:

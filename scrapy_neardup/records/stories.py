@@ -91,7 +91,7 @@ class StoryCounters:
             levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
             changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
             languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
-            told=self.signalled_extent,
+            signalled=self.signalled_extent,
             neighbours=unpack_neighbours(self.neighbours),
         )
 

@@ -81,7 +81,7 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
     assert await indexes[1].take_over(3600) == []
     (untold,) = await indexes[1].take_over(0)
     assert (untold.token, untold.note, untold.story.id) == (TOKENS[0], "a note", story)
-    assert untold.story.told == Extent(6, 6)
+    assert untold.story.signalled == Extent(6, 6)
     assert len(untold.members) == untold.story.items == 12
     assert await indexes[2].take_over(3600) == []  # it is in the hands of the one before
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story, Untold
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story, UnconfirmedGrant
 from scrapy_neardup.index.base import StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.redis.index import RedisIndex
@@ -285,7 +285,7 @@ class ShardedRedisIndex(RedisIndex):
         for shard, own in by_shard.items():
             await self._ask(partial(self.shards[shard].stories.confirm, grants=own))
 
-    async def take_over(self, seconds: float) -> list[Untold]:
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
         parts = await self._of_all(lambda client, stories: stories.take_over(client, seconds))
         return [untold for part in parts for untold in part]
 

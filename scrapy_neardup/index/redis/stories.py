@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.redis.lua import Call, script
 from scrapy_neardup.index.redis.types import WrongTypes, is_wrong_type
 from scrapy_neardup.records.documents import KEY_BYTES
@@ -62,7 +62,7 @@ class RedisStories:
         if grants:
             await client.hdel(self._grants, *(token for _, token in grants))
 
-    async def take_over(self, client: Redis, seconds: float) -> list[Untold]:
+    async def take_over(self, client: Redis, seconds: float) -> list[UnconfirmedGrant]:
         arguments = [str(int(number)).encode() for number in (seconds, MOST_TAKEN_OVER, time.time())]
         (answer,) = await self._run(client, "untold", [((self._grants,), arguments)])
         if isinstance(answer, Exception):
@@ -75,7 +75,7 @@ class RedisStories:
             if story is None:
                 await client.hdel(self._grants, cast("str", token))  # redis-py takes bytes too
             else:
-                untold.append(Untold(token.decode(), note, story, await self.members(client, key)))
+                untold.append(UnconfirmedGrant(token.decode(), note, story, await self.members(client, key)))
         return untold
 
     async def _story_now(self, client: Redis, key: str, told: Extent) -> Story | None:
@@ -88,7 +88,7 @@ class RedisStories:
         if isinstance(story, BaseException):
             self._damage.note("a story", "its event is not told")
             return None
-        return replace(story, told=told)
+        return replace(story, signalled=told)
 
     async def open_events(self, client: Redis, quiet_since: int | None) -> list[Story]:
         newest = "+inf" if quiet_since is None else quiet_since
@@ -121,7 +121,7 @@ class RedisStories:
             await client.zrem(self._peaks, *gone)
         return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
 
-    async def unlink_dead(self, client: Redis, over: Over) -> None:
+    async def unlink_dead(self, client: Redis, over: ExpiredSpan) -> None:
         """Free stories whose last member has left the window."""
         found = client.zrangebyscore(self._all, over.floor, f"({over.horizon}", start=0, num=_UNLINKED_AT_ONCE)
         dead = cast("list[bytes]", await found)

@@ -12,7 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
+from scrapy_neardup.document import (
+    Claim,
+    Document,
+    Fingerprint,
+    Granted,
+    Join,
+    Learned,
+    Match,
+    Member,
+    Story,
+    UnconfirmedGrant,
+)
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
@@ -146,7 +157,7 @@ class SQLiteIndex(Index):
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
         await self._in_thread(self._write, lambda sql: self._stories.confirm(sql, grants))
 
-    async def take_over(self, seconds: float) -> list[Untold]:
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
         return await self._in_thread(self._write, lambda sql: self._stories.take_over(sql, seconds))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
@@ -278,7 +289,7 @@ class SQLiteIndex(Index):
         """Remove what has left the window by these documents."""
         kept = read_passed(sql, self._space)
         self._horizon.passed = replace(kept)
-        overs = {self._horizon.witness(int(document.seen_at)) for _, document in batch}
+        overs = {self._horizon.observe(int(document.seen_at)) for _, document in batch}
         if self._horizon.passed != kept:
             keep_passed(sql, self._space, self._horizon.passed)
         for over in filter(None, overs):

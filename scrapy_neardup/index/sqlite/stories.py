@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.membership import count_join, grant
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import read_members
@@ -91,7 +91,7 @@ class SQLiteStories:
     def confirm(self, sql: sqlite3.Connection, grants: Sequence[tuple[str, str]]) -> None:
         sql.executemany(f"DELETE FROM grants_{self._space} WHERE token = ?", [(token,) for _, token in grants])
 
-    def take_over(self, sql: sqlite3.Connection, seconds: float) -> list[Untold]:
+    def take_over(self, sql: sqlite3.Connection, seconds: float) -> list[UnconfirmedGrant]:
         # Also what is dated ahead: the clock was set back.
         now = time.time()
         rows = sql.execute(
@@ -108,8 +108,8 @@ class SQLiteStories:
                 self.confirm(sql, [(key.hex(), token)])
                 continue
             sql.execute(f"UPDATE grants_{self._space} SET granted_at = ? WHERE token = ?", (now, token))
-            story = replace(story, told=read_extent(told))
-            untold.append(Untold(token, note, story, self.members(sql, story.id)))
+            story = replace(story, signalled=read_extent(told))
+            untold.append(UnconfirmedGrant(token, note, story, self.members(sql, story.id)))
         return untold
 
     def open_events(self, sql: sqlite3.Connection, quiet_since: int | None) -> list[Story]:
@@ -129,7 +129,7 @@ class SQLiteStories:
         rows = sql.execute(f"SELECT story, peak FROM peaks_{self._space} WHERE typeof(peak) = 'integer'")
         return {story.hex(): peak for story, peak in rows if self._are_bytes("a peak", story)}
 
-    def expire(self, sql: sqlite3.Connection, over: Over, limit: int) -> None:
+    def expire(self, sql: sqlite3.Connection, over: ExpiredSpan, limit: int) -> None:
         """Remove a few stories whose last member has left the window."""
         expired = sql.execute(
             f"SELECT key FROM stories_{self._space} WHERE last >= ? AND last < ? ORDER BY last LIMIT ?",

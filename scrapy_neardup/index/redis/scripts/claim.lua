@@ -44,7 +44,7 @@ if string.match(stored[4] or '', '^%d+ %d+ %d+$') then
     for index, number in ipairs({ string.match(stored[4], '(%d+) (%d+) (%d+)') }) do told[index] = tonumber(number) end
 end
 
--- The rule of Extent.is_news_after: sources have doubled, items if there is one source, or a figure has changed.
+-- The rule of Extent.warrants_update: sources have doubled, items if there is one source, or a figure has changed.
 local function is_news()
     local counted = told[2] > 1 and 2 or 1
     return (extent[counted] >= 2 * told[counted] and told[counted] > 0) or extent[3] > told[3]
