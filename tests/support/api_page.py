@@ -23,8 +23,8 @@ CALLED_BY_SCRAPY = set(GROUPS["What Scrapy loads"].split())
 LONGEST_LINE = 100
 HEAD = """# Public API
 
-What this page lists can be imported from `scrapy_neardup`, and keeps its name and meaning. Everything else in the package
-is private: it may change in any version. The page is written from the code, and a test compares the two.
+You can import every name on this page from `scrapy_neardup`. It keeps its name and meaning. Everything else in the
+package is private: it may change in any version. The page is written from the code, and a test compares the two.
 """
 
 
