@@ -20,9 +20,9 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_neardup.crawl.fairness import Turns
 from scrapy_neardup.crawl.faults import Faults
+from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.order import Ticket
 from scrapy_neardup.crawl.page import Page
-from scrapy_neardup.crawl.places import placed
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
 
@@ -137,4 +137,4 @@ def settings_of(crawler: Crawler) -> NearDupSettings:
                 "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
             )
         raise NotConfigured
-    return placed(settings, crawler.settings)
+    return locate_files(settings, crawler.settings)

@@ -29,7 +29,7 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.redis.connection import Address, Connection, without_password
 from scrapy_neardup.index.redis.errors import named
 from scrapy_neardup.index.redis.layout import RedisLayout
@@ -259,7 +259,7 @@ class RedisIndex(Index):
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""
         dead: list[str] = []
-        overs: set[Over] = set()
+        overs: set[ExpiredSpan] = set()
         for _, document in batch:
             if (found := self._layout.dead_after(int(document.seen_at))) is not None:
                 dead += found[0]
@@ -267,7 +267,7 @@ class RedisIndex(Index):
         if dead:
             await self._free(self._stories, dead, overs)
 
-    async def _free(self, stories: RedisStories, dead: Sequence[str], overs: Iterable[Over]) -> None:
+    async def _free(self, stories: RedisStories, dead: Sequence[str], overs: Iterable[ExpiredSpan]) -> None:
         async def unlink(client: Redis) -> None:
             await client.unlink(*dead)
             for over in overs:

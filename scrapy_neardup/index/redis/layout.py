@@ -18,7 +18,7 @@ import struct
 import time
 from typing import get_args
 
-from scrapy_neardup.index.horizon import FOR_EVER, Horizon, Over
+from scrapy_neardup.index.horizon import FOR_EVER, ExpiredSpan, Horizon
 from scrapy_neardup.index.runs import DEAD_SECONDS, LATE_SECONDS
 from scrapy_neardup.index.spans import GENERATION, generation_seconds, slice_seconds
 from scrapy_neardup.records.documents import IS_DROPPED
@@ -104,11 +104,11 @@ class RedisLayout:
     def _bands(self, number: int) -> str:
         return f"{self.prefix}:bands:{_name(number, self._generation // GENERATION)}"
 
-    def dead_after(self, second: int) -> tuple[list[str], Over] | None:
+    def dead_after(self, second: int) -> tuple[list[str], ExpiredSpan] | None:
         """Return keys that left the window with a document of this second, and which seconds are over."""
         self._own_slices.add(second // self._slice)
         self._own_generations.add(second // self._generation)
-        over = self._horizon.witness(second)
+        over = self._horizon.observe(second)
         if over is None:
             return None
         slices = _dead(self._own_slices, over, self._slice)
@@ -118,7 +118,7 @@ class RedisLayout:
         return (dead, over) if dead else None
 
 
-def _dead(own: set[int], over: Over, seconds: int) -> list[int]:
+def _dead(own: set[int], over: ExpiredSpan, seconds: int) -> list[int]:
     """Return the numbers of spans that are over, and forget those of one's own."""
     first, last = -(-over.floor // seconds), over.horizon // seconds
     dead = {number for number in own if first <= number < last}

@@ -18,7 +18,7 @@ from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story,
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.membership import (
     BITS,
     MOST_ITEM_TIMES,
@@ -133,7 +133,7 @@ class RedisStories:
             await client.zrem(self._peaks, *gone)
         return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
 
-    async def unlink_dead(self, client: Redis, over: Over) -> None:
+    async def unlink_dead(self, client: Redis, over: ExpiredSpan) -> None:
         """Free stories whose last member has left the window."""
         found = client.zrangebyscore(self._all, over.floor, f"({over.horizon}", start=0, num=_UNLINKED_AT_ONCE)
         dead = cast("list[bytes]", await found)

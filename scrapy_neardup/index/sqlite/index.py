@@ -280,7 +280,7 @@ class SQLiteIndex(Index):
         """Remove what has left the window by these documents."""
         kept = read_passed(sql, self._space)
         self._horizon.passed = replace(kept)
-        overs = {self._horizon.witness(int(document.seen_at)) for _, document in batch}
+        overs = {self._horizon.observe(int(document.seen_at)) for _, document in batch}
         if self._horizon.passed != kept:
             keep_passed(sql, self._space, self._horizon.passed)
         for over in filter(None, overs):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.spans import generation_seconds
 from scrapy_neardup.records.documents import KEY_BYTES, Record, intact
 from scrapy_neardup.similarity.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST
@@ -157,7 +157,7 @@ class SQLitePostings:
         posted = [(band, number) for band in keys if band not in crowded or crowded[band] < number]
         sql.executemany(f"INSERT OR IGNORE INTO {table} (band, key) VALUES (?, ?)", posted)
 
-    def expire(self, sql: sqlite3.Connection, over: Over) -> None:
+    def expire(self, sql: sqlite3.Connection, over: ExpiredSpan) -> None:
         """Remove the records that have left the window, and the generations of postings."""
         first, last = number_at(over.floor), number_at(over.horizon)
         records = f"{self._documents} WHERE key >= ? AND key < ?"

@@ -11,7 +11,7 @@ from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story,
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.membership import Tally, join_tally, read_extent, read_members
 from scrapy_neardup.records.documents import KEY_BYTES
 
@@ -127,7 +127,7 @@ class SQLiteStories:
         rows = sql.execute(f"SELECT story, peak FROM peaks_{self._space} WHERE typeof(peak) = 'integer'")
         return {story.hex(): peak for story, peak in rows if self._are_bytes("a peak", story)}
 
-    def expire(self, sql: sqlite3.Connection, over: Over, limit: int) -> None:
+    def expire(self, sql: sqlite3.Connection, over: ExpiredSpan, limit: int) -> None:
         """Remove a few stories whose last member has left the window."""
         expired = sql.execute(
             f"SELECT key FROM stories_{self._space} WHERE last >= ? AND last < ? ORDER BY last LIMIT ?",
