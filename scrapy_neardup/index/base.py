@@ -51,6 +51,7 @@ class StoreSummary:
 
     @property
     def documents(self) -> int:
+        """Return the number of documents of all hours."""
         return sum(self.documents_per_hour.values())
 
 
@@ -98,10 +99,10 @@ class Index(ABC):
     6. What is read back is length-checked and never evaluated.
     7. Two stores given the same documents in the same order give the same answers. For that "newest" means one thing.
        Time is cut into generations (``spans.generation_seconds``). Of each key a store keeps the postings of the
-       ``NEWEST`` documents of each generation that have the largest document keys: the second, then the hash. Whether
-       they arrived late does not matter, and an older posting is forgotten or not kept at all. A check reads the
-       postings of each of its keys from the newest generation on and, in each, from the largest document key on. It
-       counts only documents of its window, and ``NEWEST`` at most. Of all it found it looks at the
+       ``MOST_POSTINGS`` documents of each generation that have the largest document keys: the second, then the hash.
+       Whether they arrived late does not matter, and an older posting is forgotten or not kept at all. A check reads
+       the postings of each of its keys from the newest generation on and, in each, from the largest document key on. It
+       counts only documents of its window, and ``MOST_POSTINGS`` at most. Of all it found it looks at the
        ``MAX_CANDIDATES`` that share most, the oldest of equals first. Several shards may look at more.
     8. A document joins its story once, however often it is said; a level of an event is granted to one claim, and to
        that claim as often as it asks.

@@ -18,15 +18,13 @@ from scrapy_neardup.index import Index, Policy, Selection
 from scrapy_neardup.index.membership import (
     MOST_ITEM_TIMES,
     MOST_LANGUAGES,
-    MOST_LOGGED,
+    MOST_MEMBERS_KEPT,
     MOST_NEIGHBOURS,
     MOST_SOURCES,
     MOST_VALUES,
-    pack_member,
-    pack_neighbour,
-    unpack_member,
-    unpack_neighbours,
 )
+from scrapy_neardup.records.members import pack_member, unpack_member
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
 
 
 def member(
@@ -139,7 +137,7 @@ async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     assert len(story.times) == MOST_ITEM_TIMES
     assert story.times[-1] == START + 899
     assert len(story.sources) == MOST_SOURCES
-    assert len(await index.members(FIRST.id)) <= MOST_LOGGED + MOST_SOURCES
+    assert len(await index.members(FIRST.id)) <= MOST_MEMBERS_KEPT + MOST_SOURCES
 
 
 @pytest.mark.every_store
@@ -292,13 +290,13 @@ async def test_a_table_of_figures_takes_bounded_space(index: Index) -> None:
 
 
 async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> None:
-    for number in range(MOST_LOGGED + 10):
+    for number in range(MOST_MEMBERS_KEPT + 10):
         await index.join(join(f"copy {number}", 60, "a.example"))
     bearer = changed("news", "a.example", "12")
     await index.join(bearer)
     await index.join(changed("again", "a.example", "12"))
 
-    assert [each.id for each in await index.members(FIRST.id)][MOST_LOGGED:] == [bearer.member.id]
+    assert [each.id for each in await index.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [bearer.member.id]
 
 
 @pytest.mark.every_store
