@@ -66,7 +66,7 @@ class NearDupSpiderMiddleware:
             timeout=self.settings.extract_timeout,
             most_characters=self.settings.max_html_bytes,
             memory=self.settings.extract_memory,
-            timings=self.shared.extract_times,
+            timings=self.shared.extraction_timings,
             sketching=self.settings.sketching(),
         )
         self._order = ResponseOrder(self.settings.extract_timeout)

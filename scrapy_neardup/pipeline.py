@@ -27,8 +27,8 @@ from scrapy_neardup.crawl.selection import ItemSelection, text_of
 from scrapy_neardup.crawl.shared import settings_of, shared_state
 from scrapy_neardup.crawl.sinks import EventSinks
 from scrapy_neardup.crawl.tagging import Tagger
-from scrapy_neardup.detector import NearDupDetector, unchecked
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import special_report
@@ -269,7 +269,7 @@ class NearDupPipeline:
 
     def _report_times(self) -> None:
         """Log how long each step took, and add it to the stats. The last item has left the pipelines."""
-        steps = {"extract": self.shared.extract_times, **self.detector.times}
+        steps = {"extract": self.shared.extraction_timings, **self.detector.timings}
         lines = [line for step, times in steps.items() if (line := times.line(step))]
         if lines:
             logger.info("Time taken: %s", "; ".join(lines))

@@ -11,7 +11,7 @@ from scrapy_neardup.content.decoding import (
     is_of_text,
 )
 from scrapy_neardup.content.extraction import Extraction, start_extraction, worker_processes
-from scrapy_neardup.content.extractors import is_built_in, load_extractor
+from scrapy_neardup.content.extractors import Extractor, is_built_in, load_extractor
 from scrapy_neardup.content.language import language_code, page_language
 from scrapy_neardup.content.outcome import Extracted, Undecoded
 from scrapy_neardup.content.page_cache import ExtractedPages
@@ -22,6 +22,8 @@ from scrapy_neardup.content.urls import (
     LONGEST_URL,
     absolute_url,
     domain_of,
+    require_domain,
+    require_page,
     source_of,
     url_identity,
     without_surrogates,
@@ -37,6 +39,7 @@ __all__ = [
     "Extraction",
     "ExtractionProcesses",
     "ExtractionThreads",
+    "Extractor",
     "Sketching",
     "Undecoded",
     "absolute_url",
@@ -52,6 +55,8 @@ __all__ = [
     "load_extractor",
     "page_language",
     "page_title",
+    "require_domain",
+    "require_page",
     "source_of",
     "start_extraction",
     "url_identity",

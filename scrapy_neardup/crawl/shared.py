@@ -27,7 +27,7 @@ class SharedState:
 
     def __init__(self) -> None:
         self.contexts = ItemContexts()
-        self.extract_times = Timings()
+        self.extraction_timings = Timings()
         self.turns = FairTurns()
         self.faults = FaultLog()
 

@@ -21,9 +21,10 @@ from dataclasses import dataclass, field
 
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.documents import KEY_BYTES, Record, intact, new_record
+from scrapy_neardup.index.redis.layout import pack_keys
+from scrapy_neardup.records.documents import KEY_BYTES, Record, new_record, read_record
 from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.similarity.verification import STATES, Graded, grade, to_match
+from scrapy_neardup.similarity.verification import CANDIDATE_STATES, ScoredCandidate, score_candidate, to_match
 
 MOST_RETURNED = 8
 """Candidates that a shard returns: its best, and some more in case the document came before some of them."""
@@ -90,7 +91,7 @@ class Candidate:
     record: bytes  # packed
     keys: bytes  # packed, with one more byte if somebody waited in vain; empty once its match is decided
     shards: set[int] = field(default_factory=set)  # in which it arrived before
-    state: int = 0  # its place in STATES, the worst of all shards
+    state: int = 0  # its place in CANDIDATE_STATES, the worst that a shard says
 
     @property
     def is_decided(self) -> bool:
@@ -107,22 +108,18 @@ class Candidate:
         return self.is_decided or min((shard_of(key, shards) for key in shared), default=-1) in self.shards
 
 
-def pack_keys(keys: Sequence[int]) -> bytes:
-    return struct.pack(f">{len(keys)}I", *keys)
-
-
 def known_answer(
     question: Question, answers: Iterable[Sequence[bytes]], policy: Policy
 ) -> tuple[Match | None, bytes] | None:
     """Return match and record of a document that was checked before and is decided, else None."""
     decided = [answer for answer in answers if answer[0]]
     for packed, *matched in decided:
-        known = intact(packed)
-        old = intact(matched[0]) if known and matched else None
-        state = STATES[int(matched[1])] if matched else "seen"
-        graded = grade(known.candidate, question.record, old, policy, state) if known and old else None
-        if graded:
-            return to_match(graded), packed
+        known = read_record(packed)
+        old = read_record(matched[0]) if known and matched else None
+        state = CANDIDATE_STATES[int(matched[1])] if matched else "seen"
+        scored = score_candidate(known.candidate, question.record, old, policy, state) if known and old else None
+        if scored:
+            return to_match(scored), packed
     return (None, decided[0][0]) if decided else None
 
 
@@ -132,7 +129,7 @@ def candidates(
     policy: Policy,
     shards: int,
     warn_of_damage: Callable[[], None],
-) -> list[tuple[Graded, Candidate]]:
+) -> list[tuple[ScoredCandidate, Candidate]]:
     """Return the candidates that the document may match, the best first. Raise StoreError on an answer not of ours."""
     found: dict[bytes, Candidate] = {}
     for shard, answer in answers.items():
@@ -147,16 +144,16 @@ def candidates(
             candidate.shards.add(shard)
             if not keys:  # one shard may learn the decision before another
                 candidate.record, candidate.keys = packed, b""
-    graded = []
+    scored = []
     for candidate in found.values():
         if not candidate.came_first(question.keys, shards):
             continue
-        if (record := intact(candidate.record)) is None:
+        if (record := read_record(candidate.record)) is None:
             warn_of_damage()
             continue
         if record.original == question.key:
             continue
-        if passed := grade(candidate.key, question.record, record, policy, STATES[candidate.state]):
-            graded.append((passed, candidate))
+        if passed := score_candidate(candidate.key, question.record, record, policy, CANDIDATE_STATES[candidate.state]):
+            scored.append((passed, candidate))
     # Among equals, one that is decided comes first: nobody has to wait for it.
-    return sorted(graded, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].rank[-1]))
+    return sorted(scored, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].rank[-1]))

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import kept_neighbours
-from scrapy_neardup.index.purging import is_member_selected
+from scrapy_neardup.index.membership import remaining_neighbours
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import read_name
 from scrapy_neardup.index.redis.lua import script
 from scrapy_neardup.index.redis.types import WrongTypes
-from scrapy_neardup.records.documents import intact, seconds_of
+from scrapy_neardup.records.documents import read_record, seconds_of
 from scrapy_neardup.similarity.policy import HOUR
 
 if TYPE_CHECKING:
@@ -128,9 +127,9 @@ async def _purge_members(client: Redis, namespace: str, selection: Selection, go
         if ":story:" not in name:
             continue
         async for key, packed in client.hscan_iter(name, count=AT_ONCE):
-            if key in gone or is_member_selected(selection, key, packed):
+            if key in gone or selection.takes_member(key, packed):
                 await client.hdel(name, key)
-            elif key == b"neighbours" and (kept := kept_neighbours(packed, selection, gone)) != packed:
+            elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, gone)) != packed:
                 await script("forget").run(client, [((name,), (packed, kept))])
 
 
@@ -155,7 +154,7 @@ async def _records(client: Redis, namespace: str) -> AsyncIterator[tuple[str, by
         if ":records:" not in name:
             continue
         async for key, packed in client.hscan_iter(name, count=AT_ONCE):
-            record = intact(packed)
+            record = read_record(packed)
             nothing = (b"", b"", b"")
             yield name, key, (record.source_hash, record.url_hash, record.original) if record else nothing
 

@@ -12,8 +12,8 @@ from functools import cache
 
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, state_of_run
 from scrapy_neardup.index.sqlite.postings import SQLitePostings
-from scrapy_neardup.records.documents import IS_DROPPED, Record, delivered
-from scrapy_neardup.similarity.verification import MOST_LINKS, STATES, State
+from scrapy_neardup.records.documents import IS_DROPPED, Record, mark_delivered
+from scrapy_neardup.similarity.verification import CANDIDATE_STATES, MOST_LINKS, CandidateState
 
 SCHEMA = (
     # Unix seconds by this machine's clock: the first heartbeat and the last one.
@@ -51,10 +51,10 @@ class SQLiteRuns:
     def deliver(self, sql: sqlite3.Connection, keys: Sequence[bytes]) -> None:
         for key in keys:
             packed = self._window.packed(sql, key)
-            if isinstance(packed, bytes) and (changed := delivered(packed)) is not None:
+            if isinstance(packed, bytes) and (changed := mark_delivered(packed)) is not None:
                 self._window.replace(sql, key, changed)
 
-    def state_reader(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], State]:
+    def state_reader(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], CandidateState]:
         """Return a function that decides, within this transaction, whether a document counts as seen for a run."""
 
         @cache
@@ -62,11 +62,11 @@ class SQLiteRuns:
             rows = sql.execute(f"SELECT run, started, beat FROM {self._table}")
             return {run: (started, beat) for run, started, beat in rows}
 
-        def state(record: Record, links: int = MOST_LINKS) -> State:
+        def state(record: Record, links: int = MOST_LINKS) -> CandidateState:
             if not record.run:
                 return "seen"
             run = record.run & ~IS_DROPPED
-            found: State = "seen"
+            found: CandidateState = "seen"
             if run != own:
                 started, _ = beats().get(own, (None, None))
                 _, beat = beats().get(run, (None, None))
@@ -74,6 +74,6 @@ class SQLiteRuns:
             if found == "lost" or run == record.run:
                 return found
             match = self._window.record(sql, record.candidate) if links else None
-            return "lost" if match is None else max(found, state(match, links - 1), key=STATES.index)
+            return "lost" if match is None else max(found, state(match, links - 1), key=CANDIDATE_STATES.index)
 
         return state

@@ -9,8 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import kept_neighbours
-from scrapy_neardup.index.purging import is_member_selected
+from scrapy_neardup.index.membership import remaining_neighbours
 from scrapy_neardup.index.sqlite.file import SQLiteFile
 from scrapy_neardup.index.sqlite.learned import forget_learned
 from scrapy_neardup.index.sqlite.postings import SQLitePostings, number_of
@@ -92,13 +91,13 @@ class Purge:
 
     def _members(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[tuple[object, object]]:
         for story, key, packed in sql.execute(f"SELECT story, key, packed FROM members_{self._space}"):
-            if key in gone or is_member_selected(self._selection, key, packed):
+            if key in gone or self._selection.takes_member(key, packed):
                 yield story, key
 
     def _stories(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[object]:
         """Yield the stories that name a selected neighbour."""
         for story, packed in sql.execute(f"SELECT key, neighbours FROM stories_{self._space}"):
-            if isinstance(packed, bytes) and packed != kept_neighbours(packed, self._selection, gone):
+            if isinstance(packed, bytes) and packed != remaining_neighbours(packed, self._selection, gone):
                 yield story
 
     def _remove(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -113,7 +112,7 @@ class Purge:
                     query = f"SELECT neighbours FROM stories_{self._space} WHERE key = ?"
                     (packed,) = sql.execute(query, (story,)).fetchone() or (None,)
                     if isinstance(packed, bytes):
-                        kept = kept_neighbours(packed, self._selection, gone)
+                        kept = remaining_neighbours(packed, self._selection, gone)
                         sql.execute(f"UPDATE stories_{self._space} SET neighbours = ? WHERE key = ?", (kept, story))
                 if self._selection.source_hash:
                     forget_learned(sql, self._space, self._selection.source_hash)
