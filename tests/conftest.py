@@ -9,6 +9,7 @@ from typing import Protocol
 import pytest
 from fleet import KINDS, Fleet, Sharded, store_of
 from news_site import NewsSite
+from newsroom import Newsroom, opened
 from projects import NOTING_EXTRACTOR, Project
 from redis import Redis
 from servers import RedisServer
@@ -169,6 +170,13 @@ def sqlite_url(sqlite_file: Path) -> str:
 def redis_keys(redis_url: str) -> Iterator[Redis]:
     with closing(Redis.from_url(redis_url)) as client:
         yield client
+
+
+@pytest.fixture
+async def newsroom(store_url: str, namespace: str) -> AsyncIterator[Newsroom]:
+    """A newsroom over every store in turn."""
+    async with opened(store=store_url, namespace=namespace) as room:
+        yield room
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from projects import Project
+from projects import FERRY, Project
 from servers import RedisServer
-from test_places import SPIDER
 
 SECRET = "sEcReT"
 
@@ -21,7 +20,7 @@ def test_a_crawl_that_logs_everything_logs_no_secret(tmp_path: Path, project: Pr
     try:
         store = f"redis://:{password}@127.0.0.1:{server.port}/0"
         crawl = project.crawl(
-            SPIDER,
+            FERRY,
             LOG_LEVEL="DEBUG",
             NEARDUP_STORE=store,
             NEARDUP_EVENTS_STREAM=f"redis://:wrong-{SECRET}@127.0.0.1:{server.port}/0#told",

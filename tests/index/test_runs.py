@@ -6,12 +6,11 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import cast
 
 import pytest
 from conftest import OpenIndex
 from documents import MINUTE, Article, check
-from fleet import open_client
+from heartbeats import silence
 from news_site import article as text
 
 from scrapy_neardup.detector import NearDupDetector
@@ -20,9 +19,7 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
 from scrapy_neardup.index.redis import layout as redis_layout
-from scrapy_neardup.index.redis.index import RedisIndex
 from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
-from scrapy_neardup.index.sqlite.index import SQLiteIndex
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.similarity.verification import MOST_LINKS
 
@@ -58,21 +55,6 @@ async def check_as(index: Index, run: int, article: Article) -> Match | None:
 async def end(index: Index, run: int) -> None:
     index.run = run
     await index.end_run()
-
-
-async def silence(index: Index, url: str, run: int, seconds: float, *, beat_alone: bool = False) -> None:
-    """Make the last heartbeat of a run so many seconds older, by the clock of the store; the first one as well."""
-    if isinstance(index, SQLiteIndex):
-        since = "" if beat_alone else f", started = started - {seconds}"
-        change = f"UPDATE runs_{index._space} SET beat = beat - {seconds}{since} WHERE run = {run}"
-        await index._in_thread(index._write, lambda sql: sql.execute(change))
-        return
-    assert isinstance(index, RedisIndex)
-    with open_client(url) as client:
-        for layout in index._runs._layouts:
-            first, last = map(int, cast("bytes", client.hget(layout.runs, str(run))).split())
-            age = int(seconds * 1000)
-            client.hset(layout.runs, str(run), f"{first if beat_alone else first - age} {last - age}")
 
 
 def is_seen(match: Match | None) -> bool:

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 from conftest import OpenIndex
 from faults import Network
+from newsroom import MINUTE, START, opened
 from redis import Redis
 from servers import RedisServer
-from test_events import MINUTE, opened
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 from scrapy_neardup.stories import special_report
 from scrapy_neardup.stories.draft import Draft
+from scrapy_neardup.stories.rules import sources
 
-START = 1_700_000_000
 TOKENS = ["0123456789abcdef", "fedcba9876543210"]
 LEVELS = ["watch", "breaking", "update", "ended"]
 
@@ -156,7 +156,7 @@ class Ahead:
 DIES = """
 import asyncio, json, os, signal, sys
 sys.path[:0] = {folders!r}
-from test_events import MINUTE, opened, text, toll
+from newsroom import MINUTE, opened
 
 async def main():
     async with opened(store=sys.argv[1], namespace=sys.argv[2]) as room:
@@ -264,3 +264,26 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
         await room.detector.finish(all_over=True)
 
         assert [event.level for event in room.detector.take_events()] == ["ended", "ended"]
+
+
+# A crash between joining a story and claiming its level
+
+IS_SILENT: list[bool] = []
+
+
+def says_nothing_yet(story: Story, at: float, breaking_over: int) -> str | None:
+    return None if IS_SILENT else sources(story, at, breaking_over)
+
+
+async def test_a_crash_between_join_and_claim_loses_no_event() -> None:
+    """The document that is checked again, as after a lost answer, raises the event that is due."""
+    async with opened(store="memory://", event_rule=f"{__name__}.says_nothing_yet") as room:
+        documents = [room.article("fire", f"s{n}", n) for n in range(6)]
+        await room.detector.check_in_order(documents[:5])
+        IS_SILENT.append(True)
+        await room.detector.check(documents[5])
+        IS_SILENT.clear()
+
+        verdict = await room.detector.check(documents[5])
+
+    assert verdict.event == "breaking"

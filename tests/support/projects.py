@@ -45,6 +45,19 @@ class News(scrapy.Spider):
 """
 """A spider that reads the pages of its argument ``urls`` and yields a dict for each."""
 
+FERRY = """
+class News(scrapy.Spider):
+    name = "news"
+
+    start_urls = ["data:,"]
+
+    def parse(self, response):
+        words = "the ferry ran aground in fog near the old lighthouse and its crew was brought ashore safe by two tugs"
+        for number in range(7):
+            yield {"url": f"https://paper{number}.example/ferry", "text": words}
+"""
+"""A spider that asks no server and yields seven copies of one text: enough sources for a breaking event."""
+
 _STATS_FILE = '''
 import json
 from pathlib import Path
