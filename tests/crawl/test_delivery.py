@@ -42,13 +42,7 @@ def test_a_crawl_that_is_killed_and_run_again_loses_no_story(
 PAGES = ["kept", "dropped", "broken", "copied"]
 
 SPIDER = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
+class News(Pages):
     def parse(self, response):
         for part in range(int(self.settings["ITEMS_A_PAGE"])):
             yield {"page": response.url, "part": part, "kind": response.url.rpartition("/")[2].partition("-")[0]}

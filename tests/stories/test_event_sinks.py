@@ -7,8 +7,6 @@ import hashlib
 import hmac
 import json
 import stat
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from news_site import NewsSite, article, page
 from projects import HAS_REACTORLESS, ITEM_A_PAGE, Project
 from receivers import Receiver, files, report
 from redis import Redis
+from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.redis.connection import connect
@@ -191,8 +190,7 @@ COVERAGE = """
 from scrapy_neardup import signals
 
 
-class News(scrapy.Spider):
-    name = "news"
+class News(Pages):
     levels = []
 
     @classmethod
@@ -203,10 +201,6 @@ class News(scrapy.Spider):
 
     async def on_event(self, event, report, spider):
         self.logger.info("EVENT %s %s %s", event.level, report["items"], spider is self)
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
 
     def parse(self, response):
         for n in range(8):
@@ -245,8 +239,7 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     assert stat.S_IMODE((tmp_path / "events-news.jsonl").stat().st_mode) == 0o600
     assert written["languages"] == [{"language": "fr", "items": 3}]
 
-    listed = subprocess.run([sys.executable, "-m", "scrapy", "neardup", "events", "--json"],
-                            cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
+    listed = neardup(tmp_path, "events", "--json")
     (running,) = [json.loads(line) for line in listed.stdout.splitlines()]
     assert (running["level"], running["items"], running["story"]) == ("breaking", 8, written["story"])
 
