@@ -118,8 +118,7 @@ def _crawl(project: Project, site: NewsSite, **settings: object) -> Counter[str]
         [site.publish(f"/{name}-{turn}", page(article(name), title=name)) for name in PAGES] for turn in range(2)
     )
     project.prepare(SPIDER, {**always, "FEEDS": {"first.jsonl": FEED}, **settings})
-    process = project.start("crawl", "news", "-a", f"urls={' '.join(first)}")
-    process.communicate(timeout=120)
+    project.run("crawl", "news", "-a", f"urls={' '.join(first)}")
     again = project.crawl(SPIDER, urls=second, **{**always, "NEARDUP_ACTION": "tag"})
     return Counter(item["kind"] for item in again.items if item["neardup_status"] == "duplicate")
 

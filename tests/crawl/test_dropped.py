@@ -94,8 +94,10 @@ def test_a_uri_that_no_feed_can_be_stored_under_stops_the_start(project: Project
     assert site.requested == []
 
 
-@pytest.mark.parametrize("name", ["NEARDUP_DROPPED_FEED", "NEARDUP_EVENTS_FEED"])
-@pytest.mark.parametrize("uri", ["out/%(no_such_thing)s.jsonl", "ftp:///without-a-host"])
+@pytest.mark.parametrize(
+    ("name", "uri"),
+    [("NEARDUP_DROPPED_FEED", "out/%(no_such_thing)s.jsonl"), ("NEARDUP_EVENTS_FEED", "ftp:///without-a-host")],
+)
 def test_a_uri_that_lacks_something_stops_the_start_too(project: Project, site: NewsSite, name: str, uri: str) -> None:
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), **{**DROP, name: uri})
     assert crawl.lines("SettingsError", f"{name} = ")

@@ -177,6 +177,10 @@ class Project:
             encoding="utf-8",
         )
 
+    def run(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run any scrapy command to its end, with its errors in its output."""
+        return run_scrapy(self.folder, *arguments, one_output=True, timeout=timeout)
+
     def crawl(
         self, spider: str, *arguments: str, urls: Iterable[str] = (), timeout: float = 120, **settings: Any
     ) -> Crawl:
@@ -184,7 +188,7 @@ class Project:
         self.prepare(spider, settings)
         began = time.monotonic()
         command = ("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", *arguments)
-        done = run_scrapy(self.folder, *command, one_output=True, timeout=timeout)
+        done = self.run(*command, timeout=timeout)
         return self.finished(done.returncode, done.stdout, time.monotonic() - began)
 
     def finished(self, status: int, log: str, seconds: float) -> Crawl:
