@@ -19,7 +19,6 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
 from scrapy_neardup.index.redis import layout as redis_layout
-from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.similarity.verification import MOST_LINKS
 
@@ -290,8 +289,8 @@ async def test_chains_of_dropped_documents_fall_with_the_first(
         await check_as(index, FIRST, visit)
 
     alive = await check_as(index, SECOND, COPY.copy(at=60))
-    if isinstance(index, ShardedRedisIndex):
-        await index._decisions.join()  # shards are told of a match after it is answered
+    await index.close()  # shards are told of a match after it is answered
+    await index.open()
     await index.withdraw([visits[0].id, COPY.id])
     fallen = await check_as(index, THIRD, PAGE.copy(at=61, url="https://third.example/c", source="third.example"))
 

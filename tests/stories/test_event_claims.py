@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from faults import Network
+from faults import Clock, Network
 from newsroom import MINUTE, START, opened
 from redis import Redis
 from servers import RedisServer
 
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index
+from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.stories import special_report
 from scrapy_neardup.stories.draft import Draft
 from scrapy_neardup.stories.rules import sources
@@ -120,10 +120,10 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
     """The server grants it. The client asks twice, and again with the next document."""
     network = Network(redis_server.port)
     async with opened(store=network.url, namespace=namespace, store_timeout=30) as room:
-        index, clock = room.detector.index, Ahead()
+        index, clock = room.detector.index, Clock()
         claim = index.claim
         await claim(Claim("00" * 8, "watch"))  # the server has learned the script
-        room.detector.breaker._clock = clock
+        room.detector.breaker = Breaker(clock)
         asked: list[Claim] = []
 
         async def lose_answers(each: Claim) -> Granted | None:
@@ -134,21 +134,12 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
 
         index.claim = lose_answers  # type: ignore[method-assign,assignment]
         for n in range(9):
-            clock.now += 60
+            clock.now += 60  # the breaker tries again
             await room.publish("fire", f"s{n}", n * MINUTE)
 
     assert room.levels == ["breaking"]
     assert len(room.events[0].members) == 6
     assert len({each.token for each in asked if each.level == "breaking"}) == 1
-
-
-class Ahead:
-    """A clock that lets the breaker try again with each document."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 # Processes that die
