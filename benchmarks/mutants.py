@@ -1,6 +1,6 @@
 """How many small faults in the arithmetic and in the verdicts the tests do not see.
 
-usage: python benchmarks/mutants.py [--sample 30] [--seed 1] [--seconds 300] [--in FOLDER_OR_FILE ...] TEST ...
+usage: python benchmarks/mutants.py [--sample 30] [--seed 1] [--seconds 300] [--in FOLDER_OR_FILE ... --] TEST ...
 
 Takes a sample of the places where one operator, number, condition or return value can be changed, with a fixed seed, in
 ``similarity``, ``index`` and ``detector.py`` of the package. Changes one place at a time in a copy of the project and
@@ -145,6 +145,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300, help="the longest run of the tests that is waited for")
     parser.add_argument("--in", dest="places", nargs="+", default=MUTATED, metavar="PLACE")
     options, tests = parser.parse_known_args()
+    tests = [each for each in tests if each != "--"]
 
     files = [
         path

@@ -31,7 +31,7 @@ def become(command: dict[str, Any]) -> None:
         os.dup2(opened, number)
         os.close(opened)
     sys.argv = ["scrapy", *command["arguments"]]
-    sys.path[0] = command["folder"]
+    sys.path[:1] = [command["folder"], *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
 
 
 def serve() -> bool:
