@@ -93,7 +93,7 @@ def test_the_threshold_keeps_the_alarm_budget_and_is_never_under_5(peaks: list[i
     assert threshold == 5 or sum(peak > threshold - 1 for peak in peaks) > a_day * days
 
 
-def every_third(story: Story, at: float, breaking_over: int) -> str | None:
+def every_third(story: Story, time: float, breaking_over: int) -> str | None:
     return "breaking" if story.items >= 3 else None
 
 
@@ -111,6 +111,20 @@ def test_a_rule_is_a_row_of_the_table_or_an_import_path() -> None:
     for wrong in ("cuont", f"{__name__}.nothing", f"{__name__}.START", "no.such.module"):
         with pytest.raises(SettingsError, match="NEARDUP_EVENT_RULE"):
             load_rule(wrong)
+
+
+def with_keywords(*, breaking_over: int, time: float, story: Story) -> str | None:
+    return "breaking" if (story.items, time, breaking_over) == (2, 60.0, 7) else None
+
+
+def with_other_names(found: Story, second: float, limit: int, /) -> str | None:
+    return with_keywords(story=found, time=second, breaking_over=limit)
+
+
+@pytest.mark.parametrize("name", ["with_keywords", "with_other_names"])
+def test_a_rule_gets_keywords_if_its_parameters_have_these_names(name: str) -> None:
+    rule = load_rule(f"{__name__}.{name}")
+    assert rule(story=story([0, 60]), time=60.0, breaking_over=7) == "breaking"
 
 
 # Owners

@@ -17,16 +17,14 @@ from scrapy_neardup.document import Claim, Join, Member, Neighbour, Status, Stor
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Selection
 from scrapy_neardup.index.membership import (
-    MOST_ITEMS,
+    MOST_ITEM_TIMES,
     MOST_LANGUAGES,
-    MOST_LOGGED,
+    MOST_MEMBERS_KEPT,
     MOST_NEIGHBOURS,
     MOST_SOURCES,
-    pack_member,
-    pack_neighbour,
-    unpack_member,
-    unpack_neighbours,
 )
+from scrapy_neardup.records.members import pack_member, unpack_member
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
 
 
 async def test_the_original_is_the_first_member(index: Index) -> None:
@@ -97,10 +95,10 @@ async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     story = (await asyncio.gather(*map(index.join, joins)))[-1]
 
     assert (story.items, story.copies) == (901, 900)
-    assert len(story.times) == MOST_ITEMS
+    assert len(story.times) == MOST_ITEM_TIMES
     assert story.times[-1] == START + 899
     assert len(story.sources) == MOST_SOURCES
-    assert len(await index.members(FIRST.id)) <= MOST_LOGGED + MOST_SOURCES
+    assert len(await index.members(FIRST.id)) <= MOST_MEMBERS_KEPT + MOST_SOURCES
 
 
 @pytest.mark.every_store
@@ -115,13 +113,13 @@ async def test_joins_at_once_are_each_counted_once(open_index: OpenIndex, shared
 
 
 async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> None:
-    for number in range(MOST_LOGGED + 10):
+    for number in range(MOST_MEMBERS_KEPT + 10):
         await index.join(join(f"copy {number}", 60, "a.example"))
     bearer = changed("news", "a.example", "12")
     await index.join(bearer)
     await index.join(changed("again", "a.example", "12"))
 
-    assert [each.id for each in await index.members(FIRST.id)][MOST_LOGGED:] == [bearer.member.id]
+    assert [each.id for each in await index.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [bearer.member.id]
 
 
 @pytest.mark.every_store
@@ -220,7 +218,7 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
 
     assert answers["memory"] == answers["sqlite"] == answers["redis"]
     assert len(stories[-1].changes) > 5
-    assert stories[-1].told.changes > 1
+    assert stories[-1].signalled.confirmed_changes > 1
 
 
 def test_a_member_reads_back_as_packed() -> None:

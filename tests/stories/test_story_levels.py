@@ -60,7 +60,7 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(9) == 0  # of what is no event
     await indexes[0].claim(Claim(FIRST.id, "watch", extent=Extent(5, 5)))
     assert [await granted(sources) for sources in (9, 10, 11, 19, 20)] == [0, 1, 0, 0, 1]
-    assert (await indexes[1].join(join("copy", 60, "copy.example"))).told == (20, 20, 0)
+    assert (await indexes[1].join(join("copy", 60, "copy.example"))).signalled == (20, 20, 0)
 
     await indexes[2].claim(Claim(FIRST.id, "ended", last_source=story.sources[-1]))
     assert await granted(400) == 0
@@ -81,8 +81,8 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
 
     granted = await index.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
     assert granted is not None
-    assert granted.told == (20, 20, 3)
-    assert (await index.join(join("copy", 60, "copy.example"))).told == (50, 50, 3)
+    assert granted.signalled == (20, 20, 3)
+    assert (await index.join(join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
 
 
 async def test_a_story_nobody_joined_grants_nothing(index: Index) -> None:
