@@ -41,7 +41,7 @@ class NearDupDetector:
     With ``delivers_later`` documents count as seen for good only after ``delivery`` was called for them. Documents that
     were not delivered when the process dies count for nothing.
 
-    ``index`` and ``sketcher`` replace those that the settings describe; they must have the same configuration.
+    ``index`` and ``sketcher`` are for this package itself: they replace those that the settings describe.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from scrapy_neardup.content.decoding import (
     is_of_text,
 )
 from scrapy_neardup.content.extraction import Extraction, start_extraction, worker_processes
-from scrapy_neardup.content.extractors import is_built_in, load_extractor
+from scrapy_neardup.content.extractors import Extractor, is_built_in, load_extractor
 from scrapy_neardup.content.language import language_code, page_language
 from scrapy_neardup.content.outcome import Extracted, Undecoded
 from scrapy_neardup.content.page_cache import ExtractedPages
@@ -39,6 +39,7 @@ __all__ = [
     "Extraction",
     "ExtractionProcesses",
     "ExtractionThreads",
+    "Extractor",
     "Sketching",
     "Undecoded",
     "absolute_url",

@@ -51,6 +51,7 @@ class StoreSummary:
 
     @property
     def documents(self) -> int:
+        """Return the number of documents of all hours."""
         return sum(self.documents_per_hour.values())
 
 

@@ -70,7 +70,7 @@ class StoryTracker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
-        self._unconfirmed_after = unconfirmed_after
+        self.unconfirmed_after = unconfirmed_after
         self._clock = clock
         self._look_at = clock()
         self._granted: dict[str, str] = {}  # token -> story, of events that are not passed on yet
@@ -78,7 +78,7 @@ class StoryTracker:
         self._unanswered: dict[str, tuple[Claim, Draft, Story]] = {}  # by token
         self._events: list[StoryEvent] = []  # that no document carries, not returned yet
         self._rule_name = rule
-        self._rule: Rule = load_rule(rule)
+        self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
         self.breaking_over = WATCH_OVER
         self._recent: deque[int] = deque(maxlen=_AGREED)
@@ -225,7 +225,7 @@ class StoryTracker:
         if self._clock() < self._look_at:
             return
         self._look_at = self._clock() + _UNCONFIRMED
-        for untold in await self._store.take_over(self._unconfirmed_after):
+        for untold in await self._store.take_over(self.unconfirmed_after):
             if untold.token not in self._granted:
                 self._tell(untold)
 
@@ -263,7 +263,7 @@ class StoryTracker:
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:
-            level = self._rule(story, at, self.breaking_over)
+            level = self.rule(story=story, time=at, breaking_over=self.breaking_over)
             if level not in (None, "watch", "breaking"):
                 raise ValueError(f"{level!r} is not 'watch', 'breaking' or None")
             return level
