@@ -99,7 +99,7 @@ STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
 }
 """Every store the contract is kept by: a name, and what makes the url of a running one."""
 
-USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis", "redis-2-shards", "redis-5-shards")}
+USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis", "redis-5-shards")}
 """Those that run every test; the other kinds of Redis run a selection of them unless --all-stores is given."""
 
 
