@@ -144,7 +144,7 @@ def test_the_crawl_goes_on_and_ends(crawl: Crawl) -> None:
     assert crawl.stats["finish_reason"] == "finished"
     assert len(crawl.items) == len(JUDGED) + len(UNCHECKED)
     assert not crawl.lines("Traceback")
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0
 
 
 @pytest.mark.parametrize("name", JUDGED)

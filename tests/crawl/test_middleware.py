@@ -41,7 +41,7 @@ def test_items_of_a_page_are_one_document_with_one_verdict(project: Project, sit
     assert len({json.dumps(item, sort_keys=True) for item in first.items}) == 3
     assert extracted(project) == dict.fromkeys(KINDS, 1)
     assert first.stats["neardup/check/ms_count"] == 3
-    assert first.stats["carriage"] == 0
+    assert first.stats["waiting_contexts"] == 0
 
     second = project.crawl(TWENTY, urls=urls, **NOTING)
     assert second.neardup == {"checked": 60, "duplicate": 60, "duplicate/revisit": 60, "would_drop": 60}
@@ -62,7 +62,7 @@ def test_none_of_the_items_of_a_page_is_dropped_for_another(
     second = project.crawl(TWENTY, urls=urls, **settings)
     assert second.neardup["dropped"] == 60
     assert second.items == []
-    assert second.stats["carriage"] == 0
+    assert second.stats["waiting_contexts"] == 0
 
 
 FIRST_DROPPED = """
@@ -223,6 +223,37 @@ def test_an_extractor_of_the_users_own_is_asked_for_each_url(project: Project, s
     assert project.crawl(ITEM_A_PAGE, urls=urls, **settings).statuses == {"original": 3}
 
 
+PIPELINE_AND_EXTRACTOR = """
+import threading
+
+item_came = threading.Event()
+
+
+class Cleaning:
+    def process_item(self, item):
+        item_came.set()
+        return item
+
+
+def extract(html, url):
+    assert item_came.wait(60)
+    return html
+"""
+
+
+def test_an_item_goes_on_while_its_page_is_extracted(project: Project, site: NewsSite) -> None:
+    """Scrapy keeps ``CONCURRENT_ITEMS`` tasks for a response until its last item is out."""
+    project.write("news/cleaning.py", PIPELINE_AND_EXTRACTOR)
+    settings = {
+        "NEARDUP_EXTRACTOR": "news.cleaning.extract",
+        "NEARDUP_EXTRACT_WORKERS": 0,
+        "NEARDUP_EXTRACT_TIMEOUT": 70,
+        "ITEM_PIPELINES": {"news.cleaning.Cleaning": 200},
+    }
+    crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/a", page(article("a")))], **settings)
+    assert crawl.statuses == {"original": 1}
+
+
 OWN_TEXT = """
 class News(Pages):
     async def start(self):
@@ -263,7 +294,7 @@ def test_items_with_a_text_of_their_own_skip_extraction(project: Project, site: 
         "number": ("original", None),
         "failed": ("unchecked", "no-text"),
     }
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0
 
 
 def test_no_page_is_extracted_for_requests_alone(project: Project, site: NewsSite) -> None:
@@ -324,7 +355,7 @@ def test_300_items_replaced_on_their_way_keep_each_its_own_text(project: Project
     }
     first = project.crawl(ITEM_A_PAGE, urls=originals, **settings)
     assert first.statuses == {"original": 300}
-    assert first.stats["carriage"] == 0
+    assert first.stats["waiting_contexts"] == 0
     second = project.crawl(ITEM_A_PAGE, urls=again, **settings)
     assert second.statuses == {"duplicate": 300}
     for item in second.items:
@@ -341,7 +372,7 @@ def test_nothing_stays_behind_of_items_that_other_pipelines_drop(project: Projec
     crawl = project.crawl(ITEM_A_PAGE, urls=urls, ITEM_PIPELINES={"news.pipelines.Sieve": order}, **NOTING)
     assert crawl.statuses == {"original": 10}
     assert crawl.neardup["checked"] == 10
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0
 
 
 OPTING_OUT = """
@@ -386,4 +417,4 @@ def test_a_request_and_an_item_class_opt_out(project: Project, site: NewsSite) -
     assert {item["name"] for item in crawl.items if item["neardup_status"] is not None} == {"article in", "longread in"}
     assert crawl.neardup["checked"] == 2
     assert extracted(project) == {"in": 1}
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0

@@ -213,7 +213,7 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
     assert (await detector.index.summary()).documents == 1
 
     detector.breaker.succeeded()
-    await detector.delivery.tell()
+    await detector.delivery.report()
     assert (await detector.index.summary()).documents == 0
     await detector.close()
 
@@ -227,6 +227,17 @@ async def test_a_folder_that_cannot_be_used_costs_the_locks_alone(tmp_path: Path
     assert (await detector.check(detector.document("A text of a few words."))).status != "original"
     assert detector.breaker.is_open is False
     await detector.close()
+
+
+async def test_the_folder_of_the_locks_goes_with_the_last_run(tmp_path: Path) -> None:
+    first, second = (_detector(f"sqlite:///{tmp_path}/window.sqlite", "shared") for _ in range(2))
+    await first.open()
+    await second.open()
+    await first.close()
+    assert len([*(tmp_path / "window.sqlite-runs").rglob("*.run")]) == 1
+
+    await second.close()
+    assert not (tmp_path / "window.sqlite-runs").exists()
 
 
 # Documents that are dropped count while their match does.
@@ -433,7 +444,7 @@ async def test_what_could_not_be_taken_back_is_taken_back_later(tmp_path: Path) 
         other.execute("ROLLBACK")
     detector.index._file.timeout = 5  # type: ignore[attr-defined]
     detector.breaker.succeeded()
-    await detector.delivery.tell()
+    await detector.delivery.report()
 
     verdict = await detector.check(detector.document(text("a"), url="https://b.example/b"))
     await detector.close()

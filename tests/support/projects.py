@@ -75,11 +75,11 @@ import json
 from pathlib import Path
 
 from scrapy import signals
-from scrapy_neardup.crawl.carriage import carriage_of
+from scrapy_neardup.crawl.shared import shared_state
 
 
 class StatsFile:
-    """Leaves the stats of a crawl, and how much its carriage still holds, in a file."""
+    """Leaves the stats of a crawl, and how many item contexts are still waiting, in a file."""
 
     def __init__(self, crawler):
         self.crawler = crawler
@@ -90,7 +90,7 @@ class StatsFile:
         return cls(crawler)
 
     def write(self):
-        stats = {**self.crawler.stats.get_stats(), "carriage": len(carriage_of(self.crawler))}
+        stats = {**self.crawler.stats.get_stats(), "waiting_contexts": len(shared_state(self.crawler).contexts)}
         Path("stats.json").write_text(json.dumps(stats, default=str))
 '''
 
