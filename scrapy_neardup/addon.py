@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.settings import NearDupSettings
 
+CONCURRENT_ITEMS = 16
+
 
 class Addon:
     """Adds middleware and pipelines to the settings, unless the settings name them already."""
@@ -31,6 +33,8 @@ class Addon:
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
+        # Scrapy starts so many tasks for each response at once. In a burst of responses, 100 a response block the loop.
+        settings.set("CONCURRENT_ITEMS", CONCURRENT_ITEMS, "addon")
 
 
 def _checked_settings(settings: BaseSettings) -> NearDupSettings:
