@@ -60,13 +60,10 @@ def test_prose_is_told_from_menus(text: str, words: int) -> None:
 
 
 SPIDER = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            meta = {"download_maxsize": 2_000_000} if url.endswith("endless") else {}
-            yield scrapy.Request(url, meta=meta, errback=self.failed, cb_kwargs={"name": url.rpartition("/")[2]})
+class News(Pages):
+    def request(self, url):
+        meta = {"download_maxsize": 2_000_000} if url.endswith("endless") else {}
+        return scrapy.Request(url, meta=meta, errback=self.failed, cb_kwargs={"name": url.rpartition("/")[2]})
 
     def parse(self, response, name):
         yield {"page": name}

@@ -144,7 +144,7 @@ def test_disabled_the_crawl_is_as_it_was(project: Project, site: NewsSite, wirin
 
 
 def test_one_spider_of_a_project_opts_out(project: Project, site: NewsSite) -> None:
-    spider = ITEM_A_PAGE.replace('name = "news"', 'name = "news"\n    custom_settings = {"NEARDUP_ENABLED": False}')
+    spider = ITEM_A_PAGE + '    custom_settings = {"NEARDUP_ENABLED": False}\n'
     crawl = project.crawl(spider, urls=twins(site))
     assert all(set(item) == {"page"} for item in crawl.items)
     assert crawl.neardup == {}

@@ -19,13 +19,7 @@ class Article(NearDupItem):
     page = scrapy.Field()
 
 
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
+class News(Pages):
     def parse(self, response):
         name = response.url.rpartition("/")[2]
         one = {"page": name}
@@ -82,12 +76,8 @@ class Sieve:
         return item
 
 
-class News(scrapy.Spider):
-    name = "news"
+class News(Pages):
     custom_settings = {"ITEM_PIPELINES": {Sieve: 100}}
-
-    async def start(self):
-        yield scrapy.Request(self.urls)
 
     def parse(self, response):
         for number in range(3):
@@ -102,12 +92,7 @@ def test_if_the_first_item_of_a_page_is_dropped_the_next_one_is_judged(project: 
 
 
 OWN_AND_PAGE = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        yield scrapy.Request(self.urls)
-
+class News(Pages):
     def parse(self, response):
         yield {"name": "article"}
         for number, text in enumerate(self.comments.split("|")):
@@ -131,12 +116,7 @@ def test_items_with_a_text_of_their_own_are_documents_beside_their_page(project:
 
 
 RSS = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        yield scrapy.Request(self.urls)
-
+class News(Pages):
     def parse(self, response):
         for entry in response.xpath("//item"):
             item = {"name": entry.xpath("title/text()").get(), "text": entry.xpath("description/text()").get()}
@@ -168,13 +148,7 @@ def test_the_entries_of_a_feed_are_documents_of_their_own(project: Project, site
 
 
 LISTING = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
+class News(Pages):
     def parse(self, response):
         if "/listing-" not in response.url:
             yield {"url": response.url}
@@ -204,11 +178,9 @@ def test_listing_pages_cost_no_article(project: Project, site: NewsSite) -> None
 
 
 ADDRESSES = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        yield scrapy.Request(self.urls + "?utm_source=start")
+class News(Pages):
+    def request(self, url):
+        return scrapy.Request(url + "?utm_source=start")
 
     def parse(self, response):
         for name in self.names.split():
@@ -252,14 +224,15 @@ def test_an_extractor_of_the_users_own_is_asked_for_each_url(project: Project, s
 
 
 OWN_TEXT = """
-class News(scrapy.Spider):
-    name = "news"
-
+class News(Pages):
     async def start(self):
         yield {"name": "start with text", "text": self.text}
         yield {"name": "start without text"}
-        for url in self.urls.split():
-            yield scrapy.Request(url, errback=self.failed)
+        async for request in super().start():
+            yield request
+
+    def request(self, url):
+        return scrapy.Request(url, errback=self.failed)
 
     def parse(self, response):
         name = response.url.rpartition("/")[2]
@@ -295,12 +268,7 @@ def test_items_with_a_text_of_their_own_skip_extraction(project: Project, site: 
 
 def test_no_page_is_extracted_for_requests_alone(project: Project, site: NewsSite) -> None:
     spider = """
-        class News(scrapy.Spider):
-            name = "news"
-
-            async def start(self):
-                yield scrapy.Request(self.urls)
-
+        class News(Pages):
             def parse(self, response):
                 yield scrapy.Request(response.urljoin("/story"), callback=self.story)
 
@@ -397,12 +365,9 @@ class Comment(NearDupFields):
     name: str
 
 
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url, meta={"neardup": not url.endswith("out")})
+class News(Pages):
+    def request(self, url):
+        return scrapy.Request(url, meta={"neardup": not url.endswith("out")})
 
     def parse(self, response):
         name = response.url.rpartition("/")[2]

@@ -16,10 +16,12 @@ from scrapy_neardup.crawl.order import AnswerOrder, ItemPlace, ResponseOrder, Re
 # A crawl
 
 NOTED = """
+import scrapy
+from news.pages import Pages
 from scrapy_neardup.signals import document_checked
 
 
-class Noted(scrapy.Spider):
+class Noted(Pages):
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
         spider = super().from_crawler(crawler, *args, **kwargs)
@@ -36,23 +38,24 @@ class Noted(scrapy.Spider):
     def note(self, what, url):
         with open("order.txt", "a") as file:
             print(what, url.rpartition("/")[2], file=file)
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
 """
 
-PAGES = (
-    NOTED
-    + """
-class News(Noted):
-    name = "news"
 
+@pytest.fixture
+def project(project: Project) -> Project:
+    """A project with a spider that notes the order of its responses and verdicts."""
+    project.write("news/noted.py", NOTED)
+    return project
+
+
+PAGES = """
+from news.noted import Noted
+
+
+class News(Noted):
     def parse(self, response):
         yield {"page": response.url}
 """
-)
 
 
 def noted(folder: Path) -> tuple[list[str], list[str]]:
@@ -84,19 +87,17 @@ def test_the_first_version_of_a_story_is_the_original(project: Project, site: Ne
     assert crawl.item(page=f"{site.url}/{later}")["neardup_original"] == f"{site.url}/{earlier}"
 
 
-MIXED = (
-    NOTED
-    + """
-class News(Noted):
-    name = "news"
+MIXED = """
+from news.noted import Noted
 
+
+class News(Noted):
     def parse(self, response):
         item = {"page": response.url}
         if "text" in response.url:
             item["text"] = " ".join(response.css("p::text").getall())
         yield item
 """
-)
 
 DELAYING = """
 import asyncio
@@ -136,17 +137,15 @@ def test_the_order_is_kept_whatever_each_response_takes(project: Project, site: 
     assert crawl.neardup["original"] == 16
 
 
-FEEDS = (
-    NOTED
-    + """
-class News(Noted):
-    name = "news"
+FEEDS = """
+from news.noted import Noted
 
+
+class News(Noted):
     def parse(self, response):
         for number, text in enumerate(response.css("p::text").getall()):
             yield {"page": f"{response.url}-{number}", "text": text}
 """
-)
 
 
 def test_all_entries_of_a_feed_come_before_those_of_the_next(project: Project, site: NewsSite) -> None:
@@ -161,21 +160,15 @@ def test_all_entries_of_a_feed_come_before_those_of_the_next(project: Project, s
     assert checked == [f"{name}-{number}" for name in ("feed", "copy") for number in range(80)]
 
 
-LOSING = (
-    NOTED
-    + """
+LOSING = """
 import asyncio
+from news.noted import Noted
 
 
 class News(Noted):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url, meta={"neardup": not url.endswith("out")}, callback=self.callback(url))
-
-    def callback(self, url):
-        return self.returns if url.endswith("returns") else self.parse
+    def request(self, url):
+        callback = self.returns if url.endswith("returns") else self.parse
+        return scrapy.Request(url, meta={"neardup": not url.endswith("out")}, callback=callback)
 
     def returns(self, response):
         raise ValueError("before anything is returned")
@@ -190,7 +183,6 @@ class News(Noted):
         if name == "late":
             raise ValueError("after the first item")
 """
-)
 
 SIEVE = """
 from scrapy.exceptions import DropItem
@@ -233,15 +225,12 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     assert crawl.stats["waiting_contexts"] == 0
 
 
-WAITING = (
-    NOTED
-    + """
+WAITING = """
 import asyncio
+from news.noted import Noted
 
 
 class News(Noted):
-    name = "news"
-
     def checked(self, item, verdict):
         super().checked(item, verdict)
         self.others = getattr(self, "others", 0) + 1
@@ -255,7 +244,6 @@ class News(Noted):
             await self.all_others.wait()
         yield {"page": response.url}
 """
-)
 
 
 def test_a_callback_that_waits_for_the_others_is_passed_over(project: Project, site: NewsSite) -> None:
