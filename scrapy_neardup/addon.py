@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.settings import NearDupSettings
 
-CONCURRENT_ITEMS = 16
-
 
 class Addon:
     """Adds middleware and pipelines to the settings, unless the settings name them already."""
@@ -26,6 +24,7 @@ class Addon:
         # Check again: a spider's own settings are added after those of its project.
         if not _checked_settings(settings).enabled:
             return
+        from scrapy_neardup.crawl.bursts import BurstMiddleware
         from scrapy_neardup.middleware import NearDupSpiderMiddleware
         from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
 
@@ -33,8 +32,7 @@ class Addon:
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
-        # Scrapy starts so many tasks for each response at once. In a burst of responses, 100 a response block the loop.
-        settings.set("CONCURRENT_ITEMS", CONCURRENT_ITEMS, "addon")
+        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", BurstMiddleware, 1)
 
 
 def _checked_settings(settings: BaseSettings) -> NearDupSettings:
