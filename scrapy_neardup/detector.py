@@ -42,7 +42,7 @@ from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, Sto
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, source_hash, unpack_sketch
-from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, said, unpack_figures
+from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
 from scrapy_neardup.sketch.signatures.simhash import finds_every_match
 from scrapy_neardup.stories import StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
@@ -323,7 +323,7 @@ class NearDupDetector:
             registered_before=match.registered_before,
             figures_before=b"".join(change.before for change in changes),
             figures_after=b"".join(change.after for change in changes),
-            figures=said(unpack_figures(fingerprint.figures)),
+            figures=value_hashes(unpack_figures(fingerprint.figures)),
             neighbour=match.neighbour,
         )
 

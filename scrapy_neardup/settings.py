@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import partial
 from os import PathLike
 from typing import Any, Literal, get_args
 
@@ -16,7 +15,7 @@ from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, c
 from scrapy_neardup.index.redis.connection import Address, without_password
 from scrapy_neardup.similarity.likeness import SET_MEASURES, Measure
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, ahead_options
-from scrapy_neardup.sketch.signatures.signing import signer_for
+from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.simhash import PLANS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 
@@ -385,7 +384,7 @@ class NearDupSettings:
         preset = self.resolved_preset()
         if not preset.is_of_text_alone:
             return None
-        return Sketching(FACTORY, partial(ahead_options, preset, min_words=self.min_words, figures=self.keep_updates))
+        return Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
 
     def policy(self) -> Policy:
         preset = self.resolved_preset()

@@ -43,18 +43,18 @@ Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 class Sketching(NamedTuple):
     """How workers sketch the texts they extract. What a sketch is they need not know.
 
-    ``factory``, an import path, is called with what ``options`` returns, and gives a callable that makes bytes of each
-    of several texts. ``options`` is called when a worker starts, and not in the event loop.
+    ``factory`` is an import path. A worker calls it with ``options`` when it starts, and gets a callable that makes
+    bytes of each of several texts.
     """
 
     factory: str
-    options: Callable[[], str]
+    options: str
 
 
 def arguments(
-    extractor: str, timeout: float, most_characters: int, memory: int | None, sketching: tuple[str, str] | None
+    extractor: str, timeout: float, most_characters: int, memory: int | None, sketching: Sketching | None
 ) -> list[str]:
-    """The command line of a worker; it imports from where its parent does. ``sketching``: factory and options."""
+    """The command line of a worker; it imports from where its parent does."""
     options = {
         "extractor": extractor,
         "timeout": timeout,

@@ -19,12 +19,12 @@ from scrapy_neardup.sketch.guards.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.sketch.guards.specifics import find_specifics
 from scrapy_neardup.sketch.guards.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
 from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, lead_names, lowest, pack_topic, title_names, topic_keys
+from scrapy_neardup.sketch.signatures import signer_for
+from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
+from scrapy_neardup.sketch.signatures.features import distinct_features
 from scrapy_neardup.sketch.signatures.frequencies import Frequencies
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.signatures.signed import UNSIGNED, Signed
-from scrapy_neardup.sketch.signatures.signing import signer_for
 from scrapy_neardup.sketch.text.body import Body, read_bodies
-from scrapy_neardup.sketch.text.features import distinct_features
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class TextSketch:
 
     trace: Trace
     boilerplate: frozenset[int]  # keys of the lines left out
-    signed: Signed
+    signed: SignedText
     text_hash: bytes
     figures: bytes
     specifics: bytes
@@ -323,7 +323,7 @@ class Sketcher:
             for each in texts
         ]
 
-    def _text_sketch(self, read: TextRead, signed: Signed, specifics: bytes) -> TextSketch:
+    def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
         names: tuple[int, ...] = ()
         if signed.signature and self.preset.topic_names:
             names = lead_names(read.body.lead(LEAD_WORDS), self.preset.topic_names)

@@ -253,19 +253,19 @@ def _number(digits: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure with another value: ``line`` for people, and what the two versions say of it as ``said`` hashes it."""
+    """One figure with another value: a ``line`` for people, and its ``value_hashes`` before and after."""
 
     line: str
     before: bytes
     after: bytes
 
 
-def said(figures: Sequence[Figure]) -> bytes:
+def value_hashes(figures: Sequence[Figure]) -> bytes:
     """4 bytes of each figure, its context and value; zeros for a digest, which says no one thing."""
-    return b"".join(map(_said, figures))
+    return b"".join(map(_value_hash, figures))
 
 
-def _said(figure: Figure) -> bytes:
+def _value_hash(figure: Figure) -> bytes:
     if figure.value.startswith(DIGEST):
         return bytes(4)
     return xxh32_digest(figure.context + _key(figure).encode())
@@ -285,7 +285,7 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Chang
     for before, after in pairs:
         if _is_change(before, after):
             line = _line(before, after)
-            changes.setdefault(line, Change(line, _said(before), _said(after)))
+            changes.setdefault(line, Change(line, _value_hash(before), _value_hash(after)))
     return tuple(changes.values())
 
 

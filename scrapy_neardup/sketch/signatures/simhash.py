@@ -17,9 +17,9 @@ import xxhash
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.imports import load_callable
+from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
 from scrapy_neardup.sketch.signatures.frequencies import Frequencies
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.signatures.signed import UNSIGNED, Signed
 from scrapy_neardup.sketch.text.reading import normalise
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class SimHashSigner:
         if not preset.learns:
             self._vector = cast("Vector", load_callable("NEARDUP_FEATURES", preset.features, ALLOWED_VECTORS))
 
-    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
+    def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
         return list(map(self._sign, bodies))
 
-    def _sign(self, body: Body) -> Signed:
+    def _sign(self, body: Body) -> SignedText:
         terms = self._terms(body) if self._vector is None else self._own_vector(body.text)
         if not terms:
             return UNSIGNED
@@ -86,7 +86,7 @@ class SimHashSigner:
             chosen = np.lexsort((hashes, -weights))[: self._preset.heaviest_terms]
             hashes, weights = hashes[chosen], weights[chosen]
         signature = simhash(hashes, weights)
-        return Signed(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
+        return SignedText(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
 
     def _terms(self, body: Body) -> Mapping[str, float]:
         tokens = body.tokens

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.text.characters import code_points
 from scrapy_neardup.sketch.text.shingles import distinct, shingle_hashes, window_hashes
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from scrapy_neardup.sketch.text.body import Body
@@ -29,8 +29,3 @@ def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray
     first = math.ceil(len(hashes) * share)
     are_unspaced = body.kept_unspaced[:first]
     return shingle_hashes(hashes[:first], preset.shingle_words, preset.shingle_characters, are_unspaced)
-
-
-def code_points(text: str) -> NDArray[np.uint64]:
-    """One number a character; a lone surrogate is one too."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedText:
     """A signature, the keys it is found by, and the number of features it was made of.
 
     ``features`` are those whose document frequencies are learned, 32-bit hashes, where any are.
@@ -28,7 +28,7 @@ class Signed:
     features: NDArray[np.uint32] | None = None
 
 
-UNSIGNED = Signed()
+UNSIGNED = SignedText()
 """Of a text too short to be compared other than exactly."""
 
 
@@ -37,4 +37,4 @@ class Signer(Protocol):
 
     frequencies: Frequencies | None
 
-    def sign(self, bodies: Sequence[Body]) -> list[Signed]: ...
+    def sign(self, bodies: Sequence[Body]) -> list[SignedText]: ...
