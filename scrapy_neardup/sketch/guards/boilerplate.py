@@ -47,13 +47,10 @@ class Trace:
     @classmethod
     def of(cls, body: Body, width: int) -> Trace:
         """``width`` is the length of a shingle in tokens."""
-        lines: dict[int, int] = {}
-        words = array("I")
         keys = body.long.keys.tolist()
-        for key, count in zip(keys, body.long.words.tolist(), strict=True):
-            if key not in lines:
-                lines[key] = len(lines)
-                words.append(count)
+        lines = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        # Lines of the same tokens have the same words.
+        words = array("I", dict(zip(keys, body.long.words.tolist(), strict=True)).values())
         hashes = body.windows(width)
         # Which shingles are chosen does not depend on the document; one that runs into the next line is its first's.
         starts = (hashes & _SAMPLE_MASK == 0).nonzero()[0]

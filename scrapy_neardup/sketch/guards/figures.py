@@ -71,6 +71,7 @@ _PACKED = re.compile("e([3-9a-e])|([a-d])")
 _HEX_MARKS = str.maketrans(".-/~", "abcd")
 
 _NO_WORDS = b"\0\0"
+_FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand near a figure
 _UNSPACED = "\u0e00"  # Thai and, with few exceptions, what sorts behind it is written without spaces
 _PASSED_OVER = HEDGES | WEEKDAYS | MONTHS | PERCENT | frozenset(CURRENCIES)
 
@@ -90,13 +91,13 @@ def find_figures(text: str) -> tuple[Figure, ...]:
 def _figure(tokens: list[str], first: int, end: int, value: str, mark: str) -> Figure:
     before, behind = tokens[max(0, first - REACH) : first], tokens[end : end + REACH]
     before.reverse()
-    words_before, words_behind = _words(before, slice(-3, None)), _words(behind, slice(3))
+    words_before, words_behind = _words(before, _LAST), _words(behind, _FIRST)
     hash_before, hash_behind = _hash(words_before), _hash(words_behind)
     # Where the block begins or ends with the number, words farther off on the other side stand in for the missing ones.
     if not words_before:
-        hash_before = _hash(_words(behind, slice(3), 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
+        hash_before = _hash(_words(behind, _FIRST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
     elif not words_behind:
-        hash_behind = _hash(_words(before, slice(-3, None), 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
+        hash_behind = _hash(_words(before, _LAST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
     return Figure(value, _label(value, mark, words_before, words_behind, tokens[end]), hash_before + hash_behind)
 
 
@@ -228,11 +229,10 @@ def unpack_figures(data: bytes) -> tuple[Figure, ...]:
     if len(data) > MAX_BYTES or count > MAX_FIGURES or len(data) < start:
         raise ValueError(f"packed figures: {len(data)} bytes cannot hold {count} figures")
     digits = data[start:].hex()
-    values, end = [], 0
-    for _ in range(count):
-        stop = digits.find("f", end)
-        values.append(_number(digits[end:stop]) if stop > end else _number(""))
-        end = stop + 1
+    *packed, _ = digits.split("f", count)
+    if len(packed) < count:
+        raise ValueError(f"packed figures: {len(packed)} values of {count} figures")
+    values, end = list(map(_number, packed)), sum(map(len, packed)) + count
     tail = data[start + (end + 1) // 2 :]
     if (end % 2 and digits[end] != "f") or len(tail) % 6 or len(tail) > 6 * MAX_DIGESTS:
         raise ValueError(f"packed figures: {len(tail)} bytes behind the values, not a few times 6")
@@ -242,6 +242,8 @@ def unpack_figures(data: bytes) -> tuple[Figure, ...]:
 
 
 def _number(digits: str) -> str:
+    if digits.isdecimal():
+        return digits
     value = _PACKED.sub(lambda mark: "0" * int(mark[1], 16) if mark[1] else ".-/~"["abcd".index(mark[2])], digits)
     if not _VALUE.fullmatch(value):
         raise ValueError(f"packed figures: {digits!r} is no number")
@@ -314,31 +316,31 @@ def _key(figure: Figure) -> str:
 
 def _same_context(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
     """Pairs whose words on both sides agree. Where a context comes more than once, values in both texts cancel out."""
-    before, after = defaultdict(list), defaultdict(list)
-    for figure in old:
-        before[figure.context].append(figure)
-    for figure in new:
-        after[figure.context].append(figure)
+    before, after = _by_context(old), _by_context(new)
     pairs: list[tuple[Figure, Figure]] = []
-    for context in after:
-        pairs += zip(*_without_shared(before[context], after[context]), strict=False)
+    for context, figures in after.items():
+        if context in before:
+            pairs += zip(*_without_shared(before[context], figures), strict=False)
     return pairs
 
 
+def _by_context(figures: Sequence[Figure]) -> dict[bytes, list[Figure]]:
+    found: dict[bytes, list[Figure]] = {}
+    for figure in figures:
+        found.setdefault(figure.context, []).append(figure)
+    return found
+
+
 def _without_shared(old: list[Figure], new: list[Figure]) -> tuple[list[Figure], list[Figure]]:
-    shared = Counter(map(_key, old)) & Counter(map(_key, new))
-    left = []
-    for figures in (old, new):
-        spare = shared.copy()
-        left.append([figure for figure in figures if not _spend(spare, _key(figure))])
-    return left[0], left[1]
-
-
-def _spend(spare: Counter[str], key: str) -> bool:
-    if not spare[key]:
-        return False
-    spare[key] -= 1
-    return True
+    keys = list(map(_key, old))
+    olds, news = list(old), []
+    for figure in new:
+        if (key := _key(figure)) in keys:
+            place = keys.index(key)
+            del keys[place], olds[place]
+        else:
+            news.append(figure)
+    return olds, news
 
 
 def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
@@ -348,6 +350,8 @@ def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figur
     """
     before, after = [figure.context for figure in old], [figure.context for figure in new]
     in_both = set(before) & set(after)
+    if in_both in (set(before), set(after)):
+        return []  # one of the two texts has no figure of its own
     pairs = []
     for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         # A gap is open behind where either text has more figures than are kept one by one.

@@ -109,10 +109,9 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     keyed = _keyed(reading, tokens, words.nonzero()[0], np.concatenate((figures, names)), values)
     leads = _leads(reading, tokens, names, lengths, np.bincount(tokens.document.take(content), minlength=len(bodies)))
     bounds = keyed.searchsorted(np.arange(len(bodies) + 1, dtype=np.uint64) << _DOCUMENT).tolist()
-    packed = keyed.astype(">u4").tobytes()
+    packed = keyed.astype(">u4").view(np.uint8).reshape(-1, 4)[:, 1:].tobytes()
     return [
-        b"".join(leads.get(number, ()))
-        + b"".join(packed[4 * place + 1 : 4 * place + 4] for place in range(first, min(end, first + MOST)))
+        b"".join(leads.get(number, ())) + packed[3 * first : 3 * min(end, first + MOST)]
         for number, (first, end) in enumerate(pairwise(bounds))
     ]
 

@@ -77,7 +77,7 @@ def number_words(tokens: Iterable[str]) -> dict[str, NumberWords]:
     with half as many words, of a notice or a quotation, is read too.
     """
     languages = all_languages()
-    known = languages.of_word.keys() & set(tokens)
+    known = languages.of_word.keys() & tokens
     votes = Counter(chain.from_iterable(map(languages.of_word.__getitem__, known)))
     first = max(languages.by_name, key=lambda name: (votes[name], name == _DEFAULT))
     least = max(_SECOND_LANGUAGE, votes[first] / 2)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.sketch.text.body import Body
 
-_AT_ONCE = 1024  # shingles: 1 MB of products at 256 lanes stay in the processor's cache
+_AT_ONCE = 256  # shingles: their products at 256 lanes, 256 kB, stay in the processor's cache
 _SAMPLE_MODULUS = np.uint32(32)
 _HALF = np.uint64(32)
 _MIX = np.uint64(0xFF51_AFD7_ED55_8CCD)
@@ -119,9 +119,11 @@ def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDAr
     """One row a set of 32-bit shingle hashes: its minima under ``num_perm`` permutations; all ones of an empty set."""
     a, b = permutations(num_perm, seed)
     lowest = np.full((len(sets), num_perm), 0xFFFF_FFFF, dtype=np.uint32)
+    room = np.empty((_AT_ONCE, num_perm), np.uint32)
     for row, hashes in zip(lowest, sets, strict=True):
+        mixed = _mixed(hashes)[:, None]
         for start in range(0, len(hashes), _AT_ONCE):
-            values = _mixed(hashes[start : start + _AT_ONCE])[:, None] * a
+            values = np.multiply(mixed[start : start + _AT_ONCE], a, out=room[: len(hashes) - start])
             values += b
             np.minimum(row, values.min(axis=0), out=row)
     return lowest
