@@ -31,7 +31,9 @@ from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import b_cubed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import Judged, replay
-from scrapy_neardup.index.membership import Tally, join_tally, unpack_member
+from scrapy_neardup.index.membership import count_join, grant
+from scrapy_neardup.records.members import unpack_member
+from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker, special_report
 
@@ -164,18 +166,18 @@ class TallyStore:
     """Stories in a dict, by the counting of the SQLite store: two weeks in seconds."""
 
     def __init__(self) -> None:
-        self._tallies: dict[str, Tally] = defaultdict(Tally)
+        self._tallies: dict[str, StoryCounters] = defaultdict(StoryCounters)
         self._members: dict[str, dict[bytes, bytes]] = defaultdict(dict)
         self._peaks: dict[str, int] = {}
         self._open: set[str] = set()
 
     async def join(self, join: Join) -> Story:
         tally, members = self._tallies[join.story], self._members[join.story]
-        members.update(join_tally(tally, join, bytes.fromhex(join.member.id) in members))
+        members.update(count_join(tally, join, {key.hex() for key in members}))
         return tally.story(bytes.fromhex(join.story))
 
     async def claim(self, claim: Claim) -> Granted | None:
-        if not self._tallies[claim.story].grants(claim):
+        if not grant(self._tallies[claim.story], claim):
             return None
         if claim.level == "ended":
             self._open.discard(claim.story)

@@ -85,9 +85,9 @@ def parts() -> dict[str, Callable[[], object]]:
     return {
         CALIBRATION: calibration,
         # Past the memory of texts that were just there, and without learning from the same text again and again.
-        "text to fingerprint": each(lambda i: sketcher._sketch(sketcher._read([texts[i]]))),
+        "text to fingerprint": each(lambda i: sketcher.sketch_texts(sketcher.read_texts([texts[i]]))),
         "sixteen texts to fingerprints": each(
-            lambda i: sketcher._sketch(sketcher._read((texts * 2)[i : i + TOGETHER]))
+            lambda i: sketcher.sketch_texts(sketcher.read_texts((texts * 2)[i : i + TOGETHER]))
         ),
         "sketch from a worker process": each(take_over),
         "lines and tokens": each(lambda i: read_body(texts[i], min_words=20, min_block_words=8)),

@@ -1,20 +1,36 @@
-"""Knows which news a crawl has already seen."""
+"""Know which news a crawl has already seen. The names in ``__all__`` are the public API, see ``docs/api.md``."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
+from scrapy_neardup.document import (
+    Document,
+    Extent,
+    Fingerprint,
+    Kind,
+    Level,
+    Match,
+    Member,
+    Neighbour,
+    Reason,
+    Status,
+    Story,
+    Verdict,
+)
 from scrapy_neardup.exceptions import NearDupError, SettingsError, StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
     from scrapy_neardup.addon import Addon
+    from scrapy_neardup.content import Extractor
     from scrapy_neardup.detector import NearDupDetector
+    from scrapy_neardup.index import StoreSummary
     from scrapy_neardup.items import NearDupFields, NearDupItem
     from scrapy_neardup.middleware import NearDupSpiderMiddleware
     from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
     from scrapy_neardup.settings import NearDupSettings
+    from scrapy_neardup.stories import Rule, StoryEvent
 
 __version__ = "0.1.0"
 
@@ -22,8 +38,13 @@ __all__ = [
     "Addon",
     "CapturePipeline",
     "Document",
+    "Extent",
+    "Extractor",
     "Fingerprint",
+    "Kind",
+    "Level",
     "Match",
+    "Member",
     "NearDupDetector",
     "NearDupError",
     "NearDupFields",
@@ -32,9 +53,16 @@ __all__ = [
     "NearDupSettings",
     "NearDupSpiderMiddleware",
     "NearDuplicate",
+    "Neighbour",
+    "Reason",
+    "Rule",
     "SettingsError",
+    "Status",
     "StoreError",
+    "StoreSummary",
     "StoreUnavailable",
+    "Story",
+    "StoryEvent",
     "Verdict",
 ]
 
@@ -42,6 +70,7 @@ __all__ = [
 _HOMES = {
     "Addon": "addon",
     "CapturePipeline": "pipeline",
+    "Extractor": "content",
     "NearDupDetector": "detector",
     "NearDupFields": "items",
     "NearDupItem": "items",
@@ -49,6 +78,9 @@ _HOMES = {
     "NearDupSettings": "settings",
     "NearDupSpiderMiddleware": "middleware",
     "NearDuplicate": "pipeline",
+    "Rule": "stories",
+    "StoreSummary": "index",
+    "StoryEvent": "stories",
 }
 
 

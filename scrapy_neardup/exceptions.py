@@ -1,10 +1,10 @@
-"""Errors a user of the package may meet. Each names what is wrong, the value, and what would be right."""
+"""Errors that a user of the package may meet. Each names what is wrong, the value, and what would be right."""
 
 from __future__ import annotations
 
 
 class NearDupError(Exception):
-    """Base of this package's own errors."""
+    """Base class of all errors of this package."""
 
 
 class SettingsError(NearDupError, ValueError):

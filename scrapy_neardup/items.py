@@ -8,7 +8,7 @@ import scrapy
 
 
 class NearDupItem(scrapy.Item):
-    """Base of items that are to be tagged: ``class Article(NearDupItem): ...``."""
+    """Base class of items that get tags: ``class Article(NearDupItem): ...``."""
 
     neardup_status = scrapy.Field()
     neardup_kind = scrapy.Field()
@@ -26,7 +26,7 @@ class NearDupItem(scrapy.Item):
 
 @dataclass(kw_only=True)
 class NearDupFields:
-    """Mixin of dataclass items that are to be tagged. Its fields are keyword-only and have defaults."""
+    """Mixin of dataclass items that get tags. Its fields are keyword-only and have defaults."""
 
     neardup_status: str | None = field(default=None)
     neardup_kind: str | None = field(default=None)

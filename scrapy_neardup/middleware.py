@@ -15,7 +15,7 @@ from xxhash import xxh3_128_digest
 
 from scrapy_neardup.content import (
     LONGEST_URL,
-    SHORT,
+    SHORT_PAGE,
     CanonicalUrls,
     Extracted,
     ExtractedPages,
@@ -64,7 +64,7 @@ class NearDupSpiderMiddleware:
             timeout=self.settings.extract_timeout,
             most_characters=self.settings.max_html_bytes,
             memory=self.settings.extract_memory,
-            timings=self.carriage.extract_times,
+            timings=self.carriage.extraction_timings,
             sketching=self.settings.sketching(),
         )
         self._order = ResponseOrder(self.settings.extract_timeout)
@@ -150,7 +150,7 @@ class NearDupSpiderMiddleware:
         title = ""
         if not self._is_too_large(response):
             head, encoding = response.body[:_HEAD], await self._encoding(response)
-            if len(head) > SHORT:  # wrong bytes take long to decode
+            if len(head) > SHORT_PAGE:  # wrong bytes take long to decode
                 text = await asyncio.to_thread(decode_as, head, encoding)
             else:
                 text = decode_as(head, encoding)
@@ -172,7 +172,7 @@ class NearDupSpiderMiddleware:
 
     async def _html(self, response: TextResponse) -> str | Undecoded:
         encoding = await self._encoding(response)
-        if len(response.body) > SHORT or encoding is None or not is_of_text(encoding):
+        if len(response.body) > SHORT_PAGE or encoding is None or not is_of_text(encoding):
             return Undecoded(response.body, encoding)
         return response.text
 
@@ -215,9 +215,9 @@ class NearDupSpiderMiddleware:
 def _encoding_of(response: TextResponse, *, is_declared: bool) -> str | None:
     """Return the encoding of a response. Of a long one that declares none Scrapy is shown the beginning."""
     try:
-        if is_declared or len(response.body) <= SHORT:
+        if is_declared or len(response.body) <= SHORT_PAGE:
             return response.encoding
-        head = response.body[:SHORT]
+        head = response.body[:SHORT_PAGE]
         head = head[: head.rfind(b">") + 1]  # not in the middle of a character
         guess = guess_encoding(response.body)
         return guess if guess == "utf-8" or head.isascii() else response.replace(body=head).encoding

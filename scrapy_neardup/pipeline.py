@@ -18,15 +18,15 @@ from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.crawl.carriage import Captured, Content, carriage_of, current, settings_of
 from scrapy_neardup.crawl.delivery import Delivery, Parcel
 from scrapy_neardup.crawl.dropped import dropped_items
+from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.freezing import freeze, unfreeze
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.page import Page
-from scrapy_neardup.crawl.places import tell_place
 from scrapy_neardup.crawl.selection import ItemSelection, text_of
 from scrapy_neardup.crawl.sinks import EventSinks
 from scrapy_neardup.crawl.tagging import Tagger
-from scrapy_neardup.detector import NearDupDetector, unchecked
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import special_report
@@ -79,7 +79,7 @@ class NearDupPipeline:
         self.selection = ItemSelection(self.settings.item_classes)
         self.tagger = Tagger(self.settings.fields)
         self.detector = NearDupDetector(self.settings, delivers_later=True)
-        tell_place(self.settings)
+        log_window_location(self.settings)
         self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
         self.dropped = dropped_items(crawler, self.settings)
         self.turns = carriage_of(crawler).turns
@@ -277,7 +277,7 @@ class NearDupPipeline:
 
     def _tell_times(self) -> None:
         """Nothing is extracted any more: pipelines are closed behind the last item."""
-        steps = {"extract": carriage_of(self.crawler).extract_times, **self.detector.times}
+        steps = {"extract": carriage_of(self.crawler).extraction_timings, **self.detector.timings}
         lines = [line for step, times in steps.items() if (line := times.line(step))]
         if lines:
             logger.info("Time taken: %s", "; ".join(lines))

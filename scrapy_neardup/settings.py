@@ -14,7 +14,7 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, check_shards, check_url
 from scrapy_neardup.index.redis.connection import Address, without_password
 from scrapy_neardup.similarity.likeness import SET_MEASURES, Measure
-from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, ahead_options
+from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.simhash import PLANS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
@@ -385,6 +385,14 @@ class NearDupSettings:
         if not preset.is_of_text_alone:
             return None
         return Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
+
+    def sketch_options(self) -> SketchOptions:
+        """Return what a sketcher has to know besides the preset."""
+        return {
+            "min_words": self.min_words,
+            "figures": self.keep_updates,
+            "by_source": self.scope == "same-source",
+        }
 
     def policy(self) -> Policy:
         preset = self.resolved_preset()

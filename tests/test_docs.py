@@ -6,8 +6,10 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import api_page
 import pytest
 
+import scrapy_neardup
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
 from scrapy_neardup.document import KINDS, REASONS, STATUSES
@@ -37,3 +39,8 @@ def test_every_tag_and_value_is_explained(word: str) -> None:
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_every_command_has_its_section(name: str) -> None:
     assert f"\n## {name}\n" in (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_the_public_api_says_what_the_code_says() -> None:
+    assert sorted(" ".join(api_page.GROUPS.values()).split()) == sorted(scrapy_neardup.__all__)
+    assert (ROOT / "docs/api.md").read_text(encoding="utf-8") == api_page.page(), api_page.__doc__

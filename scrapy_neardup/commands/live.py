@@ -22,7 +22,7 @@ def add_store_arguments(parser: argparse.ArgumentParser) -> None:
 @asynccontextmanager
 async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> AsyncIterator[NearDupDetector]:
     """The detector over the window of the options or else of the settings. Raises StoreError where there is none."""
-    from scrapy_neardup.crawl.places import placed
+    from scrapy_neardup.crawl.file_locations import locate_files
     from scrapy_neardup.detector import NearDupDetector
     from scrapy_neardup.settings import NearDupSettings
 
@@ -30,7 +30,7 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
     settings = NearDupSettings.from_mapping({**values, **{name: each for name, each in given.items() if each}})
     # A path that is typed is one of the shell's; that of the settings is one of the data directory.
     if not options.store:
-        settings = placed(settings, values)
+        settings = locate_files(settings, values)
     if (path := _missing_file(settings.store)) is not None:  # to look is not to make one
         raise StoreError(f"{path}: there is no such file; the first crawl makes it")
     detector = NearDupDetector(settings)

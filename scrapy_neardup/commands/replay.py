@@ -115,7 +115,7 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
                 write_event(event)
         finally:
             await detector.close()
-        times = {"extract": reader.timings, **detector.times} if options.times else {}
+        times = {"extract": reader.timings, **detector.timings} if options.times else {}
     seconds = time.perf_counter() - start
     _print_json(tally, seconds, times) if options.json else _print_table(tally, seconds, times)
     return 1 if tally.errors else 0

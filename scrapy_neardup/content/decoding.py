@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-SHORT = 1 << 15
+SHORT_PAGE = 1 << 15
 """Bytes that are decoded in a moment."""
 # Python decodes these by steps that grow with the square of the length, or to no text at all. No browser knows them.
 _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
@@ -34,10 +34,10 @@ def decode_as(body: bytes, encoding: str | None) -> str:
     if name in ("utf-16", "utf-32"):
         name += "-be"
     start, errors = len(mark or b""), _on_errors(name)
-    if len(body) <= SHORT:
+    if len(body) <= SHORT_PAGE:
         return body[start:].decode(name, errors)
     decoder = codecs.getincrementaldecoder(name)(errors)
-    pieces = [decoder.decode(body[at : at + SHORT]) for at in range(start, len(body), SHORT)]
+    pieces = [decoder.decode(body[at : at + SHORT_PAGE]) for at in range(start, len(body), SHORT_PAGE)]
     return "".join((*pieces, decoder.decode(b"", final=True)))
 
 
@@ -64,8 +64,8 @@ def guess_encoding(body: bytes) -> str:
     """Return "utf-8" if a page can be read as that, else "cp1252"."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for at in range(0, len(body), SHORT):
-            decoder.decode(body[at : at + SHORT])
+        for at in range(0, len(body), SHORT_PAGE):
+            decoder.decode(body[at : at + SHORT_PAGE])
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return "cp1252"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, Protocol
 
 from scrapy_neardup.content.extractors import is_built_in, load_extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, MOST_MEMORY, Extracted, Undecoded
+from scrapy_neardup.content.outcome import MOST_EXTRACTED_CHARACTERS, MOST_MEMORY, Extracted, Undecoded
 from scrapy_neardup.content.processes import ExtractionProcesses
 from scrapy_neardup.content.threads import ExtractionThreads
 from scrapy_neardup.content.worker import Sketching
@@ -29,7 +29,7 @@ def start_extraction(
     *,
     workers: int | Literal["auto"] | None = None,
     timeout: float = 10.0,
-    most_characters: int = MOST_CHARACTERS,
+    most_characters: int = MOST_EXTRACTED_CHARACTERS,
     memory: int | None = MOST_MEMORY,
     timings: Timings | None = None,
     sketching: Sketching | None = None,

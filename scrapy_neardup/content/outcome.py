@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scrapy_neardup.document import MOST_CHARACTERS as MOST_LOOKED_AT
+from scrapy_neardup.document import MOST_CHARACTERS
 
-MOST_CHARACTERS = 5_000_000
+MOST_EXTRACTED_CHARACTERS = 5_000_000
 """Of a main content, unless told otherwise."""
 
 
@@ -43,7 +43,7 @@ def checked_text(text: object, most_characters: int) -> str:
     if len(text) > most_characters:
         size = f"the extractor returned {len(text)} characters"
         raise ValueError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most_characters}")
-    return text[:MOST_LOOKED_AT]
+    return text[:MOST_CHARACTERS]
 
 
 def failure(error: BaseException) -> str:

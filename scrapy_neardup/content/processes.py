@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Literal, NoReturn, cast
 from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import load_extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, MOST_MEMORY, Extracted, Undecoded, of_memory
+from scrapy_neardup.content.outcome import MOST_EXTRACTED_CHARACTERS, MOST_MEMORY, Extracted, Undecoded, of_memory
 from scrapy_neardup.content.worker import (
     ANSWER,
     BYTES,
@@ -63,7 +63,7 @@ class ExtractionProcesses:
         workers: int | Literal["auto"] = "auto",
         timeout: float = 10.0,
         recycle_after: int = RECYCLE_AFTER,
-        most_characters: int = MOST_CHARACTERS,
+        most_characters: int = MOST_EXTRACTED_CHARACTERS,
         memory: int | None = MOST_MEMORY,
         timings: Timings | None = None,
         sketching: Sketching | None = None,

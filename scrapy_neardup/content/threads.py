@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from scrapy_neardup.content.decoding import decode_as
 from scrapy_neardup.content.extractors import Extractor
-from scrapy_neardup.content.outcome import MOST_CHARACTERS, Extracted, Undecoded, checked_text, failure
+from scrapy_neardup.content.outcome import MOST_EXTRACTED_CHARACTERS, Extracted, Undecoded, checked_text, failure
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
@@ -35,7 +35,7 @@ class ExtractionThreads:
         workers: int = 1,
         timeout: float = 10.0,
         spares: int = 4,
-        most_characters: int = MOST_CHARACTERS,
+        most_characters: int = MOST_EXTRACTED_CHARACTERS,
         timings: Timings | None = None,
     ) -> None:
         self.timings = timings or Timings()

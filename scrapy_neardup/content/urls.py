@@ -79,6 +79,13 @@ def domain_of(name: str) -> str:
     return source_of(name if "://" in name else f"https://{name}")
 
 
+def require_domain(name: str) -> str:
+    """Return the source that a domain or url names. Raise ValueError if it names none."""
+    if not (domain := domain_of(name)):
+        raise ValueError(f"{name!r} is no source: name a domain such as example.com, or a url of it")
+    return domain
+
+
 @remembered
 def url_identity(url: str) -> str:
     """Return what makes two urls the same page, "" if the url is no web address.
@@ -103,6 +110,13 @@ def url_identity(url: str) -> str:
     # A fragment that begins with ! is a page of its own, in sites that route by it.
     route = f"#{given.fragment}" if given.fragment.startswith("!") else ""
     return f"{host}{path}?{query}{route}" if query else f"{host}{path}{route}"
+
+
+def require_page(url: str) -> str:
+    """Return the identity of the page that a url names. Raise ValueError if it is no web address."""
+    if not (identity := url_identity(url)):
+        raise ValueError(f"{url!r} is no web address: https://example.com/page")
+    return identity
 
 
 def path_and_parameters(url: str) -> tuple[str, list[tuple[str, str]]]:

@@ -20,9 +20,9 @@ from scrapy.utils.asyncio import is_asyncio_available
 
 from scrapy_neardup.crawl.fairness import Turns
 from scrapy_neardup.crawl.faults import Faults
+from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.order import Ticket
 from scrapy_neardup.crawl.page import Page
-from scrapy_neardup.crawl.places import placed
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-MOST_ITEMS = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
+MOST_ITEMS_UNDER_WAY = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Carriage:
     """Contents by the identity of their items, bounded; the oldest goes first."""
 
     def __init__(self) -> None:
-        self.extract_times = Timings()  # of the pages whose contents these are
+        self.extraction_timings = Timings()  # of the pages whose contents these are
         self.turns = Turns()
         self.faults = Faults()
         # By the identity of an item: the item, and a content for each time it was yielded.
@@ -91,7 +91,7 @@ class Carriage:
         _, contents = self._contents.pop(id(item), (item, deque()))
         contents.append(content)
         self._contents[id(item)] = (item, contents)
-        while len(self._contents) > MOST_ITEMS:
+        while len(self._contents) > MOST_ITEMS_UNDER_WAY:
             _, (_, lost) = self._contents.popitem(last=False)
             for each in lost:
                 each.leave()
@@ -137,4 +137,4 @@ def settings_of(crawler: Crawler) -> NearDupSettings:
                 "'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
             )
         raise NotConfigured
-    return placed(settings, crawler.settings)
+    return locate_files(settings, crawler.settings)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.crawl.feeds import JsonLinesFeed
-from scrapy_neardup.crawl.places import in_data_dir
+from scrapy_neardup.crawl.file_locations import in_data_dir
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.crawl.feeds import JsonLinesFeed
-from scrapy_neardup.crawl.places import in_data_dir
+from scrapy_neardup.crawl.file_locations import in_data_dir
 from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.stories.outbox import Outbox
 from scrapy_neardup.stories.stream import RedisStream, stream_of

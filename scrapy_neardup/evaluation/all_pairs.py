@@ -15,7 +15,7 @@ import numpy as np
 from scrapy_neardup.document import Fingerprint
 from scrapy_neardup.evaluation.metrics import Score, b_cubed
 from scrapy_neardup.evaluation.roc import RocCounts
-from scrapy_neardup.evaluation.score_table import ScoreTable
+from scrapy_neardup.similarity.score_table import ScoreTable
 from scrapy_neardup.sketch import Preset
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def score_all_pairs(
     """
     counts = {label: _Counts(clusters) for label, clusters in labels.items()}
     joined = np.arange(len(prints))  # the cluster of each document, by the number of one of its documents
-    table = ScoreTable(preset, prints) if prints else None
+    table = ScoreTable(preset.measure, preset.collisions, prints) if prints else None
     for row in range(len(prints) - 1 if table else 0):
         assert table is not None
         scores = table.scores(row)

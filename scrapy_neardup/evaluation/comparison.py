@@ -9,7 +9,8 @@ from itertools import groupby
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import SAME, Likeness, likeness, same_template, topic_share
+from scrapy_neardup.similarity.likeness import exact_shares, have_same_template, likeness_of, topic_share
+from scrapy_neardup.similarity.verification import is_same_url
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.text.reading import Reading, has_unspaced
 
@@ -63,7 +64,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is known of a document to be compared."""
+    """A document to be compared."""
 
     text: str
     url: str = ""
@@ -71,7 +72,10 @@ class Given:
 
 
 async def compare(first: Given, second: Given, settings: NearDupSettings, seen: Iterable[str] = ()) -> Comparison:
-    """``seen`` are texts that had come before: what is boilerplate is told by them, the window holds none of them."""
+    """Judge the second document after the first.
+
+    ``seen`` are texts from which boilerplate is learned; the window holds none of them.
+    """
     detector = NearDupDetector(replace(settings, store="memory://", shards=1))
     now = 1_000_000_000.0
     documents = [
@@ -92,14 +96,12 @@ async def compare(first: Given, second: Given, settings: NearDupSettings, seen: 
 def _comparison(
     detector: NearDupDetector, documents: Sequence[Document], bodies: Sequence[Body], verdict: Verdict
 ) -> Comparison:
-    sketcher, (a, b) = detector.sketcher, bodies
+    sketcher, preset, (a, b) = detector.sketcher, detector.preset, bodies
     prints = [sketcher.fingerprint(document) for document in documents]
-    same_text = prints[0].text_hash == prints[1].text_hash
-    estimated = SAME if same_text else _likeness(detector, *prints)
+    estimated = likeness_of(prints[0], prints[1], preset.measure, preset.collisions)
     sets = [set(sketcher.shingles(body).tolist()) for body in bodies]
-    common = len(sets[0] & sets[1])
     passages = [_passages(sketcher, one, other) for one, other in ((a, b), (b, a))]
-    exact = common / len(sets[0] | sets[1]) if common else 0.0
+    exact_resemblance, exact_containment = exact_shares(*sets)
     comparison = Comparison(
         first=_side(sketcher, a, len(sets[0]), passages[0]),
         second=_side(sketcher, b, len(sets[1]), passages[1]),
@@ -107,19 +109,14 @@ def _comparison(
         resemblance=estimated.similarity,
         containment=estimated.containment,
         score=estimated.score,
-        exact_resemblance=exact,
-        exact_containment=common / min(map(len, sets)) if common else 0.0,
+        exact_resemblance=exact_resemblance,
+        exact_containment=exact_containment,
         shared_bands=len(set(prints[0].band_keys) & set(prints[1].band_keys)),
-        bands=detector.preset.bands,
+        bands=preset.bands,
         verdict=verdict,
         why=(),
     )
     return replace(comparison, why=tuple(_why(comparison, detector, prints)))
-
-
-def _likeness(detector: NearDupDetector, a: Fingerprint, b: Fingerprint) -> Likeness:
-    preset = detector.preset
-    return likeness(preset.measure, a.signature, b.signature, a.size, b.size, preset.collisions)
 
 
 def _side(sketcher: Sketcher, body: Body, shingles: int, passages: Sequence[tuple[bool, Passage]]) -> Side:
@@ -140,7 +137,7 @@ def _left_out(sketcher: Sketcher, body: Body) -> Iterator[LeftOut]:
 
 
 def _passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, Passage]]:
-    """The text cut where words that lie in a shingle of both texts and words that do not meet."""
+    """Cut the text into runs of words that lie in a shingle of both texts, and runs of words that do not."""
     width = sketcher.shingle_width(body)
     pieces = list(_pieces(body.text))
     tokens: list[str] = []
@@ -149,10 +146,10 @@ def _passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, P
         found = Reading.of(piece).tokens()
         tokens += found
         owners += [number] * len(found)
-    theirs = set(_windows(other.tokens, width))
+    in_other = set(_windows(other.tokens, width))
     shared: set[int] = set()
     for start, window in enumerate(_windows(tokens, width)):
-        if window in theirs:
+        if window in in_other:
             shared.update(owners[start : start + width])
     marks: list[bool] = []
     with_words = set(owners)
@@ -167,7 +164,7 @@ def _windows(tokens: Sequence[str], width: int) -> Iterator[tuple[str, ...]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """What stands between spaces, or is one character of an unspaced script; and whether it follows without a space."""
+    """Yield words, or characters of an unspaced script, and whether each follows the one before without a space."""
     for chunk in text.split():
         if not has_unspaced(chunk):
             yield chunk, False
@@ -185,29 +182,28 @@ def _passage(pieces: Sequence[tuple[str, bool]], run: Sequence[int], owners: Seq
 
 
 def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fingerprint]) -> Iterator[str]:
-    """The rules that led to the verdict, in the order they are asked."""
+    """Yield the rules that led to the verdict, in the order they are applied."""
     settings, verdict = detector.settings, comparison.verdict
     for name, side, fingerprint in zip("AB", (comparison.first, comparison.second), prints, strict=True):
         if not fingerprint.signature:
             yield f"{name} has {side.words} words, under NEARDUP_MIN_WORDS = {settings.min_words}: exact repeats alone"
     same_text = prints[0].text_hash == prints[1].text_hash
-    same_url = prints[0].url_hash == prints[1].url_hash and any(prints[0].url_hash)
-    if same_url:
+    if is_same_url(prints[0], prints[1]):
         yield f"the same url, with {'the same' if same_text else 'another'} text"
     elif same_text:
         yield "the same text, but for case and punctuation"
     elif all(fingerprint.signature for fingerprint in prints):
-        template = same_template(prints[0].specifics, prints[1].specifics)
+        template = have_same_template(prints[0].specifics, prints[1].specifics)
         topic = topic_share(prints[0].topic, prints[1].topic)
         yield from _score_against_thresholds(comparison, detector, comparison.score, template, topic)
     if verdict.status == "update" and verdict.changes:
         yield f"figures changed: {'; '.join(verdict.changes)}"
     if verdict.kind in ("near", "abridged", "extended") and comparison.containment:
         ratio = comparison.resemblance / comparison.containment
-        yield f"resemblance is {ratio:.2f} of containment: {_KIND_SAYS[verdict.kind]}"
+        yield f"resemblance is {ratio:.2f} of containment: {_KIND_MEANS[verdict.kind]}"
 
 
-_KIND_SAYS = {
+_KIND_MEANS = {
     "near": "about the same length",
     "abridged": "the match holds nearly all of it",
     "extended": "it holds its match and adds to it",
@@ -219,7 +215,7 @@ def _score_against_thresholds(
 ) -> Iterator[str]:
     preset, verdict = detector.preset, comparison.verdict
     exact = comparison.exact_containment if preset.measure == "containment" else comparison.exact_resemblance
-    told_exactly = preset.measure in ("containment", "resemblance")
+    has_exact = preset.measure in ("containment", "resemblance")
     named = f"{preset.measure} {score:.2f}"
     copy, related = (
         f"NEARDUP_THRESHOLD = {preset.threshold:g}",
@@ -231,7 +227,7 @@ def _score_against_thresholds(
         yield f"{named} < {related}, but {topic:.2f} of the names and figures >= {asked}: the same story, no copy"
     elif not matched and not comparison.shared_bands:
         missed = (
-            f", though the exact {preset.measure} is {exact:.2f}" if told_exactly and exact >= preset.threshold else ""
+            f", though the exact {preset.measure} is {exact:.2f}" if has_exact and exact >= preset.threshold else ""
         )
         yield f"none of {comparison.bands} bands in common: never compared{missed}"
     elif template and score >= preset.related_threshold:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from scrapy_neardup.evaluation.metrics import Score
 from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.protocols import RememberingSketcher, evaluate
+from scrapy_neardup.evaluation.protocols import evaluate
+from scrapy_neardup.evaluation.sketches import SharedSketches
 from scrapy_neardup.exceptions import NearDupError
 from scrapy_neardup.settings import NearDupSettings
 
@@ -36,11 +37,11 @@ async def measure(
     seeds: Sequence[int],
 ) -> AsyncIterator[Point]:
     """One point a threshold, the mean of one order a seed. A related threshold above it is lowered with it."""
-    sketcher = RememberingSketcher.of(settings)
+    sketches = SharedSketches(settings)
     related = settings.resolved_preset().related_threshold
     for threshold in grid:
         tried = replace(settings, threshold=threshold, related_threshold=min(related, threshold))
-        evaluation = await evaluate(pages, tried, seeds, sketcher)
+        evaluation = await evaluate(pages, tried, seeds, sketches)
         yield Point(threshold, evaluation.mean_scores(clusters)["online"])
 
 

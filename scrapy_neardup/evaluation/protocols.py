@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from statistics import fmean
 
-from scrapy_neardup.detector import NearDupDetector, unchecked
-from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Fingerprint, Verdict, unchecked
 from scrapy_neardup.evaluation.corpus import learn
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.evaluation.sketches import SharedSketches, sketcher_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import BoilerplateGuard, Preset, Sketcher
-from scrapy_neardup.sketch.fingerprint import TextRead, TextSketch
+from scrapy_neardup.sketch import Preset
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
 """Those of the verdicts in random orders that are asked for most."""
@@ -103,31 +103,29 @@ async def evaluate(
     pages: Sequence[Page],
     settings: NearDupSettings,
     seeds: Sequence[int],
-    sketcher: RememberingSketcher | None = None,
+    sketches: SharedSketches | None = None,
     *,
     corpus: Sequence[Page] = (),
     originals: Originals | None = None,
 ) -> Evaluation:
     """Check all pages in one random order a seed, each time in an empty window in memory, spread over that window.
 
-    The urls, titles and texts are judged; the recorded times are not. A ``sketcher`` of the same configuration that
-    is handed from one call to the next saves sketching again. Of a ``corpus`` the features are counted first. With
-    ``originals`` all pages are checked again in as many orders that begin each cluster with its original. Raises
+    The urls, titles and texts are judged; the recorded times are not. ``sketches`` of the same configuration can be
+    handed from one call to the next, so that no text is sketched twice. The features of a ``corpus`` are counted first.
+    With ``originals`` all pages are checked again in as many orders that begin each cluster with its original. Raise
     ValueError without a seed.
     """
     if not seeds:
         raise ValueError("at least one order is needed")
     settings = replace(settings, store="memory://", shards=1)
-    sketcher = sketcher or RememberingSketcher.of(settings, corpus)
-    sketched_before = sketcher.seconds
+    sketches = sketches or SharedSketches(settings, corpus)
+    seconds_before = sketches.seconds
     orders, sizes, seconds = [], [], 0.0
     arranged = [(seed, shuffled(len(pages), seed)) for seed in seeds]
     if originals is not None:
         arranged += [(seed, originals.first(positions)) for seed, positions in arranged]
     for seed, positions in arranged:
-        detector = _WitnessedDetector(settings, run=str(seed))
-        sketcher.begin_order()
-        detector.sketcher = sketcher
+        detector = NearDupDetector(settings, run=str(seed), sketcher=sketches.new_sketcher())
         await detector.open()
         try:
             start = time.perf_counter()
@@ -138,10 +136,10 @@ async def evaluate(
             await detector.close()
         if summary.bytes is not None and summary.documents:
             sizes.append(summary.bytes / summary.documents)
-        orders.append(_order(seed, positions, checked, detector.matches))
+        orders.append(_order(seed, positions, checked))
     cost = Cost(
-        sketch=1e6 * sketcher.seconds_a_text,
-        check=1e6 * (seconds + sketched_before - sketcher.seconds) / max(1, len(pages) * len(arranged)),
+        sketch=1e6 * sketches.seconds_a_text,
+        check=1e6 * (seconds + seconds_before - sketches.seconds) / max(1, len(pages) * len(arranged)),
         bytes=fmean(sizes) if sizes else None,
     )
     return Evaluation(settings.preset, tuple(orders[: len(seeds)]), cost, tuple(orders[len(seeds) :]))
@@ -189,80 +187,9 @@ class Originals:
 def sketch_all(
     pages: Sequence[Page], settings: NearDupSettings, corpus: Sequence[Page] = ()
 ) -> tuple[Preset, list[Fingerprint]]:
-    """The fingerprints of all pages in their order, as one window that remembers everything would have them."""
-    sketcher = NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher
-    for page in corpus if sketcher.preset.learns else ():
-        learn(sketcher, page)
+    """Return the preset, and the fingerprints of all pages in their order, as in a window that forgets nothing."""
+    sketcher = sketcher_of(settings, corpus)
     return sketcher.preset, [learn(sketcher, page) for page in pages]
-
-
-class RememberingSketcher(Sketcher):
-    """Sketches each text once: a sketch depends on the text and on its boilerplate, whatever the order."""
-
-    def __init__(self, sketcher: Sketcher) -> None:
-        vars(self).update(vars(sketcher))
-        self._learned = sketcher.frequencies and sketcher.frequencies.copy()
-        self._readings: dict[str, TextRead] = {}
-        self._remembered: dict[tuple[str, frozenset[int]], TextSketch] = {}
-        self.seconds = self._seconds_reading = 0.0
-        self.sketched = 0
-
-    @classmethod
-    def of(cls, settings: NearDupSettings, corpus: Sequence[Page] = ()) -> RememberingSketcher:
-        """One that knows the document frequencies of a corpus before the first order begins."""
-        sketcher = NearDupDetector(replace(settings, store="memory://", shards=1)).sketcher
-        if sketcher.preset.learns:
-            for page in corpus:
-                learn(sketcher, page)
-        return cls(sketcher)
-
-    @property
-    def seconds_a_text(self) -> float:
-        """To read one and to sketch it."""
-        sketching = self.seconds - self._seconds_reading
-        return self._seconds_reading / max(1, len(self._readings)) + sketching / max(1, self.sketched)
-
-    def begin_order(self) -> None:
-        """Forget what was learned: boilerplate and document frequencies are learned anew in each order."""
-        self._boilerplate = BoilerplateGuard()
-        if self._learned is not None:
-            self._signer.frequencies = self._learned.copy()
-            self._sketches.clear()
-
-    def _read(self, texts: Sequence[str]) -> list[TextRead]:
-        new = [text for text in texts if text not in self._readings]
-        start = time.perf_counter()
-        self._readings.update(zip(new, super()._read(new) if new else (), strict=True))
-        taken = time.perf_counter() - start
-        self.seconds += taken
-        self._seconds_reading += taken
-        return [self._readings[text] for text in texts]
-
-    def _sketch(self, texts: Sequence[TextRead]) -> list[TextSketch]:
-        keys = [(text, body.boilerplate) for text, body, _ in texts]
-        # What is learned of features changes with every document.
-        learns = self._learned is not None
-        new = [each for each, key in zip(texts, keys, strict=True) if learns or key not in self._remembered]
-        start = time.perf_counter()
-        for (text, body, _), sketch in zip(new, super()._sketch(new) if new else (), strict=True):
-            self._remembered[text, body.boilerplate] = sketch
-        self.seconds += time.perf_counter() - start
-        self.sketched += len(new)
-        return [self._remembered[key] for key in keys]
-
-
-class _WitnessedDetector(NearDupDetector):
-    """Keeps which document each copy was recognised by; a verdict names the original alone."""
-
-    def __init__(self, settings: NearDupSettings, *, run: str) -> None:
-        super().__init__(settings, run=run)
-        self.matches: dict[str, str] = {}
-
-    async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
-        match = await super()._check_index(fingerprint, document)
-        if match is not None:
-            self.matches[document.id] = match.candidate
-        return match
 
 
 async def _check(detector: NearDupDetector, pages: Sequence[Page]) -> list[tuple[str | None, Verdict]]:
@@ -291,20 +218,19 @@ async def _check(detector: NearDupDetector, pages: Sequence[Page]) -> list[tuple
     return checked
 
 
-def _order(
-    seed: int, positions: Sequence[int], checked: Sequence[tuple[str | None, Verdict]], matches: dict[str, str]
-) -> Order:
+def _order(seed: int, positions: Sequence[int], checked: Sequence[tuple[str | None, Verdict]]) -> Order:
     position_of = {given: position for position, (given, _) in zip(positions, checked, strict=True) if given}
     by_position = sorted(zip(positions, checked, strict=True), key=itemgetter(0))
-    copies = [(given, verdict) if verdict.status in COPIES else (None, None) for _, (given, verdict) in by_position]
+    links = [
+        (verdict.match, verdict.original) if verdict.status in COPIES else (None, None)
+        for _, (_, verdict) in by_position
+    ]
     return Order(
         seed=seed,
         order=tuple(positions),
         verdicts=tuple(verdict for _, (_, verdict) in by_position),
-        matches=tuple(position_of[matches[given]] if given else None for given, _ in copies),
-        originals=tuple(
-            position_of[verdict.original] if verdict and verdict.original else None for _, verdict in copies
-        ),
+        matches=tuple(position_of[match] if match else None for match, _ in links),
+        originals=tuple(position_of[original] if original else None for _, original in links),
         stories=tuple(position_of.get(verdict.story or "", position) for position, (_, verdict) in by_position),
     )
 

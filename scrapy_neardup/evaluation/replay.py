@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from scrapy_neardup.detector import NearDupDetector, unchecked
-from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.stories import StoryEvent, special_report

@@ -8,9 +8,9 @@ from pathlib import Path
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.breaker import Breaker
-from scrapy_neardup.index.membership import VERSION as MEMBER_VERSION
 from scrapy_neardup.index.redis.connection import REDIS_SCHEMES, Address, without_password
 from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
+from scrapy_neardup.records.members import VERSION as MEMBER_VERSION
 from scrapy_neardup.similarity.policy import Policy, Scope
 
 __all__ = [

@@ -19,7 +19,7 @@ from scrapy_neardup.document import (
     Member,
     Neighbour,
     Story,
-    Untold,
+    UnconfirmedGrant,
 )
 from scrapy_neardup.similarity.policy import HOUR, Policy
 
@@ -51,6 +51,7 @@ class StoreSummary:
 
     @property
     def documents(self) -> int:
+        """Return the number of documents of all hours."""
         return sum(self.documents_per_hour.values())
 
 
@@ -98,10 +99,10 @@ class Index(ABC):
     6. What is read back is length-checked and never evaluated.
     7. Two stores given the same documents in the same order give the same answers. For that "newest" means one thing.
        Time is cut into generations (``spans.generation_seconds``). Of each key a store keeps the postings of the
-       ``NEWEST`` documents of each generation that have the largest document keys: the second, then the hash. Whether
-       they arrived late does not matter, and an older posting is forgotten or not kept at all. A check reads the
-       postings of each of its keys from the newest generation on and, in each, from the largest document key on. It
-       counts only documents of its window, and ``NEWEST`` at most. Of all it found it looks at the
+       ``MOST_POSTINGS`` documents of each generation that have the largest document keys: the second, then the hash.
+       Whether they arrived late does not matter, and an older posting is forgotten or not kept at all. A check reads
+       the postings of each of its keys from the newest generation on and, in each, from the largest document key on. It
+       counts only documents of its window, and ``MOST_POSTINGS`` at most. Of all it found it looks at the
        ``MAX_CANDIDATES`` that share most, the oldest of equals first. Several shards may look at more.
     8. A document joins its story once, however often it is said; a level of an event is granted to one claim, and to
        that claim as often as it asks.
@@ -176,7 +177,7 @@ class Index(ABC):
         """Forget grants, each a story and a token: somebody has told of them."""
 
     @abstractmethod
-    async def take_over(self, seconds: float) -> list[Untold]:
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
         """Return grants that were given this many seconds ago and not confirmed; the caller is to tell of them.
 
         Nobody else gets them for as many seconds. There are at most ``MOST_TAKEN_OVER``.

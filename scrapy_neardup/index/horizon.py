@@ -10,7 +10,7 @@ from typing import NamedTuple
 FOR_EVER = math.inf
 
 
-class Over(NamedTuple):
+class ExpiredSpan(NamedTuple):
     """Seconds that have left the window: from ``floor`` to before ``horizon``. What lies below ``floor`` is held.
 
     ``start`` is the horizon of the documents before these.
@@ -48,7 +48,7 @@ class Horizon:
         self._clock = clock
         self._previous: int | None = None
 
-    def witness(self, second: int) -> Over | None:
+    def observe(self, second: int) -> ExpiredSpan | None:
         """Return which seconds are over by this document and the one before it; None if none are."""
         previous, self._previous = self._previous, second
         passed = self.passed
@@ -68,7 +68,7 @@ class Horizon:
         else:
             self._let_go()
         start = max(start, passed.floor)
-        return Over(passed.floor, start, horizon) if horizon > passed.floor else None
+        return ExpiredSpan(passed.floor, start, horizon) if horizon > passed.floor else None
 
     def _before(self, second: int) -> int:
         return max(0, (second - self._window) // self._cut * self._cut)

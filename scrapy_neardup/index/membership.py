@@ -1,347 +1,178 @@
-"""What a store keeps of a story: its counters and its members, packed. ``scripts/join.lua`` holds the same rules."""
+"""How documents join a story, and who may signal its levels: the rules of ``join.lua`` and ``claim.lua`` too."""
 
 from __future__ import annotations
 
-import logging
-import re
-import struct
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from collections.abc import Container
 
-import xxhash
-
-from scrapy_neardup.document import (
-    KINDS,
-    STATUSES,
-    Claim,
-    Extent,
-    Join,
-    Level,
-    Member,
-    Neighbour,
-    Story,
-)
+from scrapy_neardup.document import Claim, Extent, Join, Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection
-from scrapy_neardup.records.documents import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES, cut, seconds_of
+from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
+from scrapy_neardup.records.members import NO_OWNER, number_member, owner_hash, pack_member
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
+from scrapy_neardup.records.packing import split
+from scrapy_neardup.records.stories import (
+    BREAKING,
+    ENDED,
+    ITEM_BYTES,
+    PRINTED_BYTES,
+    SOURCE_BYTES,
+    VALUE_BYTES,
+    WATCH,
+    StoryCounters,
+    pack_extent,
+)
 
-logger = logging.getLogger(__name__)
-
-MOST_ITEMS = 512
+MOST_ITEM_TIMES = 512
 """Newest items whose times are kept: more of them in a window tell a rule nothing new."""
 
 MOST_SOURCES = 512
 """Independent sources that are told apart; a story never has more."""
 
-MOST_LOGGED = 200
-"""Members kept for the report; after these only the first member of each further source is."""
+MOST_MEMBERS_KEPT = 200
+"""Members kept for the report. After these only the first member of each further source is kept."""
 
 MOST_VALUES = 256
-"""Values of figures that are told apart; a story in which more were said is a table, and its changes no news."""
+"""Values of figures that are told apart. A story with more of them is a table, and its changes are no news."""
 
 MOST_LANGUAGES = 16
 
 MOST_NEIGHBOURS = 16
-"""Other stories that are remembered, the first ones met."""
+"""Neighbours that are kept, the first ones."""
 
-NO_OWNER = bytes(4)
-WATCH, BREAKING, ENDED = 1, 2, 4
-BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
+SETTLED = b"\xff" * 4
+"""Stands for the owner of a value that several owners printed, or that was there before the change."""
 
-_ENTRY = 8  # bytes: an item is a document key; a source is its owner's hash and the second of its first item
-_VALUE = 4  # bytes: hash of a figure and what is said of it
-_SAID = 17  # bytes: a value, the owner of who said it first, the key of that document, and which of its changes it is
-_CHANGE = 9  # bytes: key of the document that brought it, and which of its changes it is
-_SETTLED = b"\xff" * 4  # in the owner's place: said by several, or the value before the change
-_NO_VALUE = bytes(4)
-_TOLD = re.compile("([0-9]+) ([0-9]+) ([0-9]+)")
-_LANGUAGE = re.compile("([^ ]+) ([0-9]+)")
-VERSION = 2
-_MEMBER = struct.Struct(">BBBBBBHHH")  # version, status, kind, lengths of language, source, owner, url, title, changes
-_NEIGHBOUR = struct.Struct(">8sHB")  # key of the story's first document, lengths of url and title
-_MAX_TITLE_BYTES = 300
-_MAX_CHANGES_BYTES = 1000
+NO_VALUE = bytes(VALUE_BYTES)
 
 
-@dataclass(slots=True)
-class Tally:
-    """A story's counters, as they are stored."""
+def count_join(counters: StoryCounters, join: Join, known: Container[str]) -> list[tuple[bytes, bytes]]:
+    """Count a document into its story; into a new story count its first document too.
 
-    joined: int = 0
-    items: int = 0
-    copies: int = 0
-    levels: int = 0  # bits of those raised
-    last: int = 0  # the latest second of any member
-    ids: bytes = b""
-    sources: bytes = b""
-    said: bytes = b""  # values of figures that changed, those before the change too
-    changes: bytes = b""  # see document.Story
-    told: str = ""  # items, sources and changes as the last signal found them
-    languages: str = ""  # each with its items: "en 5 de 1"
-    neighbours: bytes = b""  # packed one behind the other
-
-    @property
-    def is_open(self) -> bool:
-        return 0 < self.levels < ENDED
-
-    @property
-    def last_source(self) -> int:
-        """The time of the newest source; of the newest item where no member has a source."""
-        seconds = [second for _, second in self._first_times()] or list(map(seconds_of, _entries(self.ids)))
-        return max(seconds, default=0)
-
-    def knows(self, key: bytes) -> bool:
-        return key in _entries(self.ids)
-
-    def add(self, key: bytes, owner: bytes, *, counted: bool, copy: bool) -> bool:
-        """True where the document is the first of its owner."""
-        self.joined += 1
-        self.last = max(self.last, seconds_of(key))
-        if not counted:
-            return False
-        self.items += 1
-        self.copies += copy
-        self.ids = (self.ids + key)[-MOST_ITEMS * _ENTRY :]
-        return owner != NO_OWNER and self._add_source(owner, key[:4])
-
-    def _add_source(self, owner: bytes, second: bytes) -> bool:
-        for at in range(0, len(self.sources), _ENTRY):
-            if self.sources[at : at + 4] == owner:
-                if second < self.sources[at + 4 : at + _ENTRY]:
-                    self.sources = self.sources[: at + 4] + second + self.sources[at + _ENTRY :]
-                return False
-        if len(self.sources) >= MOST_SOURCES * _ENTRY:
-            return False
-        self.sources += owner + second
-        return True
-
-    def speak(self, language: str) -> None:
-        """Count an item in its language."""
-        counts = dict(_languages(self.languages))
-        if language in counts or len(counts) < MOST_LANGUAGES:
-            counts[language] = counts.get(language, 0) + 1
-            self.languages = " ".join(f"{each} {count}" for each, count in counts.items())
-
-    def say(self, key: bytes, owner: bytes, join: Join) -> bool:
-        """Note what a document says of figures; True where it is the first to say something."""
-        self._confirm(owner, _entries(join.figures, _VALUE))
-        for value in _entries(join.figures_before, _VALUE):
-            self._note(value, _SETTLED + key + b"\0")
-        known = len(self.said)
-        for number, value in enumerate(_entries(join.figures_after, _VALUE)):
-            self._note(value, owner + key + bytes([number]))
-        return len(self.said) > known
-
-    def _confirm(self, owner: bytes, values: list[bytes]) -> None:
-        """A change is confirmed by a second owner; where nobody owns the first document, it is the first owner's."""
-        entries = _entries(self.said, _SAID)
-        for number, entry in enumerate(entries):
-            first = entry[4:8]
-            if owner == NO_OWNER or first in (_SETTLED, owner) or entry[:4] not in values:
-                continue
-            if first != NO_OWNER:
-                self.changes += entry[8:]
-            entries[number] = entry[:4] + (owner if first == NO_OWNER else _SETTLED) + entry[8:]
-        self.said = b"".join(entries)
-
-    def _note(self, value: bytes, said_by: bytes) -> None:
-        is_known = value == _NO_VALUE or any(entry[:4] == value for entry in _entries(self.said, _SAID))
-        if not is_known and len(self.said) < MOST_VALUES * _SAID:
-            self.said += value + said_by
-
-    def meet(self, key: bytes, neighbour: bytes) -> None:
-        """Note another story, packed; not this one, and none twice."""
-        known = [bytes.fromhex(each.story) for each in unpack_neighbours(self.neighbours)]
-        if neighbour and neighbour[:KEY_BYTES] not in (key, *known) and len(known) < MOST_NEIGHBOURS:
-            self.neighbours += neighbour
-
-    def grants(self, claim: Claim) -> bool:
-        """Whether a level is still to be raised: ``watch`` first of all, ``breaking`` once, ``ended`` of what is open.
-
-        An event that ended as a mere watch may still break, and then ends again. What is open gets an ``update`` where
-        there is more to say than was signalled before. Where granted the level is set, and what is signalled.
-        """
-        levels = self.levels
-        if claim.level == "watch":
-            granted, levels = levels == 0, WATCH
-        elif claim.level == "breaking":
-            granted, levels = not levels & BREAKING, WATCH | BREAKING
-        elif claim.level == "update":
-            granted = self.is_open and claim.extent.is_news_after(self.signalled)
-        else:
-            granted, levels = self.is_open and self.last_source <= claim.last_source, levels | ENDED
-        if granted:
-            self.levels = levels
-            if claim.level != "ended":
-                self.told = " ".join(map(str, map(max, self.signalled, claim.extent)))
-        return granted
-
-    @property
-    def signalled(self) -> Extent:
-        return read_extent(self.told)
-
-    def story(self, key: bytes) -> Story:
-        """Raises StoreError on what is not as it was stored."""
-        try:
-            return self._story(key)
-        except (TypeError, ValueError) as error:
-            raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
-
-    def _story(self, key: bytes) -> Story:
-        sizes = (self.ids, _ENTRY), (self.sources, _ENTRY), (self.said, _SAID), (self.changes, _CHANGE)
-        if any(len(entries) % size for entries, size in sizes) or not 0 <= self.levels < 2 * ENDED:
-            raise ValueError("entries are not whole")
-        return Story(
-            id=key.hex(),
-            joined=self.joined,
-            items=self.items,
-            copies=self.copies,
-            times=tuple(sorted(map(seconds_of, _entries(self.ids)))),
-            sources=tuple(sorted(second for _, second in self._first_times())),
-            levels=tuple(level for level, bit in BITS.items() if self.levels & bit),
-            changes=tuple((each[:8].hex(), each[8]) for each in _entries(self.changes, _CHANGE)),
-            languages=tuple(sorted(_languages(self.languages), key=lambda row: (-row[1], row[0]))),
-            told=self.signalled,
-            neighbours=unpack_neighbours(self.neighbours),
-        )
-
-    def _first_times(self) -> list[tuple[bytes, int]]:
-        return [(entry[:4], int.from_bytes(entry[4:], "big")) for entry in _entries(self.sources)]
-
-
-def read_extent(packed: str) -> Extent:
-    """Read "12 6 1": items, sources and changes. Anything else is nothing told."""
-    found = _TOLD.fullmatch(packed)
-    return Extent(*map(int, found.groups())) if found else Extent()
-
-
-def join_tally(tally: Tally, join: Join, kept: Container[str]) -> list[tuple[bytes, bytes]]:
-    """Count a document into its story, and the story's first one where there is no story yet.
-
-    Returns the members to be kept, by key. A document that is a member already changes nothing; ``kept`` has the ids of
-    members that the caller knows of.
+    Return the members to keep, packed, by document key. A document that is a member already changes nothing; ``known``
+    has the ids of members that the caller knows of.
     """
+    items = set(split(counters.items_seen, ITEM_BYTES))
 
     def is_member(document: str) -> bool:
-        return document == join.story or document in kept or tally.knows(bytes.fromhex(document))
+        return document == join.story or document in known or bytes.fromhex(document) in items
 
-    logged: list[tuple[bytes, bytes]] = []
+    to_keep: list[tuple[bytes, bytes]] = []
     if is_member(join.member.id):
-        return logged
+        return to_keep
     is_again = bool(join.registered_before) and is_member(join.registered_before)
     both = [(join.first, True), (join.member, join.counted and not is_again)]
-    for member, counted in both[1:] if tally.joined else both:
-        key = bytes.fromhex(member.id)
-        new_source = tally.add(key, owner_hash(member), counted=counted, copy=member.status == "duplicate")
-        brings_news = False
+    for member, counted in both[1:] if counters.joined else both:
+        key, owner = bytes.fromhex(member.id), owner_hash(member)
+        counters.joined += 1
+        counters.last = max(counters.last, seconds_of(key))
+        is_news = counted and _count_item(counters, key, owner, is_copy=member.status == "duplicate")
         if counted and member.language:
-            tally.speak(member.language)
+            _count_language(counters, member.language)
         if member is join.member:
-            brings_news = tally.say(key, owner_hash(member), join)
-            tally.meet(bytes.fromhex(join.story), pack_neighbour(join.neighbour))
-        if tally.joined <= MOST_LOGGED or new_source or brings_news:
-            logged.append((key, struct.pack(">I", tally.joined) + pack_member(member)))
-    return logged
+            is_news |= _note_figures(counters, key, owner, join)
+            _add_neighbour(counters, bytes.fromhex(join.story), pack_neighbour(join.neighbour))
+        if counters.joined <= MOST_MEMBERS_KEPT or is_news:
+            to_keep.append((key, number_member(counters.joined, pack_member(member))))
+    return to_keep
 
 
-def owner_hash(member: Member) -> bytes:
-    """4 bytes of the owner, zeros where there is none."""
-    return xxhash.xxh32_digest(member.owner.encode("utf-8", "surrogatepass")) if member.owner else NO_OWNER
+def _count_item(counters: StoryCounters, key: bytes, owner: bytes, *, is_copy: bool) -> bool:
+    """Count an item. Return whether its owner is new to the story."""
+    counters.items += 1
+    counters.copies += is_copy
+    counters.items_seen = (counters.items_seen + key)[-MOST_ITEM_TIMES * ITEM_BYTES :]
+    if owner == NO_OWNER:
+        return False
+    second = key[:4]
+    for at in range(0, len(counters.sources), SOURCE_BYTES):
+        if counters.sources[at : at + 4] == owner:
+            if second < counters.sources[at + 4 : at + SOURCE_BYTES]:
+                counters.sources = counters.sources[: at + 4] + second + counters.sources[at + SOURCE_BYTES :]
+            return False
+    if len(counters.sources) >= MOST_SOURCES * SOURCE_BYTES:
+        return False
+    counters.sources += owner + second
+    return True
 
 
-def pack_member(member: Member) -> bytes:
-    """What is kept of a member beside its key and number; long texts are cut."""
-    parts = (
-        cut(member.language, 255),
-        cut(member.source, 255),
-        cut(member.owner, 255),
-        member.url.encode("utf-8", "replace")[:MAX_URL_BYTES],
-        cut(member.title, _MAX_TITLE_BYTES),
-        cut("\n".join(member.changes), _MAX_CHANGES_BYTES),
-    )
-    status = STATUSES.index(member.status)
-    kind = KINDS.index(member.kind) + 1 if member.kind else 0
-    return _MEMBER.pack(VERSION, status, kind, *map(len, parts)) + b"".join(parts)
+def _count_language(counters: StoryCounters, language: str) -> None:
+    items = counters.items_by_language
+    if language in items or len(items) < MOST_LANGUAGES:
+        items[language] = items.get(language, 0) + 1
+        counters.languages = " ".join(f"{each} {count}" for each, count in items.items())
 
 
-def unpack_member(key: bytes, data: bytes) -> Member:
-    """From the member's number and what ``pack_member`` made. Raises StoreError on any other bytes."""
-    start = 4 + _MEMBER.size
-    if len(key) != KEY_BYTES or len(data) < start or data[4] != VERSION:
-        raise StoreError(f"a member of {len(data)} bytes is not one of version {VERSION}")
-    _, status, kind, *lengths = _MEMBER.unpack_from(data, 4)
-    if start + sum(lengths) != len(data) or status >= len(STATUSES) or kind > len(KINDS):
-        raise StoreError(f"member {key.hex()}: {len(data)} bytes do not hold what they say")
-    texts = []
-    for length in lengths:
-        texts.append(data[start : start + length].decode("utf-8", "replace"))
-        start += length
-    language, source, owner, url, title, changes = texts
-    return Member(
-        id=key.hex(),
-        url=url,
-        title=title,
-        source=source,
-        owner=owner,
-        status=STATUSES[status],
-        kind=KINDS[kind - 1] if kind else None,
-        changes=tuple(changes.split("\n")) if changes else (),
-        language=language,
-        number=int.from_bytes(data[:4], "big"),
-    )
+def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join) -> bool:
+    """Note the figures of a document. Return whether it is the first to print a value."""
+    _confirm_changes(counters, owner, split(join.figures, VALUE_BYTES))
+    for value in split(join.figures_before, VALUE_BYTES):
+        _note_value(counters, value, SETTLED + key + b"\0")
+    before = len(counters.printed)
+    for number, value in enumerate(split(join.figures_after, VALUE_BYTES)):
+        _note_value(counters, value, owner + key + bytes([number]))
+    return len(counters.printed) > before
 
 
-def read_members(rows: Iterable[tuple[bytes, bytes]]) -> tuple[Member, ...]:
-    """In the order they joined. One that cannot be read is left out: a level that is granted is to be raised."""
-    members = []
-    for key, packed in rows:
-        try:
-            members.append(unpack_member(key, packed))
-        except StoreError as error:  # noqa: PERF203
-            logger.warning("A member of a story is left out: %s", error)
-    return tuple(sorted(members, key=lambda member: member.number))
+def _confirm_changes(counters: StoryCounters, owner: bytes, values: list[bytes]) -> None:
+    """Confirm the changes that a second owner prints. If nobody owns the first document, this owner is the first."""
+    entries = split(counters.printed, PRINTED_BYTES)
+    for number, entry in enumerate(entries):
+        first = entry[4:8]
+        if owner == NO_OWNER or first in (SETTLED, owner) or entry[:4] not in values:
+            continue
+        if first != NO_OWNER:
+            counters.changes += entry[8:]
+        entries[number] = entry[:4] + (owner if first == NO_OWNER else SETTLED) + entry[8:]
+    counters.printed = b"".join(entries)
 
 
-def pack_neighbour(neighbour: Neighbour | None) -> bytes:
-    """Empty for None."""
-    if neighbour is None:
-        return b""
-    url = neighbour.url.encode("utf-8", "replace")[:MAX_URL_BYTES]
-    title = cut(neighbour.title, MAX_TITLE_BYTES)
-    return _NEIGHBOUR.pack(bytes.fromhex(neighbour.story), len(url), len(title)) + url + title
+def _note_value(counters: StoryCounters, value: bytes, printed_by: bytes) -> None:
+    known = (entry[:4] for entry in split(counters.printed, PRINTED_BYTES))
+    if value != NO_VALUE and len(counters.printed) < MOST_VALUES * PRINTED_BYTES and value not in known:
+        counters.printed += value + printed_by
 
 
-def unpack_neighbours(packed: bytes) -> tuple[Neighbour, ...]:
-    """Raises StoreError on bytes that are not whole neighbours."""
-    found, at = [], 0
-    while at < len(packed):
-        if len(packed) < at + _NEIGHBOUR.size:
-            raise StoreError(f"neighbours of {len(packed)} bytes end in the middle of one")
-        key, url_bytes, title_bytes = _NEIGHBOUR.unpack_from(packed, at)
-        middle = at + _NEIGHBOUR.size + url_bytes
-        url, title = packed[at + _NEIGHBOUR.size : middle], packed[middle : middle + title_bytes]
-        at = middle + title_bytes
-        if at > len(packed):
-            raise StoreError(f"neighbours of {len(packed)} bytes say they have {at}")
-        found.append(Neighbour(key.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace")))
-    return tuple(found)
+def _add_neighbour(counters: StoryCounters, story: bytes, neighbour: bytes) -> None:
+    """Keep a packed neighbour, unless it is the story itself or is kept already."""
+    known = [bytes.fromhex(each.story) for each in unpack_neighbours(counters.neighbours)]
+    if neighbour and neighbour[:KEY_BYTES] not in (story, *known) and len(known) < MOST_NEIGHBOURS:
+        counters.neighbours += neighbour
 
 
-def kept_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
-    """Without those of the selection, and of stories whose first document is gone; of damaged ones nothing."""
+def grant(counters: StoryCounters, claim: Claim) -> bool:
+    """Decide whether a claim is granted. If it is, note the level and the extent that is signalled.
+
+    ``watch`` is granted as the first level, ``breaking`` once, ``ended`` if the event is open and no newer source has
+    joined, and ``update`` if the event is open and there is more to signal than before. An event that ended as a watch
+    may still break, and then ends again.
+    """
+    levels, signalled = counters.levels, counters.signalled_extent
+    if claim.level == "watch":
+        granted, levels = levels == 0, WATCH
+    elif claim.level == "breaking":
+        granted, levels = not levels & BREAKING, WATCH | BREAKING
+    elif claim.level == "update":
+        granted = counters.is_open and claim.extent.warrants_update(signalled)
+    else:
+        granted, levels = counters.is_open and counters.newest_source <= claim.last_source, levels | ENDED
+    if granted:
+        counters.levels = levels
+        if claim.level != "ended":
+            counters.signalled = pack_extent(Extent(*map(max, signalled, claim.extent)))
+    return granted
+
+
+def remaining_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
+    """Return packed neighbours without those of the selection, and without stories whose first document is gone.
+
+    Of damaged neighbours nothing remains.
+    """
+
+    def remains(neighbour: Neighbour) -> bool:
+        return bytes.fromhex(neighbour.story) not in gone and not selection.takes_neighbour(neighbour)
+
     try:
-        neighbours = unpack_neighbours(packed)
+        return b"".join(map(pack_neighbour, filter(remains, unpack_neighbours(packed))))
     except StoreError:
         return b""
-    kept = (
-        each for each in neighbours if bytes.fromhex(each.story) not in gone and not selection.takes_neighbour(each)
-    )
-    return b"".join(map(pack_neighbour, kept))
-
-
-def _languages(packed: str) -> list[tuple[str, int]]:
-    return [(language, int(count)) for language, count in _LANGUAGE.findall(packed)]
-
-
-def _entries(packed: bytes, size: int = _ENTRY) -> list[bytes]:
-    return [packed[at : at + size] for at in range(0, len(packed), size)]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy_neardup.records.private_files import make_private_directory
-from scrapy_neardup.similarity.verification import State
+from scrapy_neardup.similarity.verification import CandidateState
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -47,11 +47,11 @@ _PAUSE = 0.25
 _SUFFIX = ".run"
 
 
-def state_of_run(beat: float | None, now: float, started: float | None) -> State:
+def state_of_run(beat: float | None, now: float, started: float | None) -> CandidateState:
     """Return what the last heartbeat of a run says of its documents.
 
     ``started`` is the first heartbeat of the run that asks. A heartbeat from before that may be the last one of a run
-    that was killed and started again. ``scripts/window.lua`` holds the same rule.
+    that was killed and started again. ``scripts/candidates.lua`` holds the same rule.
     """
     if beat is None or abs(now - beat) > DEAD_SECONDS:
         return "lost"

@@ -47,7 +47,7 @@ def unpack_sum(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
     return int.from_bytes(packed[:4], "big"), np.frombuffer(packed, ">u2", offset=4).astype(np.uint32)
 
 
-def added(total: bytes, counted: bytes) -> bytes:
+def add_counts(total: bytes, counted: bytes) -> bytes:
     """A sum with what was counted since; a damaged sum, or none, is one of nothing."""
     documents, counts = (0, np.zeros(SLOTS, np.uint32)) if len(total) != SUM_BYTES else unpack_sum(total)
     more_documents, more = unpack_counted(counted)

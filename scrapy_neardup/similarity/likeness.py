@@ -1,41 +1,51 @@
-"""How alike two documents are: pure arithmetic on what is kept of them."""
+"""How alike two documents are, computed from what a store keeps of them.
+
+``index/redis/scripts/likeness.lua`` holds the same arithmetic, with the constants of this module.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Literal
 
+from scrapy_neardup.document import Fingerprint
+from scrapy_neardup.records.documents import Record
+
 Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", "cosine"]
 SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
-"""Those of two shingle sets, from MinHash signatures: any of them can be asked of the same signature."""
+"""The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature."""
 
 LEAD_LANES = 128
 """Lanes of an ``overlap`` signature, its last ones, that are of the first part of the text alone."""
 
 BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
 LEAST_RESEMBLANCE = 0.045  # under this too few lanes are equal to tell containment
-SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure, the highest bit set for a name
 
-NAME_BYTES = 2  # of a name or figure in a topic, see sketch.topic
-LEAST_SHARED_NAMES = 5  # that two topics have in common: fewer meet by accident
-
-TERM_BYTES = 2  # of a term of a title, see sketch.titles
-LIKE_TITLES = 1 / 3  # titles from this overlap on may be of one article, if it has one number
-SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
-SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
-STRONG_EVIDENCE = 0.9  # the share of a text that is to be held in spite of a title that has nothing in common
-LEAST_OTHER_FIGURES = 3  # figures that differ, and more than are the same: of another report of one source
-
-LEADS = 3  # the first keys are those of the first names of a short text, whatever stands around them
+SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
+NAME_BIT = 0x80  # set in the last byte of the specifics of a name
+LEADS = 3  # the first keys are those of the first names of a short text, whatever words are around them
 LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts share: fewer say nothing
 SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # the share of them up to which two texts are different reports
 
+NAME_BYTES = 2  # of a name or figure in a topic, see sketch.guards.topic
+LEAST_SHARED_NAMES = 5  # of two topics: fewer are shared by accident
+
+TERM_BYTES = 2  # of a term of a title, see sketch.guards.titles
+LIKE_TITLES = 1 / 3  # titles with this overlap or more may be of one article, if it has one number
+SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
+SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
+STRONG_EVIDENCE = 0.9  # the share of a text that has to be held if the titles have nothing in common
+
+CONTEXT_BYTES = 4  # of the words around a figure
+LEAST_OTHER_FIGURES = 3  # figures that differ, if more differ than not, make another report of one source
+
 
 def resemblance(a: bytes, b: bytes) -> float:
-    """Jaccard resemblance of two shingle sets, in [0, 1], estimated from their signatures of one byte a lane.
+    """Return the Jaccard resemblance of two shingle sets, in [0, 1], estimated from signatures of one byte a lane.
 
-    0 where one is empty or the lengths differ. Broder (1997); of the share of equal lanes, what chance makes equal is
+    It is 0 if a signature is empty or the lengths differ. Broder (1997). The share of lanes that are equal by chance is
     taken off: Li and Koenig (2010), "b-bit minwise hashing".
     """
     return _beyond_chance(equal_bytes(a, b))
@@ -46,7 +56,7 @@ def _beyond_chance(share: float) -> float:
 
 
 def containment(resemblance: float, a: int, b: int) -> float:
-    """Share of the smaller of two sets that lies in the larger, from their resemblance and sizes.
+    """Return the share of the smaller of two sets that lies in the larger, from their resemblance and sizes.
 
     Broder (1997), "On the resemblance and containment of documents".
     """
@@ -54,25 +64,31 @@ def containment(resemblance: float, a: int, b: int) -> float:
 
 
 def share_of_larger(resemblance: float, a: int, b: int) -> float:
-    """Share of the larger of two sets that lies in the smaller, from their resemblance and sizes."""
+    """Return the share of the larger of two sets that lies in the smaller, from their resemblance and sizes."""
     larger = max(a, b)
     return resemblance * (a + b) / ((1 + resemblance) * larger) if larger else 0.0
 
 
 def share_of(resemblance: float, own: int, other: int) -> float:
-    """Share of the first of two sets that lies in the second, from their resemblance and sizes."""
+    """Return the share of the first of two sets that lies in the second, from their resemblance and sizes."""
     return min(1.0, resemblance * (own + other) / ((1 + resemblance) * own)) if own else 0.0
 
 
+def exact_shares(a: AbstractSet[int], b: AbstractSet[int]) -> tuple[float, float]:
+    """Return resemblance and containment of two sets, counted and not estimated."""
+    common = len(a & b)
+    return (common / len(a | b), common / min(len(a), len(b))) if common else (0.0, 0.0)
+
+
 def equal_bytes(a: bytes, b: bytes) -> float:
-    """Share of equal lanes of one byte each; 1 - share is the Hamming distance by the number of lanes."""
+    """Return the share of equal lanes of one byte each. 1 - share is the Hamming distance by the number of lanes."""
     if not a or len(a) != len(b):
         return 0.0
     return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).to_bytes(len(a), "big").count(0) / len(a)
 
 
 def cosine(a: bytes, b: bytes) -> float:
-    """Of two vectors of whole numbers from 0 to 255, in [0, 1]; 0 where one is zero or the lengths differ."""
+    """Return the cosine of two vectors of whole numbers from 0 to 255; 0 if one is zero or the lengths differ."""
     if len(a) != len(b):
         return 0.0
     squares = sum(one * one for one in a) * sum(other * other for other in b)
@@ -81,7 +97,7 @@ def cosine(a: bytes, b: bytes) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How alike two signatures are; ``score`` is what thresholds are compared with. All in [0, 1]."""
+    """How alike two signatures are; ``score`` is what thresholds are compared with. All are in [0, 1]."""
 
     similarity: float
     containment: float
@@ -91,13 +107,20 @@ class Likeness:
 SAME = Likeness(1.0, 1.0, 1.0)
 
 
-def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
-    """By one of the measures; ``scripts/window.lua`` holds the same arithmetic.
+def likeness_of(a: Fingerprint | Record, b: Fingerprint | Record, measure: Measure, collisions: int = 0) -> Likeness:
+    """Return how alike two documents are, ``SAME`` if they have the same text."""
+    if a.text_hash == b.text_hash:
+        return SAME
+    return likeness(measure, a.signature, b.signature, a.size, b.size, collisions)
 
-    Two sets of very different sizes have few lanes in common even where one contains the other, and by chance nearly as
-    many where it does not: under ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
-    ``overlap`` is the resemblance of the first parts of two texts, and asked only where more than ``collisions`` of
-    the other lanes are equal. ``hamming`` and ``cosine`` know no containment: theirs is the similarity again.
+
+def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
+    """Return how alike two signatures are by a measure.
+
+    Two sets of very different sizes have few lanes in common even if one contains the other, and by chance nearly as
+    many if it does not: under ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
+    ``overlap`` scores the resemblance of the first parts of two texts, if more than ``collisions`` of the other lanes
+    are equal. ``hamming`` and ``cosine`` know no containment: it is the similarity again.
     """
     if measure == "hamming" or measure == "cosine":
         similarity = equal_bytes(a, b) if measure == "hamming" else cosine(a, b)
@@ -122,13 +145,13 @@ def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> L
 
 
 def title_overlap(a: bytes, b: bytes) -> float:
-    """Share of the shorter title's terms that the other title has too, in [0, 1]; 1 if either has none.
+    """Return the share of the shorter title's terms that the other title has too, in [0, 1]; 1 if either has none.
 
-    The terms are packed as ``sketch.titles`` packs them.
+    The terms are packed as ``sketch.guards.titles`` packs them.
     """
-    ours, theirs = _parts(a, TERM_BYTES), _parts(b, TERM_BYTES)
-    shorter = min(len(ours), len(theirs))
-    return len(ours & theirs) / shorter if shorter else 1.0
+    terms_a, terms_b = _parts(a, TERM_BYTES), _parts(b, TERM_BYTES)
+    shorter = min(len(terms_a), len(terms_b))
+    return len(terms_a & terms_b) / shorter if shorter else 1.0
 
 
 def is_copy_within_source(overlap: float, score: float, larger: float, threshold: float) -> bool:
@@ -145,23 +168,24 @@ def is_copy_within_source(overlap: float, score: float, larger: float, threshold
 def have_other_figures(a: bytes, b: bytes) -> bool:
     """Decide whether most figures of two texts differ, as those of two lottery draws do.
 
-    They are packed as ``sketch.figures`` packs them: their number, 4 bytes of context each, and their values as runs of
-    hexadecimal digits that end with f.
+    They are packed as ``sketch.guards.figures`` packs them: their number, ``CONTEXT_BYTES`` of context for each, and
+    their values as runs of hexadecimal digits that end with f.
     """
-    ours, theirs = _figures(a), _figures(b)
-    same = len(ours & theirs)
-    others = min(len(ours), len(theirs)) - same
+    figures_a, figures_b = _figures(a), _figures(b)
+    same = len(figures_a & figures_b)
+    others = min(len(figures_a), len(figures_b)) - same
     return others >= LEAST_OTHER_FIGURES and others > same
 
 
 def _figures(packed: bytes) -> set[tuple[bytes, str]]:
     count = packed[0] if packed else 0
-    values = packed[1 + 4 * count :].hex().split("f")
-    return {(packed[1 + 4 * place : 5 + 4 * place], value) for place, value in enumerate(values[:count])}
+    behind = 1 + CONTEXT_BYTES * count
+    contexts = (packed[at : at + CONTEXT_BYTES] for at in range(1, behind, CONTEXT_BYTES))
+    return set(zip(contexts, packed[behind:].hex().split("f"), strict=False))
 
 
 def topic_share(a: bytes, b: bytes) -> float:
-    """Share of the names of two topics that they have in common (Dice), in [0, 1]; 0 where those are too few."""
+    """Return the share of the names of two topics that they have in common (Dice), in [0, 1]; 0 if they are too few."""
     shared = len(_parts(a, NAME_BYTES) & _parts(b, NAME_BYTES))
     return 2 * NAME_BYTES * shared / (len(a) + len(b)) if shared >= LEAST_SHARED_NAMES else 0.0
 
@@ -170,33 +194,32 @@ def _parts(packed: bytes, size: int) -> set[bytes]:
     return {packed[at : at + size] for at in range(0, len(packed), size)}
 
 
-def same_template(a: bytes, b: bytes) -> bool:
-    """Whether two texts are reports of one template: other names and figures between the same words.
+def have_same_template(a: bytes, b: bytes) -> bool:
+    """Decide whether two texts are reports of one template: other names and figures between the same words.
 
-    From their specifics, as ``sketch.specifics`` packs them; a document keeps those of the lowest keys, so only keys up
-    to the lower of the two highest are compared. Figures that changed make an update of a report, not another report,
-    as long as its names are the same; figures alone must differ nearly throughout. Two short texts of which the first
-    sentences have no name in common, and no name is in the same place, are two reports.
+    Their specifics are packed as ``sketch.guards.specifics`` packs them. A document keeps the specifics with the lowest
+    keys, so only keys up to the lower of the two highest are compared. Figures that changed make an update of a report,
+    not another report, as long as its names are the same; figures alone must differ nearly throughout. Two short texts
+    are two reports if their first sentences share no name, and no name is in the same place.
     """
-    ours, theirs = _by_place(a), _by_place(b)
-    our_leads, their_leads = _pop_leads(ours), _pop_leads(theirs)
-    shared = ours.keys() & theirs.keys()
-    same_names = sum(ours[key] >= 0x80 and ours[key] == theirs[key] for key in shared)
-    if our_leads and their_leads and not same_names and our_leads.isdisjoint(their_leads):
+    values_a, values_b = _values_by_place(a), _values_by_place(b)
+    leads_a, leads_b = _pop_leads(values_a), _pop_leads(values_b)
+    shared = [(values_a[place], values_b[place]) for place in values_a.keys() & values_b.keys()]
+    names = [(in_a, in_b) for in_a, in_b in shared if in_a >= NAME_BIT]
+    other_names = sum(in_a != in_b for in_a, in_b in names)
+    if leads_a and leads_b and other_names == len(names) and leads_a.isdisjoint(leads_b):
         return True
-    same = sum(ours[key] == theirs[key] for key in shared)
-    names = sum(ours[key] >= 0x80 for key in shared)
-    other_names = sum(ours[key] >= 0x80 and ours[key] != theirs[key] for key in shared)
+    same = sum(in_a == in_b for in_a, in_b in shared)
     if other_names:
         return len(shared) >= LEAST_NAMES and same <= SAME_NAMES * len(shared)
     return not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
 
 
-def _pop_leads(places: dict[int, int]) -> set[int]:
-    return {places.pop(key) for key in range(LEADS) if key in places}
+def _pop_leads(values: dict[int, int]) -> set[int]:
+    return {values.pop(key) for key in range(LEADS) if key in values}
 
 
-def _by_place(specifics: bytes) -> dict[int, int]:
+def _values_by_place(specifics: bytes) -> dict[int, int]:
     return {
         specifics[start] << 8 | specifics[start + 1]: specifics[start + 2]
         for start in range(0, len(specifics) // SPECIFIC_BYTES * SPECIFIC_BYTES, SPECIFIC_BYTES)

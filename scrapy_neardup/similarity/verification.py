@@ -1,4 +1,4 @@
-"""Which candidate is the match; ``scripts/window.lua`` holds the same rules for Redis."""
+"""Which candidate is the match: the rules of the Lua scripts ``candidates.lua`` and ``check.lua`` too."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from scrapy_neardup.document import Match, Neighbour
-from scrapy_neardup.records.documents import IS_DROPPED, WHOLE, Record, intact
+from scrapy_neardup.document import Fingerprint, Match, Neighbour
+from scrapy_neardup.records.documents import IS_DROPPED, WHOLE, Record, read_record
 from scrapy_neardup.similarity.likeness import (
     LIKE_TITLES,
     SAME,
@@ -18,9 +18,9 @@ from scrapy_neardup.similarity.likeness import (
     STRONG_EVIDENCE,
     Likeness,
     have_other_figures,
+    have_same_template,
     is_copy_within_source,
-    likeness,
-    same_template,
+    likeness_of,
     share_of,
     share_of_larger,
     title_overlap,
@@ -28,20 +28,20 @@ from scrapy_neardup.similarity.likeness import (
 )
 from scrapy_neardup.similarity.policy import Policy
 
-NEWEST = 16
-"""Postings read a key, the newest: what more documents share is a template, and each copy names its original."""
+MOST_POSTINGS = 16
+"""Postings read for each key, the newest. What more documents share is a template, and each copy names its original."""
 
 IDENTITY_WEIGHT = 1000
 """A shared text or url counts for more than all bands together."""
 
 MAX_CANDIDATES = 32
-"""Records read a check: first those of the same page or text, then those that share most bands."""
+"""Records read in a check: first those of the same page or text, then those that share most bands."""
 
+CandidateState = Literal["seen", "late", "lost"]
+"""``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
+run is dead."""
 
-State = Literal["seen", "late", "lost"]
-"""Of a candidate: it is delivered or its run lives; its run has been silent for a while; its run is dead."""
-
-STATES: tuple[State, ...] = get_args(State)
+CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
 
 MOST_LINKS = 8
 """Matches that are followed from a document that is dropped to one that is kept."""
@@ -51,8 +51,8 @@ NOTHING_HELD = -1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
-    """A candidate that passed, with what it passed by."""
+class ScoredCandidate:
+    """A candidate that passed verification, and the numbers by which it passed."""
 
     key: bytes
     record: Record
@@ -65,18 +65,16 @@ class Graded:
     same_text: bool
     same_page: bool
     related: bool
-    topic: float = 0.0  # share of common names, where there is nothing else it passes by
-    state: State = "seen"
+    topic: float = 0.0  # share of common names, if the candidate passed by nothing else
+    state: CandidateState = "seen"
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
-        """Smallest first: the page itself unchanged, the same text, the page itself changed, copies, related ones,
-        those of one topic.
+        """Return what candidates are sorted by, the best first.
 
-        Within each the most alike and of equals the oldest; of the page itself unchanged the newest, for the lines that
-        are too short to be compared may have changed since the oldest. What passes by containment is ranked by
-        resemblance too, for figures and kind are best told against the version that lies nearest; and, if titles are
-        evidence, by how much of it is held.
+        The order is: the page itself unchanged, the same text, the page itself changed, copies, related texts, texts on
+        the same topic. Among candidates of one kind the most alike is better, and of equals the oldest. Of the page
+        itself unchanged the newest is better: lines that are too short to compare may have changed since the oldest.
         """
         is_page_unchanged = self.same_text and self.same_page
         place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
@@ -84,10 +82,10 @@ class Graded:
 
     @property
     def kept_share(self) -> float:
-        """Share of the new document's text that the nearest document holds that is kept: shares multiply.
+        """Return the share of the new document's text that the nearest kept document holds: shares multiply.
 
-        A source that prints a text again under another title has something to add: then little of it may be new. Of a
-        candidate that may never be delivered nothing counts as held.
+        If a source prints a text again under another title, it has something to add: then little of it may be new. A
+        candidate that may never be delivered holds nothing.
         """
         if self.state != "seen":
             return NOTHING_HELD
@@ -96,35 +94,32 @@ class Graded:
         return self.share * self.record.held / WHOLE
 
 
-def grade(key: bytes, new: Record, old: Record, policy: Policy, state: State = "seen") -> Graded | None:
-    """Return by what a candidate passes, or None if it is no match under the policy."""
+def score_candidate(
+    key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen"
+) -> ScoredCandidate | None:
+    """Return the scored candidate, or None if it is no match under the policy."""
     same_source = new.source_hash == old.source_hash and any(new.source_hash)
     same_text = new.text_hash == old.text_hash
-    found = (
-        SAME
-        if same_text
-        else likeness(policy.measure, new.signature, old.signature, new.size, old.size, policy.collisions)
-    )
+    found = likeness_of(new, old, policy.measure, policy.collisions)
     overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
     same_page = _is_same_page(new, old, overlap, found.score >= policy.related_threshold)
-    if not same_page and (
-        (policy.scope == "same-source" and not same_source) or (policy.scope == "cross-source" and same_source)
-    ):
+    if not same_page and policy.scope != "all" and same_source != (policy.scope == "same-source"):
         return None
     if same_page and same_text and new.signature != old.signature and old.held < WHOLE:
         return None  # it was dropped as a copy by what is known to be boilerplate by now: judge it anew
     copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
     if not copy and (found.score < policy.related_threshold or not overlap):
-        # With what the story began alone: rewrites of rewrites would soon join everything. And with another source's:
-        # one publisher writes of the same names day by day.
-        apart = old.original == old.story and not same_source
-        topic = topic_share(new.topic, old.topic) if apart else 0.0
+        # Only the first document of a story counts, or a copy of it: rewrites of rewrites would soon join everything.
+        # And only another source: one publisher writes of the same names day by day.
+        can_share = old.original == old.story and not same_source
+        topic = topic_share(new.topic, old.topic) if can_share else 0.0
         if not topic or topic < policy.topic_threshold:
             return None
-    if not same_page and not same_text and same_template(new.specifics, old.specifics):
+    if not same_page and not same_text and have_same_template(new.specifics, old.specifics):
         return None
     share = 1.0 if same_text else _own_share(found, new, old, policy)
-    return Graded(
+    # Figures and kind are best compared with the version that lies nearest, so the similarity counts too.
+    return ScoredCandidate(
         key,
         old,
         found.similarity,
@@ -141,13 +136,18 @@ def grade(key: bytes, new: Record, old: Record, policy: Policy, state: State = "
     )
 
 
+def is_same_url(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:
+    """Decide whether two documents have the same url, if they have any."""
+    return a.url_hash == b.url_hash and any(a.url_hash)
+
+
 def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool) -> bool:
     """Decide whether two documents are one page: by its url, or by its source's number for the article.
 
     A number alone is no proof, for it may be that of a section: titles or texts have to be alike as well, unless one
     of the two may be a translation. A text without a signature, such as a wall, proves nothing by being the same.
     """
-    if new.url_hash == old.url_hash and any(new.url_hash):
+    if is_same_url(new, old):
         return True
     if new.article_hash != old.article_hash or not any(new.article_hash):
         return False
@@ -177,70 +177,67 @@ def _own_share(found: Likeness, new: Record, old: Record, policy: Policy) -> flo
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a check found among the candidates."""
+class Choice:
+    """The candidates that a check chose."""
 
-    match: Graded | None
-    other: Graded | None = None  # the best candidate of another story
-    before: Graded | None = None  # the same page, as a run that died registered it
+    match: ScoredCandidate | None
+    other: ScoredCandidate | None = None  # the best candidate of another story
+    before: ScoredCandidate | None = None  # the same page, as a run that died registered it
 
-    def linked(self, new: Record, policy: Policy, least_dropped: float) -> Record:
-        """Return the document's record with its match."""
-        return new if self.match is None else linked(new, self.match, policy, least_dropped)
+    def link(self, new: Record, policy: Policy, least_dropped: float) -> Record:
+        """Return the record of the document with its match."""
+        return new if self.match is None else link_record(new, self.match, policy, least_dropped)
 
     def answer(self) -> Match | None:
-        """Return what the index answers."""
+        """Return the answer of the index."""
         if self.match is None:
             return None
         other = None if self.other is None else (self.other.key, self.other.record)
         return to_match(self.match, other, b"" if self.before is None else self.before.key)
 
 
-def found_among(graded: Sequence[Graded]) -> Found:
-    """Choose the match. A document that is lost is matched only if no other is, for the sake of its story."""
-    alive = [candidate for candidate in graded if candidate.state != "lost"]
-    lost = [candidate for candidate in graded if candidate.state == "lost"]
+def choose_match(scored: Sequence[ScoredCandidate]) -> Choice:
+    """Choose the match. A lost document is chosen only if there is no other, for the sake of its story."""
+    alive = [candidate for candidate in scored if candidate.state != "lost"]
+    lost = [candidate for candidate in scored if candidate.state == "lost"]
     before = best(candidate for candidate in lost if candidate.same_page)
     if (match := best(alive)) is None:
-        return Found(best(candidate for candidate in lost if not candidate.related), before=before)
-    return Found(match, beside(alive, match), before)
+        return Choice(best(candidate for candidate in lost if not candidate.related), before=before)
+    return Choice(match, best_of_another_story(alive, match), before)
 
 
-def best(graded: Iterable[Graded]) -> Graded | None:
-    return min(graded, key=lambda candidate: candidate.rank, default=None)
+def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
+    return min(scored, key=lambda candidate: candidate.rank, default=None)
 
 
-def beside(graded: Iterable[Graded], best: Graded) -> Graded | None:
-    """The best candidate of another story."""
-    others = (candidate for candidate in graded if candidate.record.story != best.record.story)
-    return min(others, key=lambda candidate: candidate.rank, default=None)
+def best_of_another_story(scored: Iterable[ScoredCandidate], match: ScoredCandidate) -> ScoredCandidate | None:
+    """Return the best of the candidates whose story is not that of ``match``."""
+    return best(candidate for candidate in scored if candidate.record.story != match.record.story)
 
 
-def most_alike(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
-    """Of packed records by their keys those that pass, best first."""
-    graded = []
+def most_similar(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
+    """Return the matches among packed records with their keys, the best first."""
+    scored = []
     for key, packed in records:
-        old = intact(packed)
-        if old is not None and (found := grade(key, new, old, policy)) is not None:
-            graded.append(found)
-    return [to_match(found) for found in heapq.nsmallest(most, graded, key=lambda found: found.rank)]
+        old = read_record(packed)
+        if old is not None and (found := score_candidate(key, new, old, policy)) is not None:
+            scored.append(found)
+    return [to_match(found) for found in heapq.nsmallest(most, scored, key=lambda found: found.rank)]
 
 
-def linked(record: Record, best: Graded, policy: Policy, least_dropped: float) -> Record:
-    """Return the record of a document with its match; of a copy it names the original, however many lie between.
+def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dropped: float) -> Record:
+    """Return the record of a document with its match. The record of a copy names the original, not another copy.
 
-    A copy of which ``least_dropped`` or more is held by a document that is kept would be dropped.
+    A copy would be dropped if a kept document holds ``least_dropped`` of its text or more.
     """
     old = best.record
-    if best.state == "lost":
-        return replace(record, story=old.story, candidate=best.key)
-    if best.related:
+    if best.related or best.state == "lost":
         return replace(record, story=old.story, candidate=best.key)
     original_url, original_title = old.of_original(best.key)
     run, candidate = record.run, best.key
     if policy.drops and run and old.run and _is_dropped(best, policy, least_dropped):
         run |= IS_DROPPED
-        # A page that is met again and again links to the one that is kept: chains do not grow.
+        # A page that is crawled again and again links to the one that is kept: chains do not grow.
         if best.same_page and best.same_text and old.run & IS_DROPPED:
             candidate = old.candidate
     return replace(
@@ -255,21 +252,21 @@ def linked(record: Record, best: Graded, policy: Policy, least_dropped: float) -
     )
 
 
-def _is_dropped(best: Graded, policy: Policy, least_dropped: float) -> bool:
-    """Whether the document would be dropped; one whose figures changed is kept all the same, which others decide."""
+def _is_dropped(best: ScoredCandidate, policy: Policy, least_dropped: float) -> bool:
+    """Decide whether the document would be dropped. Whether its figures changed is decided elsewhere."""
     is_changed_page = best.same_page and not best.same_text and policy.keep_updates
     return not is_changed_page and best.kept_share >= least_dropped
 
 
-def _held(best: Graded, policy: Policy, least_dropped: float) -> int:
+def _held(best: ScoredCandidate, policy: Policy, least_dropped: float) -> int:
     if not _is_dropped(best, policy, least_dropped):
         return WHOLE
-    # Not below what is dropped: what is dropped now is dropped when its page is met again.
+    # At least ``least_dropped``: what is dropped now is dropped again when its page is crawled again.
     return max(int(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped))
 
 
-def to_match(best: Graded, other: tuple[bytes, Record] | None = None, before: bytes = b"") -> Match:
-    """Return the match as callers of an index get it.
+def to_match(best: ScoredCandidate, other: tuple[bytes, Record] | None = None, before: bytes = b"") -> Match:
+    """Return the match as the callers of an index get it.
 
     ``other`` is key and record of the best candidate of another story, ``before`` the key under which a run that died
     registered the same page.

@@ -1,7 +1,7 @@
 """Main content -> Fingerprint: tokens, boilerplate, shingles, signature, band keys, figures."""
 
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options, unpack_sketch
-from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
+from scrapy_neardup.sketch.fingerprint import Sketcher, SketchOptions, page_hash, source_hash
 from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
 from scrapy_neardup.sketch.text.body import Body
@@ -13,9 +13,11 @@ __all__ = [
     "Body",
     "BoilerplateGuard",
     "Preset",
+    "SketchOptions",
     "Sketcher",
     "ahead_options",
     "has_words",
+    "page_hash",
     "source_hash",
     "unpack_sketch",
 ]

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 import xxhash
 
@@ -88,7 +88,7 @@ class _Place(NamedTuple):
         source, article = document.source, document.article
         return cls(
             source_hash(source),
-            xxhash.xxh64_digest(_encoded(document.url_identity)) if document.url_identity else bytes(8),
+            page_hash(document.url_identity),
             xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else _NO_ARTICLE,
             title_terms(document.title),
             site_terms(document.title),
@@ -109,6 +109,14 @@ class _Mentioned:
         return frozenset().union(*(self._terms.get(line, frozenset()) for line in lines))
 
 
+class SketchOptions(TypedDict):
+    """What a sketcher has to know besides its preset, see ``Sketcher``."""
+
+    min_words: int
+    figures: bool
+    by_source: bool
+
+
 class Sketcher:
     """Makes the fingerprints of one configuration, and learns from the documents which lines are boilerplate.
 
@@ -116,8 +124,19 @@ class Sketcher:
     not sketched again. ``timings`` are those of the others.
     """
 
-    def __init__(self, preset: Preset, *, min_words: int = 20, figures: bool = True, by_source: bool = False) -> None:
-        """``by_source`` keeps sources apart already by their keys: copies elsewhere crowd out no candidate."""
+    def __init__(
+        self,
+        preset: Preset,
+        *,
+        min_words: int = 20,
+        figures: bool = True,
+        by_source: bool = False,
+        frequencies: Frequencies | None = None,
+    ) -> None:
+        """``by_source`` keeps sources apart already by their keys: copies elsewhere crowd out no candidate.
+
+        ``frequencies`` are those that a preset which learns starts with.
+        """
         self.preset = preset
         self.by_source = by_source
         self.min_words = min_words
@@ -126,6 +145,8 @@ class Sketcher:
         self._boilerplate = BoilerplateGuard()
         self._sources = SourceBoilerplate()
         self._signer = signer_for(preset)
+        if frequencies is not None:
+            self._signer.frequencies = frequencies
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
         self._sketch_bytes = 0
         self._lock = threading.Lock()  # long texts are sketched in a thread
@@ -136,7 +157,7 @@ class Sketcher:
 
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint, by what is known of boilerplate."""
-        ((_, body, trace),) = self._read([text])
+        ((_, body, trace),) = self.read_texts([text])
         if not self.preset.guarded:
             return body
         with self._lock:
@@ -243,7 +264,7 @@ class Sketcher:
 
     def whole(self, *texts: str) -> list[TextSketch]:
         """The sketches of texts with all their lines, boilerplate or not; nothing is learned."""
-        return self._sketch(self._read(texts))
+        return self.sketch_texts(self.read_texts(texts))
 
     def take_over(self, text: str, sketch: TextSketch, milliseconds: float) -> None:
         """Know what another process's ``whole`` made of a text, and how long that took."""
@@ -267,7 +288,7 @@ class Sketcher:
             for key in known:
                 self._sketches.move_to_end(key)
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        read = dict(zip(new, self._read(list(new.values())), strict=True)) if new else {}
+        read = dict(zip(new, self.read_texts(list(new.values())), strict=True)) if new else {}
         with self._lock:
             left_out = [
                 self._leave_out(known[key].trace if key in known else read[key].trace, text, read.get(key), place)
@@ -277,10 +298,10 @@ class Sketcher:
         wanted: dict[tuple[bytes, frozenset[int]], TextRead] = {}
         for key, text, boilerplate in zip(keys, texts, left_out, strict=True):
             if (key, boilerplate) not in made and (key, boilerplate) not in wanted:
-                each = read[key] if key in read else self._read([text])[0]
+                each = read[key] if key in read else self.read_texts([text])[0]
                 wanted[key, boilerplate] = each._replace(body=each.body.without(boilerplate))
         if wanted:
-            made.update(zip(wanted, self._sketch(list(wanted.values())), strict=True))
+            made.update(zip(wanted, self.sketch_texts(list(wanted.values())), strict=True))
             self._remember({key: made[key, boilerplate] for key, boilerplate in wanted})
             self.timings.add((time.perf_counter() - start) * 1000, sum(key not in known for key, _ in wanted))
         return [made[each] for each in zip(keys, left_out, strict=True)]
@@ -302,19 +323,21 @@ class Sketcher:
             return frozenset()
         found: frozenset[int] = frozenset()
         if place is not None and place.source_hash != NO_SOURCE:
-            mentioned = _Mentioned(lambda: (read or self._read([text])[0]).body)
+            mentioned = _Mentioned(lambda: (read or self.read_texts([text])[0]).body)
             lines = zip(trace.lines, trace.words, strict=True)
             found = self._sources.learn(
                 place.source_hash, place.page, place.article, place.terms, lines, mentioned, place.site_terms
             )
         return found | self._boilerplate.learn(trace, self.min_words, found)
 
-    def _read(self, texts: Sequence[str]) -> list[TextRead]:
+    def read_texts(self, texts: Sequence[str]) -> list[TextRead]:
+        """Read texts with all their lines."""
         bodies = read_bodies(texts, min_words=self.min_words, min_block_words=self.preset.min_block_words)
         traces = (Trace.of(body, self.shingle_width(body)) if self.preset.guarded else NO_TRACE for body in bodies)
         return list(map(TextRead, texts, bodies, traces))
 
-    def _sketch(self, texts: Sequence[TextRead]) -> list[TextSketch]:
+    def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
+        """Sketch what is left of texts that were read."""
         bodies = [body for _, body, _ in texts if body.words >= self.min_words]
         made = zip(self._signer.sign(bodies), self._specifics(bodies), strict=True) if bodies else ()
         signed = iter(made)
@@ -352,6 +375,11 @@ class Sketcher:
 def source_hash(source: str) -> bytes:
     """Return 4 bytes of a source, zeros if there is none."""
     return xxhash.xxh32_digest(_encoded(source)) if source else NO_SOURCE
+
+
+def page_hash(identity: str) -> bytes:
+    """Return 8 bytes of a url identity, zeros if it is empty."""
+    return xxhash.xxh64_digest(_encoded(identity)) if identity else bytes(8)
 
 
 def _text_key(text: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.headlines import headline_of
+from scrapy_neardup.stories.joining import JoinMaker
 from scrapy_neardup.stories.owners import ALLOWED_OWNERS, read_owners
 from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.rules import ALLOWED_RULES, RULES, Rule, load_rule
@@ -11,6 +12,7 @@ __all__ = [
     "ALLOWED_OWNERS",
     "ALLOWED_RULES",
     "RULES",
+    "JoinMaker",
     "Rule",
     "StoryEvent",
     "StoryTracker",

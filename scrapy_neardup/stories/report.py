@@ -71,15 +71,15 @@ def _place(member: Member) -> dict[str, Any]:
 
 def _update(event: StoryEvent) -> dict[str, Any]:
     """What there was at the signal before, and the figures of which a second source has printed a change since."""
-    told = event.story.told
+    before = event.story.signalled
     members = {member.id: member for member in event.members}
     figures = [
         _change(members[key], number)
-        for key, number in event.story.changes[told.changes :]
+        for key, number in event.story.changes[before.confirmed_changes :]
         if key in members and number < len(members[key].changes)
     ]
     level = "breaking" if "breaking" in event.story.levels else "watch"
-    return {"level": level, "items_before": told.items, "sources_before": told.sources, "figures": figures}
+    return {"level": level, "items_before": before.items, "sources_before": before.sources, "figures": figures}
 
 
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:

@@ -1,13 +1,15 @@
 """When a story is an event: rules over its counters, and how the alarm budget sets the threshold of the default one.
 
-A rule is asked at each join. Its answer is the level the story has reached by then, or None; a level that has been
-raised before is not raised again, so that a rule needs no memory.
+A rule is asked each time a document joins a story. It returns the level that the story has reached, or None. A level is
+raised only once, so a rule needs no memory.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from inspect import signature
+from typing import Protocol
 
 from scrapy_neardup.document import Level, Story
 from scrapy_neardup.imports import load_callable
@@ -16,43 +18,51 @@ HOUR = 3600
 DAY = 24 * HOUR
 
 WATCH_OVER = 5
-"""A watch: more new sources than this within the last hour. The threshold of ``breaking`` is never lower."""
+"""``watch``: more new sources than this within an hour. The threshold of ``breaking`` is never lower."""
 
 NEW_SHARE = 0.6
-"""Breaking: at least this share of all sources is new. A story that has run all day does not break at its sixtieth."""
+"""``breaking``: at least this share of all sources is new. A story that ran all day does not break at its 60th."""
 
 COUNT_OVER = 15
 COUNT_SPAN = 4 * HOUR
-"""More than 15 items within 4 hours: Hu & You (2017)."""
+"""``breaking`` of the rule ``count``: more than 15 items within 4 hours, as in Hu & You (2017)."""
 
 QUIET = 2 * HOUR
-"""An event has ended when no new source came for this long."""
+"""Seconds without a new source after which an event has ended."""
 
 HISTORY = 7 * DAY
-"""Peaks the threshold is set by."""
+"""Seconds of the past whose peaks set the threshold of ``breaking``."""
 
-Rule = Callable[[Story, float, int], "Level | None"]
-"""``(story, time of the document that joined, breaking_over) -> "watch", "breaking" or None``."""
+
+class Rule(Protocol):
+    """A rule of ``NEARDUP_EVENT_RULE``: a callable that decides which level a story has reached.
+
+    It is called with these keywords. ``time`` is the time of the document that joined, in Unix seconds.
+    ``breaking_over`` is the threshold that the alarm budget sets.
+    """
+
+    def __call__(self, *, story: Story, time: float, breaking_over: int) -> Level | None: ...
+
 
 ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, time, breaking_over)"
 
 
-def sources(story: Story, at: float, breaking_over: int) -> Level | None:
-    """R = sources that joined for the first time within an hour, D = all by then.
+def sources(story: Story, time: float, breaking_over: int) -> Level | None:
+    """Return ``breaking`` if R > ``breaking_over`` and R >= 0.6 D, ``watch`` if R > 5.
 
-    ``breaking`` at R > ``breaking_over`` and R >= 0.6 D; ``watch`` at R > 5.
+    R is the number of sources that joined for the first time within an hour, D the number of all sources by then.
     """
     if len(story.sources) <= WATCH_OVER:
         return None
-    bursts = list(_bursts(story.sources, at))
+    bursts = list(_bursts(story.sources, time))
     if any(recent > breaking_over and recent >= NEW_SHARE * total for recent, total in bursts):
         return "breaking"
     return "watch" if any(recent > WATCH_OVER for recent, _ in bursts) else None
 
 
-def count(story: Story, at: float, breaking_over: int) -> Level | None:
-    """``breaking`` at more than 15 items within 4 hours, whoever published them."""
-    return "breaking" if most_within(story.times, COUNT_SPAN, at) > COUNT_OVER else None
+def count(story: Story, time: float, breaking_over: int) -> Level | None:
+    """Return ``breaking`` if there are more than 15 items within 4 hours, whoever published them."""
+    return "breaking" if most_within(story.times, COUNT_SPAN, time) > COUNT_OVER else None
 
 
 RULES: dict[str, Rule] = {"sources": sources, "count": count}
@@ -60,22 +70,34 @@ RULES: dict[str, Rule] = {"sources": sources, "count": count}
 
 
 def load_rule(name: str) -> Rule:
-    """The rule of a name or import path. Raises SettingsError where there is none."""
-    if name in RULES:
-        return RULES[name]
-    return load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES)
+    """Return the rule of a name or import path. Raise SettingsError if there is none."""
+    return RULES[name] if name in RULES else _with_keywords(load_callable("NEARDUP_EVENT_RULE", name, ALLOWED_RULES))
+
+
+def _with_keywords(rule: Callable[..., Level | None]) -> Rule:
+    """Return a rule as it is, or one that passes positions if its parameters have other names."""
+    try:
+        signature(rule).bind(story=None, time=None, breaking_over=None)
+    except TypeError:
+        return lambda *, story, time, breaking_over: rule(story, time, breaking_over)
+    except ValueError:  # a callable without a signature
+        pass
+    return rule
 
 
 def most_within(times: Sequence[int], span: int, at: float) -> int:
-    """The most of these times (ascending) in any span of seconds that holds ``at``; 0 of none.
+    """Return how many of these times (ascending) lie in the fullest span of seconds that holds ``at``.
 
-    Documents come late and out of order: a span that ends after ``at`` may be the one that is full.
+    Documents come late and out of order, so the fullest span may end after ``at``.
     """
     return max((count for count, _ in _spans(times, span, at)), default=0)
 
 
 def peak(times: Sequence[int]) -> int:
-    """The most new sources a story ever had within an hour while they were 60 % of all, of their first times."""
+    """Return the most new sources that a story had within an hour while they were 60 % of all its sources.
+
+    ``times`` are the first times of the sources, ascending.
+    """
     return max(
         (recent for end in set(times) for recent, total in _bursts(times, end) if recent >= NEW_SHARE * total),
         default=0,
@@ -83,9 +105,9 @@ def peak(times: Sequence[int]) -> int:
 
 
 def calibrated(peaks: Iterable[int], days: float, events_per_day: float) -> int:
-    """The smallest threshold, never under 5, that no more than ``events_per_day`` events would have passed.
+    """Return the smallest threshold, at least 5, that at most ``events_per_day`` events a day would have passed.
 
-    ``peaks`` are those of the events of the last ``days``.
+    ``peaks`` are the peaks of the events of the last ``days``.
     """
     descending = sorted(peaks, reverse=True)
     allowed = int(events_per_day * days)
@@ -93,12 +115,12 @@ def calibrated(peaks: Iterable[int], days: float, events_per_day: float) -> int:
 
 
 def _bursts(times: Sequence[int], at: float) -> Iterator[tuple[int, int]]:
-    """R and D of each hour that holds ``at``."""
+    """Find R and D of each hour that holds ``at``, see ``sources``."""
     return _spans(times, HOUR, at)
 
 
 def _spans(times: Sequence[int], span: int, at: float) -> Iterator[tuple[int, int]]:
-    """How many times lie in each span that holds ``at`` and ends with one of them, and how many up to its end."""
+    """Count the times in each span that holds ``at`` and ends with one of them, and all times up to its end."""
     ends = [at, *(time for time in times if at < time < at + span)]
     for end in ends:
         total = bisect_right(times, end)

@@ -86,7 +86,7 @@ def _confirmed(event: StoryEvent, members: Sequence[Member]) -> Iterator[tuple[F
     own. But an update is raised by the document that confirms a figure.
     """
     by_id = {member.id: member for member in members}
-    confirmed_now = event.level == "update" and len(event.story.changes) > event.story.told.changes
+    confirmed_now = event.level == "update" and len(event.story.changes) > event.story.signalled.confirmed_changes
     confirming = by_id.get(event.item or "") if confirmed_now else None
     for key, number in reversed(event.story.changes):
         if key in by_id and number < len(by_id[key].changes):

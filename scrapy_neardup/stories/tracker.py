@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from scrapy_neardup.document import LEVELS, Claim, Extent, Granted, Join, Level, Member, Story, Untold
+from scrapy_neardup.document import LEVELS, Claim, Extent, Granted, Join, Level, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.stories.draft import Draft
 from scrapy_neardup.stories.event import StoryEvent
@@ -37,7 +37,7 @@ class StoryStore(Protocol):
 
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None: ...
 
-    async def take_over(self, seconds: float) -> list[Untold]: ...
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]: ...
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]: ...
 
@@ -70,7 +70,7 @@ class StoryTracker:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
-        self._unconfirmed_after = unconfirmed_after
+        self.unconfirmed_after = unconfirmed_after
         self._clock = clock
         self._look_at = clock()
         self._granted: dict[str, str] = {}  # token -> story, of events that are not passed on yet
@@ -78,7 +78,7 @@ class StoryTracker:
         self._unanswered: dict[str, tuple[Claim, Draft, Story]] = {}  # by token
         self._events: list[StoryEvent] = []  # that no document carries, not returned yet
         self._rule_name = rule
-        self._rule: Rule = load_rule(rule)
+        self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
         self.breaking_over = WATCH_OVER
         self._recent: deque[int] = deque(maxlen=_AGREED)
@@ -117,12 +117,12 @@ class StoryTracker:
         if level is None or level in story.levels or (level == "watch" and story.levels):
             level = "update"
             # What another process has told since the document joined is not known here; the store knows.
-            is_news = story.told == Extent() or story.extent.is_news_after(story.told)
+            is_news = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
             if not story.is_running or not is_news:
                 return None
         draft = Draft.of(level, join.member.seen_at, join.member.id, story, self.breaking_over)
         event = await self._claim(Claim(story.id, level, extent=story.extent), draft, story)
-        self._note_raised(story, level, is_told=event is not None)
+        self._note_raised(story, level, is_granted=event is not None)
         if event is None:
             return None if level == "update" else await self._signal(level, self._with_raised(story), join)
         return event
@@ -139,7 +139,7 @@ class StoryTracker:
             raise
         if granted is None:
             return None
-        return self._granted_event(draft, replace(story, told=granted.told), granted.members, claim.token)
+        return self._granted_event(draft, replace(story, signalled=granted.signalled), granted.members, claim.token)
 
     def _granted_event(self, draft: Draft, story: Story, members: tuple[Member, ...], token: str) -> StoryEvent:
         self._granted[token] = story.id
@@ -165,15 +165,17 @@ class StoryTracker:
 
     def _with_raised(self, story: Story) -> Story:
         """With what this process knows to have been raised since the document joined."""
-        levels, told = self._raised.get(story.id, ((), Extent()))
+        levels, signalled = self._raised.get(story.id, ((), Extent()))
         is_stale = not set(levels) <= set(story.levels)
-        return replace(story, levels=levels if is_stale else story.levels, told=Extent(*map(max, story.told, told)))
+        return replace(
+            story, levels=levels if is_stale else story.levels, signalled=Extent(*map(max, story.signalled, signalled))
+        )
 
-    def _note_raised(self, story: Story, level: Level, *, is_told: bool) -> None:
+    def _note_raised(self, story: Story, level: Level, *, is_granted: bool) -> None:
         # What has ended and breaks goes on.
         levels = tuple(each for each in LEVELS if each in (*story.levels, level) and each not in ("update", "ended"))
-        told = Extent(*map(max, story.told, story.extent)) if is_told else story.told
-        self._raised[story.id] = levels, told
+        signalled = Extent(*map(max, story.signalled, story.extent)) if is_granted else story.signalled
+        self._raised[story.id] = levels, signalled
         self._raised.move_to_end(story.id)
         if len(self._raised) > _MOST_RAISED:
             self._raised.popitem(last=False)
@@ -218,16 +220,16 @@ class StoryTracker:
             # Taken out first: documents under way at the same time must not ask for it as well.
             _, (claim, draft, story) = self._unanswered.popitem()
             if event := await self._claim(claim, draft, story):
-                self._note_raised(story, draft.level, is_told=True)
+                self._note_raised(story, draft.level, is_granted=True)
                 self._events.append(event)
         if self._clock() < self._look_at:
             return
         self._look_at = self._clock() + _UNCONFIRMED
-        for untold in await self._store.take_over(self._unconfirmed_after):
+        for untold in await self._store.take_over(self.unconfirmed_after):
             if untold.token not in self._granted:
                 self._tell(untold)
 
-    def _tell(self, untold: Untold) -> None:
+    def _tell(self, untold: UnconfirmedGrant) -> None:
         try:
             draft = Draft.read(untold.note)
         except ValueError as error:
@@ -261,7 +263,7 @@ class StoryTracker:
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:
-            level = self._rule(story, at, self.breaking_over)
+            level = self.rule(story=story, time=at, breaking_over=self.breaking_over)
             if level not in (None, "watch", "breaking"):
                 raise ValueError(f"{level!r} is not 'watch', 'breaking' or None")
             return level

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from projects import Project
 from servers import RedisServer
-from test_places import SPIDER
+from test_file_locations import SPIDER
 
 SECRET = "sEcReT"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from scrapy_neardup.evaluation.feed import Recorded
 from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.protocols import Originals, RememberingSketcher, evaluate, shuffled
+from scrapy_neardup.evaluation.protocols import Originals, evaluate, shuffled
+from scrapy_neardup.evaluation.sketches import SharedSketches
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 
@@ -133,8 +135,8 @@ def test_pairwise_agrees_with_counting_pairs(rows: list[tuple[str | None, int]])
     assert pairwise(clusters, predicted) == Score.of(right, found, wanted)
 
 
-def page(number: int, text: str, reason: Any = None) -> Page:
-    url = f"https://paper{number}.example/story"
+def page(number: int, text: str, reason: Any = None, site: str = "") -> Page:
+    url = f"https://{site or f'paper{number}.example'}/story{number}"
     return Page(Recorded(number, f"feed.jsonl:{number}", f"d{number}", url, "", None, text, None, None), text, reason)
 
 
@@ -228,9 +230,23 @@ async def test_an_evaluation_needs_an_order() -> None:
 
 async def test_a_sketch_is_made_once_whatever_the_order() -> None:
     pages = [page(n, edited(FERRY, n)) for n in range(3)]
-    sketcher = RememberingSketcher.of(NearDupSettings())
-    await evaluate(pages, NearDupSettings(), range(4), sketcher)
-    assert sketcher.sketched == 3
+    sketches = SharedSketches(NearDupSettings())
+    await evaluate(pages, NearDupSettings(), range(4), sketches)
+    assert sketches.sketched == 3
+
+
+def prose(seed: str, words: int) -> str:
+    letters = random.Random(seed)
+    return " ".join("".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(words)).capitalize() + "."
+
+
+async def test_an_order_knows_nothing_of_the_order_before_it() -> None:
+    wall = "\n".join(prose(f"wall {n}", 14) for n in range(12))
+    pages = [page(n, prose(f"article {n}", 42) + "\n" + wall, site="one.example") for n in range(12)]
+    both = await evaluate(pages, NearDupSettings(), [0, 1])
+    (alone,) = (await evaluate(pages, NearDupSettings(), [1])).orders
+    assert {verdict.status for verdict in alone.verdicts} == {"original", "duplicate"}
+    assert both.orders[1] == alone
 
 
 def test_thresholds_include_both_ends() -> None:

@@ -19,7 +19,6 @@ from scrapy_neardup.document import Join, Match, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
-from scrapy_neardup.index.redis import layout as redis_layout
 from scrapy_neardup.index.redis.index import RedisIndex
 from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
 from scrapy_neardup.index.sqlite.index import SQLiteIndex
@@ -36,9 +35,8 @@ DROPPING = Policy(drops=True)
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let heartbeats be late after minutes, so that no test depends on how fast the machine is."""
-    for module in (rules, redis_layout):
-        monkeypatch.setattr(module, "LATE_SECONDS", LATE_SECONDS)
-        monkeypatch.setattr(module, "DEAD_SECONDS", DEAD_SECONDS)
+    monkeypatch.setattr(rules, "LATE_SECONDS", LATE_SECONDS)
+    monkeypatch.setattr(rules, "DEAD_SECONDS", DEAD_SECONDS)
 
 
 async def begin(index: Index, *runs: int) -> None:

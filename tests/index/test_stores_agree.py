@@ -39,7 +39,7 @@ async def test_shards_differ_by_nothing_but_the_limit_of_candidates(
     redis_url: str, namespace: str, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     """Each shard looks at the 32 candidates that share most keys there, so several look at more than one does."""
-    monkeypatch.setattr("scrapy_neardup.index.redis.layout.MAX_CANDIDATES", limit)
+    monkeypatch.setattr("scrapy_neardup.similarity.verification.MAX_CANDIDATES", limit)
     one = await _answers(redis_url, f"{namespace}-1", DAY, 180)
     several = await _answers(Sharded(redis_url, 3), f"{namespace}-3", DAY, 180)
 
@@ -51,9 +51,9 @@ async def test_shards_differ_by_nothing_but_the_limit_of_candidates(
 
 @pytest.mark.parametrize("hours", [2, 24, 48, 49, 7 * 24, 31 * 24])
 def test_a_check_names_few_keys_however_long_the_window(hours: int) -> None:
-    layout = RedisLayout("prefix", Policy(window=hours * HOUR))
+    layout = RedisLayout("prefix", hours * HOUR)
 
-    counts = {len(layout.keys_and_numbers(START + 1000 * number)[0]) for number in range(200)}
+    counts = {len(layout.keys(START + 1000 * number)) for number in range(200)}
 
     assert max(counts) <= (2 * hours + 9 if hours <= 48 else 110)
 

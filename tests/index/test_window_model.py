@@ -19,9 +19,16 @@ from test_runs import silence
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy
 from scrapy_neardup.index import runs as run_rules
-from scrapy_neardup.index.redis import layout
 from scrapy_neardup.records.documents import IS_DROPPED, Record, new_record
-from scrapy_neardup.similarity.verification import MOST_LINKS, STATES, State, found_among, grade, linked, to_match
+from scrapy_neardup.similarity.verification import (
+    CANDIDATE_STATES,
+    MOST_LINKS,
+    CandidateState,
+    choose_match,
+    link_record,
+    score_candidate,
+    to_match,
+)
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", "80"))
 LATE, DEAD = 600.0, 1500.0
@@ -37,9 +44,8 @@ Step = tuple[Any, ...]
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Heartbeats are late after minutes, so that no test depends on how fast the machine is."""
-    for module in (run_rules, layout):
-        monkeypatch.setattr(module, "LATE_SECONDS", LATE)
-        monkeypatch.setattr(module, "DEAD_SECONDS", DEAD)
+    monkeypatch.setattr(run_rules, "LATE_SECONDS", LATE)
+    monkeypatch.setattr(run_rules, "DEAD_SECONDS", DEAD)
 
 
 @dataclass
@@ -47,7 +53,7 @@ class Model:
     """The window as a list, and the runs with the state of their heartbeats."""
 
     records: dict[bytes, Record] = field(default_factory=dict)
-    beats: dict[int, State] = field(default_factory=dict)
+    beats: dict[int, CandidateState] = field(default_factory=dict)
     begun: dict[int, int] = field(default_factory=dict)  # in which order runs began
     beaten: dict[int, int] = field(default_factory=dict)
     now: int = 0
@@ -62,29 +68,29 @@ class Model:
         for each in (self.begun, self.beaten, self.beats):
             each.pop(run, None)
 
-    def state(self, record: Record, own: int, links: int = MOST_LINKS) -> State:
+    def state(self, record: Record, own: int, links: int = MOST_LINKS) -> CandidateState:
         run = record.run & ~IS_DROPPED
         if not record.run:
             return "seen"
-        state: State = "seen" if run == own else self.beats.get(run, "lost")
+        state: CandidateState = "seen" if run == own else self.beats.get(run, "lost")
         if state == "seen" and run != own and self.beaten[run] < self.begun.get(own, 0):
             state = "late"
         if state == "lost" or run == record.run:
             return state
         match = self.records.get(record.candidate) if links else None
-        return "lost" if match is None else max(state, self.state(match, own, links - 1), key=STATES.index)
+        return "lost" if match is None else max(state, self.state(match, own, links - 1), key=CANDIDATE_STATES.index)
 
     def check(self, article: Article, run: int) -> Match | None:
         key, new = bytes.fromhex(article.id), new_record(article.fingerprint, article.document, run)
         if key in self.records:
             known = self.records[key]
             old = self.records.get(known.candidate) if known.candidate != key else None
-            again = old and grade(known.candidate, known, old, POLICY, self.state(old, run))
+            again = old and score_candidate(known.candidate, known, old, POLICY, self.state(old, run))
             return to_match(again) if again else None
-        graded = [grade(other, new, old, POLICY, self.state(old, run)) for other, old in self.records.items()]
-        found = found_among([each for each in graded if each])
+        scored = [score_candidate(other, new, old, POLICY, self.state(old, run)) for other, old in self.records.items()]
+        found = choose_match([each for each in scored if each])
         share = POLICY.least_dropped_share(article.source)
-        self.records[key] = linked(new, found.match, POLICY, share) if found.match else new
+        self.records[key] = link_record(new, found.match, POLICY, share) if found.match else new
         return found.answer()
 
     def deliver(self, article: Article) -> None:
@@ -166,7 +172,7 @@ class Stage:
         await self.index.end_run()
         self.model.end(run)
 
-    async def _silent(self, run: int, state: State, seconds: float) -> None:
+    async def _silent(self, run: int, state: CandidateState, seconds: float) -> None:
         if self.model.beats.get(run) == "seen":
             await silence(self.index, self.url, run, seconds, beat_alone=True)
             self.model.beats[run] = state

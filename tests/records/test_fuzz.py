@@ -16,16 +16,12 @@ from scrapy_neardup.document import Join, Member, Neighbour
 from scrapy_neardup.evaluation.feed import WrongLine, _parse
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
-from scrapy_neardup.index.membership import (
-    Tally,
-    join_tally,
-    pack_member,
-    pack_neighbour,
-    read_members,
-    unpack_neighbours,
-)
-from scrapy_neardup.records.documents import intact, new_record
-from scrapy_neardup.similarity.verification import found_among, grade, linked, to_match
+from scrapy_neardup.index.membership import count_join
+from scrapy_neardup.records.documents import new_record, read_record
+from scrapy_neardup.records.members import pack_member, read_members
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
+from scrapy_neardup.records.stories import StoryCounters
+from scrapy_neardup.similarity.verification import choose_match, link_record, score_candidate, to_match
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
 
@@ -67,15 +63,15 @@ def damaged(draw: random.Random, data: bytes) -> bytes:
 def _record(draw: random.Random, folder: Path) -> None:
     new = new_record(ARTICLE.fingerprint, ARTICLE.document, 1)
     other = replace(new, text_hash=bytes(8), url_hash=b"u" * 8, topic=topic("abce"), run=2)
-    old = intact(damaged(draw, other.pack()))
+    old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    graded = grade(b"k" * 8, new, old, POLICY, draw.choice(("seen", "late", "lost")))
-    if graded is None:
+    scored = score_candidate(b"k" * 8, new, old, POLICY, draw.choice(("seen", "late", "lost")))
+    if scored is None:
         return
-    to_match(graded)
-    linked(new, graded, POLICY, 0.7).pack()
-    found_among([graded]).answer()
+    to_match(scored)
+    link_record(new, scored, POLICY, 0.7).pack()
+    choose_match([scored]).answer()
     with suppress(ValueError):  # the detector says which document it is of
         changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
 
@@ -93,9 +89,9 @@ def _neighbours(draw: random.Random, folder: Path) -> None:
 
 
 def _story(draw: random.Random, folder: Path) -> None:
-    tally = Tally()
-    join_tally(tally, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=b"abcd"), ())
-    field = draw.choice(("ids", "sources", "said", "changes", "neighbours", "told", "languages"))
+    tally = StoryCounters()
+    count_join(tally, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=b"abcd"), ())
+    field = draw.choice(("items_seen", "sources", "printed", "changes", "neighbours", "signalled", "languages"))
     value = getattr(tally, field)
     packed = damaged(draw, value if isinstance(value, bytes) else value.encode() or b"1 2 3")
     setattr(tally, field, packed if isinstance(value, bytes) else packed.decode("utf-8", "replace"))

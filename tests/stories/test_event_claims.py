@@ -16,7 +16,7 @@ from test_events import MINUTE, opened
 
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index
+from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.stories import special_report
 from scrapy_neardup.stories.draft import Draft
 
@@ -81,7 +81,7 @@ async def test_a_grant_that_nobody_confirms_is_taken_over_once(open_index: OpenI
     assert await indexes[1].take_over(3600) == []
     (untold,) = await indexes[1].take_over(0)
     assert (untold.token, untold.note, untold.story.id) == (TOKENS[0], "a note", story)
-    assert untold.story.told == Extent(6, 6)
+    assert untold.story.signalled == Extent(6, 6)
     assert len(untold.members) == untold.story.items == 12
     assert await indexes[2].take_over(3600) == []  # it is in the hands of the one before
 
@@ -123,7 +123,7 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
         index, clock = room.detector.index, Ahead()
         claim = index.claim
         await claim(Claim("00" * 8, "watch"))  # the server has learned the script
-        room.detector.breaker._clock = clock
+        room.detector.breaker = Breaker(clock)
         asked: list[Claim] = []
 
         async def lose_answers(each: Claim) -> Granted | None:
@@ -189,7 +189,7 @@ async def test_an_event_outlives_the_process_that_claimed_it(
         await early.publish("other", "a", 30 * MINUTE)
         assert early.levels == []  # their process may live
     async with opened(store=store, namespace=namespace) as room:
-        room.detector.stories._unconfirmed_after = 0
+        room.detector.stories.unconfirmed_after = 0
         await room.publish("more", "b", 31 * MINUTE)
         assert sorted(event.id for event in room.events) == sorted(granted)
         reports = {event.level: special_report(event) for event in room.events}
@@ -199,7 +199,7 @@ async def test_an_event_outlives_the_process_that_claimed_it(
         assert reports["update"]["update"]["items_before"] == 6
         await room.detector.confirm_events()
     async with opened(store=store, namespace=namespace) as late:
-        late.detector.stories._unconfirmed_after = 0
+        late.detector.stories.unconfirmed_after = 0
         await late.publish("even more", "c", 32 * MINUTE)
         assert late.levels == []
 
@@ -209,7 +209,7 @@ async def test_events_that_are_taken_and_followed_by_others_count_as_passed_on(s
         for n in range(8):
             await room.publish("fire", f"s{n}", n * MINUTE)
     async with opened(store=shared_url, namespace=namespace) as next_room:
-        next_room.detector.stories._unconfirmed_after = 0
+        next_room.detector.stories.unconfirmed_after = 0
         await next_room.publish("other", "a", 30 * MINUTE)
         await next_room.detector.finish()
 
@@ -218,7 +218,7 @@ async def test_events_that_are_taken_and_followed_by_others_count_as_passed_on(s
 
 async def test_a_process_does_not_take_over_from_itself(store_url: str, namespace: str) -> None:
     async with opened(store=store_url, namespace=namespace) as room:
-        room.detector.stories._unconfirmed_after = 0
+        room.detector.stories.unconfirmed_after = 0
         for n in range(6):
             await room.detector.check(room.article("fire", f"s{n}", n * MINUTE))
         await room.detector.finish()

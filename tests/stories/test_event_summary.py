@@ -33,8 +33,8 @@ def member(number: int, source: str, *changes: str, at: float = 0, owner: str | 
 
 def summary(*members: Member, level: Level = "breaking", **more: Any) -> str:
     confirmed = tuple((each.id, 0) for each in more.pop("confirmed", ()))
-    told = Extent(changes=more.pop("told", 0))
-    story = Story("00" * 8, len(members), len(members), 0, (), (), ("breaking",), confirmed, told=told)
+    told = Extent(confirmed_changes=more.pop("told", 0))
+    story = Story("00" * 8, len(members), len(members), 0, (), (), ("breaking",), confirmed, signalled=told)
     return figure_summary(StoryEvent(level, NOON + 60 * MINUTE, "sources", story, members, **more))
 
 

@@ -109,7 +109,7 @@ def test_the_threshold_keeps_the_alarm_budget_and_is_never_under_5(peaks: list[i
     assert threshold == 5 or sum(peak > threshold - 1 for peak in peaks) > a_day * days
 
 
-def every_third(story: Story, at: float, breaking_over: int) -> str | None:
+def every_third(story: Story, time: float, breaking_over: int) -> str | None:
     return "breaking" if story.items >= 3 else None
 
 
@@ -127,6 +127,20 @@ def test_a_rule_is_a_row_of_the_table_or_an_import_path() -> None:
     for wrong in ("cuont", f"{__name__}.nothing", f"{__name__}.START", "no.such.module"):
         with pytest.raises(SettingsError, match="NEARDUP_EVENT_RULE"):
             load_rule(wrong)
+
+
+def with_keywords(*, breaking_over: int, time: float, story: Story) -> str | None:
+    return "breaking" if (story.items, time, breaking_over) == (2, 60.0, 7) else None
+
+
+def with_other_names(found: Story, second: float, limit: int, /) -> str | None:
+    return with_keywords(story=found, time=second, breaking_over=limit)
+
+
+@pytest.mark.parametrize("name", ["with_keywords", "with_other_names"])
+def test_a_rule_gets_keywords_if_its_parameters_have_these_names(name: str) -> None:
+    rule = load_rule(f"{__name__}.{name}")
+    assert rule(story=story([0, 60]), time=60.0, breaking_over=7) == "breaking"
 
 
 # Owners
@@ -716,9 +730,9 @@ async def test_a_crash_between_join_and_claim_loses_no_event(newsroom: Newsroom)
     """The document that is checked again, as after a lost answer, raises what was due."""
     documents = [newsroom.article("fire", f"s{n}", n) for n in range(6)]
     await newsroom.detector.check_in_order(documents[:5])
-    rule, newsroom.detector.stories._rule = newsroom.detector.stories._rule, lambda *_: None
+    rule, newsroom.detector.stories.rule = newsroom.detector.stories.rule, lambda **_: None
     await newsroom.detector.check(documents[5])
-    newsroom.detector.stories._rule = rule
+    newsroom.detector.stories.rule = rule
 
     verdict = await asyncio.wait_for(newsroom.detector.check(documents[5]), 10)
 

@@ -16,17 +16,15 @@ from scrapy_neardup.document import Claim, Extent, Join, Kind, Member, Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Policy, Selection
 from scrapy_neardup.index.membership import (
-    MOST_ITEMS,
+    MOST_ITEM_TIMES,
     MOST_LANGUAGES,
-    MOST_LOGGED,
+    MOST_MEMBERS_KEPT,
     MOST_NEIGHBOURS,
     MOST_SOURCES,
     MOST_VALUES,
-    pack_member,
-    pack_neighbour,
-    unpack_member,
-    unpack_neighbours,
 )
+from scrapy_neardup.records.members import pack_member, unpack_member
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
 
 
 def member(
@@ -136,10 +134,10 @@ async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     story = (await asyncio.gather(*map(index.join, joins)))[-1]
 
     assert (story.items, story.copies) == (901, 900)
-    assert len(story.times) == MOST_ITEMS
+    assert len(story.times) == MOST_ITEM_TIMES
     assert story.times[-1] == START + 899
     assert len(story.sources) == MOST_SOURCES
-    assert len(await index.members(FIRST.id)) <= MOST_LOGGED + MOST_SOURCES
+    assert len(await index.members(FIRST.id)) <= MOST_MEMBERS_KEPT + MOST_SOURCES
 
 
 @pytest.mark.every_store
@@ -200,7 +198,7 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(9) == 0  # of what is no event
     await indexes[0].claim(Claim(FIRST.id, "watch", extent=Extent(5, 5)))
     assert [await granted(sources) for sources in (9, 10, 11, 19, 20)] == [0, 1, 0, 0, 1]
-    assert (await indexes[1].join(join("copy", 60, "copy.example"))).told == (20, 20, 0)
+    assert (await indexes[1].join(join("copy", 60, "copy.example"))).signalled == (20, 20, 0)
 
     await indexes[2].claim(Claim(FIRST.id, "ended", last_source=story.sources[-1]))
     assert await granted(400) == 0
@@ -221,8 +219,8 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
 
     granted = await index.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
     assert granted is not None
-    assert granted.told == (20, 20, 3)
-    assert (await index.join(join("copy", 60, "copy.example"))).told == (50, 50, 3)
+    assert granted.signalled == (20, 20, 3)
+    assert (await index.join(join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
 
 
 async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:
@@ -292,13 +290,13 @@ async def test_a_table_of_figures_takes_bounded_space(index: Index) -> None:
 
 
 async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> None:
-    for number in range(MOST_LOGGED + 10):
+    for number in range(MOST_MEMBERS_KEPT + 10):
         await index.join(join(f"copy {number}", 60, "a.example"))
     bearer = changed("news", "a.example", "12")
     await index.join(bearer)
     await index.join(changed("again", "a.example", "12"))
 
-    assert [each.id for each in await index.members(FIRST.id)][MOST_LOGGED:] == [bearer.member.id]
+    assert [each.id for each in await index.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [bearer.member.id]
 
 
 @pytest.mark.every_store
@@ -521,7 +519,7 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
 
     assert answers["memory"] == answers["sqlite"] == answers["redis"]
     assert len(stories[-1].changes) > 5
-    assert stories[-1].told.changes > 1
+    assert stories[-1].signalled.confirmed_changes > 1
 
 
 def test_a_member_reads_back_as_packed() -> None:

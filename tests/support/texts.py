@@ -51,7 +51,9 @@ def likeness_of(preset: str, one: str, other: str) -> Likeness:
 
 
 @asynccontextmanager
-async def opened(preset: str, store: str, namespace: str, **values: object) -> AsyncIterator[NearDupDetector]:
+async def opened(
+    preset: str, store: str, namespace: str, run: str | None = None, **values: object
+) -> AsyncIterator[NearDupDetector]:
     detector = NearDupDetector(
         NearDupSettings.from_mapping(
             {
@@ -62,7 +64,8 @@ async def opened(preset: str, store: str, namespace: str, **values: object) -> A
                 "NEARDUP_SHARDS": getattr(store, "shards", 1),
                 **values,
             }
-        )
+        ),
+        run=run,
     )
     await detector.open()
     try:

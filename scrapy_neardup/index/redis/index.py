@@ -1,39 +1,48 @@
 """The shared store: one Redis that any number of crawler processes use as one window.
 
 All keys carry one hash tag, ``{neardup:<namespace>:<config>}``, and every one of them expires. Records are the truth;
-bands are hints, and a posting whose record is gone is no candidate. The keys: redis_layout.py, redis_stories.py.
+bands are hints, and a posting whose record is gone is no candidate. The keys: layout.py, stories.py.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import struct
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
+from scrapy_neardup.document import (
+    Claim,
+    Document,
+    Fingerprint,
+    Granted,
+    Join,
+    Learned,
+    Match,
+    Member,
+    Story,
+    UnconfirmedGrant,
+)
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.redis.connection import Address, Connection, without_password
 from scrapy_neardup.index.redis.errors import named
-from scrapy_neardup.index.redis.layout import RedisLayout
+from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
 from scrapy_neardup.index.redis.learned import share_learned
-from scrapy_neardup.index.redis.lua import Call, script
+from scrapy_neardup.index.redis.lua import Call, script, window_script
 from scrapy_neardup.index.redis.runs import RedisRuns
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import purge, records_of, survey
 from scrapy_neardup.index.redis.tables import records_by_keys
 from scrapy_neardup.index.redis.types import WrongTypes, is_wrong_type
 from scrapy_neardup.index.runs import shared_folder
-from scrapy_neardup.records.documents import KEY_BYTES, Record, intact, new_record
-from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS, SUM_BYTES
+from scrapy_neardup.records.documents import KEY_BYTES, Record, new_record, read_record, seconds_of
 from scrapy_neardup.similarity.policy import HOUR, Policy
-from scrapy_neardup.similarity.verification import STATES, grade, most_alike, to_match
+from scrapy_neardup.similarity.verification import CANDIDATE_STATES, most_similar, score_candidate, to_match
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +74,8 @@ class RedisIndex(Index):
         self._claims: Batcher[Claim, Granted | None] = Batcher(self._run_claims, _BATCH)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
-        self._layout = RedisLayout(self.prefix, policy)
+        self._layout = RedisLayout(self.prefix, policy.window)
+        self._check_script = window_script("check", policy, parts=1)
         self._damage = Damage(self.prefix)
         self._runs = RedisRuns([self._layout], self._types, 2 * policy.window)
 
@@ -121,7 +131,7 @@ class RedisIndex(Index):
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
         await self._ask(lambda client: self._stories.confirm(client, grants))
 
-    async def take_over(self, seconds: float) -> list[Untold]:
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
         return await self._ask(lambda client: self._stories.take_over(client, seconds))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
@@ -138,7 +148,7 @@ class RedisIndex(Index):
     ) -> list[Match]:
         keys = self._keys_by_prefix(fingerprint, document) if by_keys else None
         records = await self._ask(lambda client: self._records(client, keys))
-        return most_alike(records, new_record(fingerprint, document), self.policy, most)
+        return most_similar(records, new_record(fingerprint, document), self.policy, most)
 
     def _keys_by_prefix(self, fingerprint: Fingerprint, document: Document) -> Mapping[str, Sequence[int]]:
         """Return the keys of a document by the prefix under which they are posted."""
@@ -150,7 +160,7 @@ class RedisIndex(Index):
         return await records_of(client, self.namespace, self.stored_as) if found is None else found
 
     async def add_frequencies(self, counted: bytes) -> bytes:
-        arguments = (counted, *(str(n).encode() for n in (SUM_BYTES, MOST_DOCUMENTS, self.policy.window + HOUR)))
+        arguments = (counted, str(self.policy.window + HOUR).encode())
         call = ([f"{self.prefix}:frequencies"], arguments)
         (answer,) = await self._ask(lambda client: self._types.run(client, [(script("learn"), *call)]))
         if isinstance(answer, Exception):
@@ -194,9 +204,8 @@ class RedisIndex(Index):
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
         records = [new_record(fingerprint, document, self.run) for fingerprint, document in batch]
-        calls = [self._call(*each, record) for each, record in zip(batch, records, strict=True)]
-        check = script("check")
-        answers = await self._ask(lambda client: self._types.run(client, [(check, *call) for call in calls]))
+        calls = [(self._check_script, *self._call(*each, record)) for each, record in zip(batch, records, strict=True)]
+        answers = await self._ask(lambda client: self._types.run(client, calls))
         await self._unlink_dead(batch)
         return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
 
@@ -211,16 +220,11 @@ class RedisIndex(Index):
 
     def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> Call:
         """Keys and arguments of one call of ``check.lua``."""
-        second = int(document.seen_at)
-        keys, numbers = self._layout.keys_and_numbers(second)
         posted = fingerprint.identity_keys + fingerprint.text_keys
-        return keys, (
-            bytes.fromhex(document.id),
-            record.pack(),
-            struct.pack(f">{len(posted)}I", *posted),
-            self._layout.pack_numbers(
-                len(fingerprint.identity_keys), self.policy.least_dropped_share(document.source), numbers
-            ),
+        least_dropped = self.policy.least_dropped_share(document.source)
+        key = bytes.fromhex(document.id)
+        return self._layout.keys(seconds_of(key)), window_arguments(
+            key, record, posted, len(fingerprint.identity_keys), least_dropped
         )
 
     def _match(self, new: Record, answer: object) -> Match | BaseException | None:
@@ -237,10 +241,10 @@ class RedisIndex(Index):
             return None
         if len(key) != KEY_BYTES:
             return StoreError(f"{without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
-        old = intact(packed)
-        graded = None if old is None else grade(key, new, old, self.policy, STATES[number])
-        other = intact(other_packed) if other_packed else None
-        return None if graded is None else to_match(graded, (other_key, other) if other else None, before)
+        old = read_record(packed)
+        scored = None if old is None else score_candidate(key, new, old, self.policy, CANDIDATE_STATES[number])
+        other = read_record(other_packed) if other_packed else None
+        return None if scored is None else to_match(scored, (other_key, other) if other else None, before)
 
     def _note_damage(self) -> None:
         self._damage.note("a record", "it is no candidate")
@@ -248,7 +252,7 @@ class RedisIndex(Index):
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Free what left the window now: a replay runs faster than the clock its keys expire by."""
         dead: list[str] = []
-        overs: set[Over] = set()
+        overs: set[ExpiredSpan] = set()
         for _, document in batch:
             if (found := self._layout.dead_after(int(document.seen_at))) is not None:
                 dead += found[0]
@@ -256,7 +260,7 @@ class RedisIndex(Index):
         if dead:
             await self._free(self._stories, dead, overs)
 
-    async def _free(self, stories: RedisStories, dead: Sequence[str], overs: Iterable[Over]) -> None:
+    async def _free(self, stories: RedisStories, dead: Sequence[str], overs: Iterable[ExpiredSpan]) -> None:
         async def unlink(client: Redis) -> None:
             await client.unlink(*dead)
             for over in overs:

@@ -13,86 +13,45 @@ longer, and their names say how much: ``<number>x<hours>``, ``<number>x<times 65
 
 from __future__ import annotations
 
-import math
 import struct
 import time
-from typing import get_args
+from collections.abc import Sequence
 
-from scrapy_neardup.index.horizon import FOR_EVER, Horizon, Over
-from scrapy_neardup.index.runs import DEAD_SECONDS, LATE_SECONDS
+from scrapy_neardup.index.horizon import FOR_EVER, ExpiredSpan, Horizon
 from scrapy_neardup.index.spans import GENERATION, generation_seconds, slice_seconds
-from scrapy_neardup.records.documents import IS_DROPPED
-from scrapy_neardup.similarity.likeness import (
-    LEAST_FIGURES,
-    LEAST_NAMES,
-    LEAST_OTHER_FIGURES,
-    LEAST_SHARED_NAMES,
-    LIKE_TITLES,
-    OTHER_TITLE_SCORE,
-    SAME_FIGURES,
-    SAME_NAMES,
-    SAME_TITLE_SCORE,
-    SAME_TITLES,
-    STRONG_EVIDENCE,
-    Measure,
-)
-from scrapy_neardup.similarity.policy import HOUR, Policy
-from scrapy_neardup.similarity.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, MOST_LINKS, NEWEST
-
-_NUMBERS = struct.Struct(">38d")
-_MEASURES = {measure: number for number, measure in enumerate(get_args(Measure))}
-_SCOPES = {"all": 0, "same-source": 1, "cross-source": 2}
-_BITS_OF_EMPTY_WINDOW = 18  # 100,000 documents a day leave 16 postings a shard
+from scrapy_neardup.records.documents import Record
+from scrapy_neardup.similarity.policy import HOUR
 
 
 class RedisLayout:
-    """``parts``: over how many hash tags, of which ``prefix`` is one, the documents' keys are spread."""
+    """The keys under one hash tag, ``prefix``."""
 
-    def __init__(self, prefix: str, policy: Policy, parts: int = 1) -> None:
+    def __init__(self, prefix: str, window: int) -> None:
         self.prefix = prefix
         self.runs = f"{prefix}:runs"
-        self._policy = policy
-        self._slice = slice_seconds(policy.window)
-        self._generation = generation_seconds(policy.window)
-        self._bits = max(16, _BITS_OF_EMPTY_WINDOW - round(math.log2(parts)))
-        self._kept: tuple[object, tuple[bytes, ...], tuple[float, ...]] | None = None
-        self._horizon = Horizon(policy.window, self._slice, FOR_EVER, time.time)
+        self._window = window
+        self._slice = slice_seconds(window)
+        self._generation = generation_seconds(window)
+        self._last: tuple[object, tuple[bytes, ...]] | None = None
+        self._horizon = Horizon(window, self._slice, FOR_EVER, time.time)
         # What this process has written to, late documents too; the rest is another's, or expires.
         self._own_slices: set[int] = set()
         self._own_generations: set[int] = set()
 
-    def keys_and_numbers(self, second: int) -> tuple[tuple[bytes, ...], tuple[float, ...]]:
-        """KEYS of ``window.lua``, and the last 36 of its numbers.
+    def keys(self, second: int) -> tuple[bytes, ...]:
+        """Return the keys that the check of a document of this second reads and writes, as ``candidates.lua`` has them.
 
-        Most documents of a crawl are of one slice, and of one span of generations and slices.
+        They are the same for most documents of a crawl.
         """
-        window, length = self._policy.window, self._generation
-        spans = (second - window) // length, (second + window) // length, second // length
-        slices = (second - window) // self._slice, (second + window) // self._slice
-        if self._kept is None or self._kept[0] != (spans, slices):
-            first, last, own = spans
-            keys = [self._bands(number) for number in range(first, last + 1)]
-            keys += [self._records(number) for number in range(slices[0], slices[1] + 1)]
-            keys.append(self.runs)
-            policy = self._policy
-            numbers = (
-                *(last - first + 1, slices[1] - slices[0] + 1, own - first + 1, first, length),
-                *(slices[0], self._slice, window),
-                *(policy.threshold, policy.related_threshold, _MEASURES[policy.measure], _SCOPES[policy.scope]),
-                *(NEWEST, MAX_CANDIDATES, IDENTITY_WEIGHT, self._bits),
-                *(LEAST_NAMES, SAME_NAMES, LEAST_FIGURES, SAME_FIGURES, policy.collisions),
-                *(policy.topic_threshold, LEAST_SHARED_NAMES),
-                *(SAME_TITLES, SAME_TITLE_SCORE, OTHER_TITLE_SCORE, STRONG_EVIDENCE, LEAST_OTHER_FIGURES),
-                *(policy.keep_updates, policy.by_titles, LIKE_TITLES),
-                *(policy.drops, LATE_SECONDS, DEAD_SECONDS, MOST_LINKS, IS_DROPPED),
-            )
-            self._kept = (spans, slices), tuple(map(str.encode, keys)), numbers
-        return self._kept[1:]
+        generations, slices = self._around(second, self._generation), self._around(second, self._slice)
+        if self._last is None or self._last[0] != (generations, slices):
+            keys = [*map(self._bands, generations), *map(self._records, slices), self.runs]
+            self._last = (generations, slices), tuple(map(str.encode, keys))
+        return self._last[1]
 
-    @staticmethod
-    def pack_numbers(identities: int, least_dropped: float, numbers: tuple[float, ...]) -> bytes:
-        """ARGV[4] of ``window.lua``."""
-        return _NUMBERS.pack(identities, least_dropped, *numbers)
+    def _around(self, second: int, seconds: int) -> range:
+        """Return the numbers of the spans of so many seconds that lie within a window before and after this second."""
+        return range((second - self._window) // seconds, (second + self._window) // seconds + 1)
 
     def records(self, second: int) -> str:
         """Return the key of the records of the documents seen at a second."""
@@ -104,11 +63,11 @@ class RedisLayout:
     def _bands(self, number: int) -> str:
         return f"{self.prefix}:bands:{_name(number, self._generation // GENERATION)}"
 
-    def dead_after(self, second: int) -> tuple[list[str], Over] | None:
+    def dead_after(self, second: int) -> tuple[list[str], ExpiredSpan] | None:
         """Return keys that left the window with a document of this second, and which seconds are over."""
         self._own_slices.add(second // self._slice)
         self._own_generations.add(second // self._generation)
-        over = self._horizon.witness(second)
+        over = self._horizon.observe(second)
         if over is None:
             return None
         slices = _dead(self._own_slices, over, self._slice)
@@ -118,7 +77,18 @@ class RedisLayout:
         return (dead, over) if dead else None
 
 
-def _dead(own: set[int], over: Over, seconds: int) -> list[int]:
+def window_arguments(
+    key: bytes, record: Record, keys: Sequence[int], identities: int, least_dropped: float
+) -> tuple[bytes, ...]:
+    """Return the arguments that ``candidates.lua`` names."""
+    return key, record.pack(), pack_keys(keys), str(identities).encode(), repr(least_dropped).encode()
+
+
+def pack_keys(keys: Sequence[int]) -> bytes:
+    return struct.pack(f">{len(keys)}I", *keys)
+
+
+def _dead(own: set[int], over: ExpiredSpan, seconds: int) -> list[int]:
     """Return the numbers of spans that are over, and forget those of one's own."""
     first, last = -(-over.floor // seconds), over.horizon // seconds
     dead = {number for number in own if first <= number < last}

@@ -1,4 +1,4 @@
-"""Lua scripts of this package, called many at a time."""
+"""The Lua scripts of this package, called many at a time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from scrapy_neardup.index.redis.lua_block import counts_block, record_block, story_block, window_block
+from scrapy_neardup.similarity.policy import Policy
+
 if TYPE_CHECKING:
     from redis.asyncio import Redis
     from redis.asyncio.client import Pipeline
@@ -15,17 +18,25 @@ if TYPE_CHECKING:
 Call = tuple[Sequence[str | bytes], Sequence[bytes]]
 """Keys and arguments."""
 
-
-_PRELUDES = {"check": ("window",), "probe": ("window",)}
+_WINDOW = "likeness", "candidates", "postings"
+_BEFORE = {"check": _WINDOW, "probe": _WINDOW, "join": ("story",), "claim": ("story",)}
+_BLOCKS = {
+    "learn": counts_block,
+    "deliver": record_block,
+    "settle": record_block,
+    "join": story_block,
+    "claim": story_block,
+}
 
 
 class Script:
-    """``scripts/<name>.lua``, behind what it shares with others. A server that does not know it yet is given it."""
+    """A block of constants, the scripts that ``scripts/<name>.lua`` shares with others, and that script itself.
 
-    def __init__(self, name: str) -> None:
-        folder = resources.files("scrapy_neardup.index.redis").joinpath("scripts")
-        names = (*_PRELUDES.get(name, ()), name)
-        self.source = "".join(folder.joinpath(f"{each}.lua").read_text(encoding="utf-8") for each in names)
+    A server that does not know the text yet is given it.
+    """
+
+    def __init__(self, name: str, block: str = "") -> None:
+        self.source = block + "".join(map(_read, (*_BEFORE.get(name, ()), name)))
         self.digest = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
     async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
@@ -72,5 +83,17 @@ def _hash_tag(key: str | bytes) -> str:
 
 
 @cache
+def _read(name: str) -> str:
+    folder = resources.files("scrapy_neardup.index.redis").joinpath("scripts")
+    return folder.joinpath(f"{name}.lua").read_text(encoding="utf-8")
+
+
+@cache
 def script(name: str) -> Script:
-    return Script(name)
+    """Return a script that is the same for all stores."""
+    return Script(name, _BLOCKS[name]() if name in _BLOCKS else "")
+
+
+def window_script(name: str, policy: Policy, parts: int) -> Script:
+    """Return ``check`` or ``probe`` for the stores of a policy."""
+    return Script(name, window_block(policy, parts))

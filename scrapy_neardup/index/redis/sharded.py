@@ -1,6 +1,6 @@
 """The shared store over several hash tags of a Redis Cluster, so that one window is served by several nodes.
 
-Each shard has the keys of redis_layout.py under a hash tag of its own,
+Each shard has the keys of layout.py under a hash tag of its own,
 ``{neardup:<namespace>:<config>/<shards>.<shard>}``, and one more: ``…:pending``, HASH document key -> its keys, of
 documents whose match is not decided yet. A story lives in one shard. The protocol: sharding.py.
 """
@@ -14,12 +14,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story, Untold
+from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story, UnconfirmedGrant
 from scrapy_neardup.index.base import StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import ScriptCall, script
+from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
+from scrapy_neardup.index.redis.lua import ScriptCall, script, window_script
 from scrapy_neardup.index.redis.runs import RedisRuns
 from scrapy_neardup.index.redis.sharding import (
     MOST_RETURNED,
@@ -28,15 +28,20 @@ from scrapy_neardup.index.redis.sharding import (
     Question,
     candidates,
     known_answer,
-    pack_keys,
     shard_of,
 )
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import survey_shards
 from scrapy_neardup.index.redis.types import WrongTypes
-from scrapy_neardup.records.documents import intact, seconds_of
+from scrapy_neardup.records.documents import read_record, seconds_of
 from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.similarity.verification import Found, Graded, beside, found_among, grade
+from scrapy_neardup.similarity.verification import (
+    Choice,
+    ScoredCandidate,
+    best_of_another_story,
+    choose_match,
+    score_candidate,
+)
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -53,20 +58,16 @@ class Shard:
     def __init__(self, prefix: str, policy: Policy, shards: int, types: WrongTypes) -> None:
         self.prefix = prefix
         self.pending = f"{prefix}:pending"
-        self.layout = RedisLayout(prefix, policy, shards)
+        self.layout = RedisLayout(prefix, policy.window)
+        self._probe_script = window_script("probe", policy, shards)
         self.stories = RedisStories(prefix, policy.window, types)
 
     def probe(self, question: Question, part: Part) -> ScriptCall:
-        keys, numbers = self.layout.keys_and_numbers(question.second)
-        arguments = (
-            question.key,
-            question.record.pack(),
-            pack_keys(part.keys),
-            self.layout.pack_numbers(part.identities, question.least_dropped, numbers),
-            question.packed_keys,
-            str(MOST_RETURNED).encode(),
+        keys = *self.layout.keys(seconds_of(question.key)), self.pending.encode()
+        of_document = window_arguments(
+            question.key, question.record, part.keys, part.identities, question.least_dropped
         )
-        return script("probe"), (*keys, self.pending.encode()), arguments
+        return self._probe_script, keys, (*of_document, question.packed_keys, str(MOST_RETURNED).encode())
 
     def settle(self, key: bytes, record: bytes, state: bytes = b"") -> ScriptCall:
         """``record`` is empty where the document matches nothing."""
@@ -157,7 +158,7 @@ class ShardedRedisIndex(RedisIndex):
                 question, candidates(question, answers, self.policy, len(self.shards), self._note_damage)
             )
             if found.match is not None:
-                packed = found.linked(question.record, self.policy, question.least_dropped).pack()
+                packed = found.link(question.record, self.policy, question.least_dropped).pack()
         finally:
             decided.set_result(packed or question.record.pack())
             settled = self._settle(undecided, question.key, packed)
@@ -165,15 +166,15 @@ class ShardedRedisIndex(RedisIndex):
         await self._unlink_dead_of(question.second)
         return found.answer()
 
-    async def _found(self, question: Question, graded: Sequence[tuple[Graded, Candidate]]) -> Found:
+    async def _found(self, question: Question, scored: Sequence[tuple[ScoredCandidate, Candidate]]) -> Choice:
         """Choose the match, once those that are likelier are decided."""
-        best = await self._decide(question, [each for each in graded if each[0].state != "lost"])
-        found = found_among([each for each, _ in graded if each.state == "lost"])
+        best = await self._decide(question, [each for each in scored if each[0].state != "lost"])
+        found = choose_match([each for each, _ in scored if each.state == "lost"])
         if best is None:
             return found
         # The story of one that is not decided is not known.
-        decided = (each for each, candidate in graded if candidate.is_decided and each.state != "lost")
-        return Found(best, beside(decided, best), found.before)
+        decided = (each for each, candidate in scored if candidate.is_decided and each.state != "lost")
+        return Choice(best, best_of_another_story(decided, best), found.before)
 
     async def _ask_shards(self, question: Question) -> dict[int, Sequence[bytes]]:
         calls = [self.shards[part.shard].probe(question, part) for part in question.parts]
@@ -184,17 +185,21 @@ class ShardedRedisIndex(RedisIndex):
         shards = (part.shard for part in question.parts)
         return dict(zip(shards, cast("list[Sequence[bytes]]", answers), strict=True))
 
-    async def _decide(self, question: Question, found: Sequence[tuple[Graded, Candidate]]) -> Graded | None:
+    async def _decide(
+        self, question: Question, found: Sequence[tuple[ScoredCandidate, Candidate]]
+    ) -> ScoredCandidate | None:
         # Not all of a ring lose patience at once.
         until = self._clock() + self.timeout * (1 + question.key[-1] / 1024)
-        for graded, candidate in found:
+        for scored, candidate in found:
             if candidate.is_decided:
-                return graded
-            record = intact(await self._decision(candidate, until))
+                return scored
+            record = read_record(await self._decision(candidate, until))
             if record is None or record.original == question.key:
                 continue
             # Of one topic with it, the document may not be once it turns out to be no beginning of a story.
-            if (decided := grade(candidate.key, question.record, record, self.policy, graded.state)) is not None:
+            if (
+                decided := score_candidate(candidate.key, question.record, record, self.policy, scored.state)
+            ) is not None:
                 return decided
         return None
 
@@ -280,7 +285,7 @@ class ShardedRedisIndex(RedisIndex):
         for shard, own in by_shard.items():
             await self._ask(partial(self.shards[shard].stories.confirm, grants=own))
 
-    async def take_over(self, seconds: float) -> list[Untold]:
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
         parts = await self._of_all(lambda client, stories: stories.take_over(client, seconds))
         return [untold for part in parts for untold in part]
 

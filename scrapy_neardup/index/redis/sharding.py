@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.documents import KEY_BYTES, Record, intact, new_record
+from scrapy_neardup.index.redis.layout import pack_keys
+from scrapy_neardup.records.documents import KEY_BYTES, Record, new_record, read_record
 from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.similarity.verification import STATES, Graded, grade, to_match
+from scrapy_neardup.similarity.verification import CANDIDATE_STATES, ScoredCandidate, score_candidate, to_match
 
 MOST_RETURNED = 8
 """Candidates a shard returns: its best, and what may stand in for those the document came before."""
@@ -89,7 +90,7 @@ class Candidate:
     record: bytes  # packed
     keys: bytes  # packed, and a byte more where somebody waited in vain; empty where its match is decided
     shards: set[int] = field(default_factory=set)  # in which it arrived before
-    state: int = 0  # its place in STATES, the worst that a shard says
+    state: int = 0  # its place in CANDIDATE_STATES, the worst that a shard says
 
     @property
     def is_decided(self) -> bool:
@@ -106,22 +107,18 @@ class Candidate:
         return self.is_decided or min((shard_of(key, shards) for key in shared), default=-1) in self.shards
 
 
-def pack_keys(keys: Sequence[int]) -> bytes:
-    return struct.pack(f">{len(keys)}I", *keys)
-
-
 def known_answer(
     question: Question, answers: Iterable[Sequence[bytes]], policy: Policy
 ) -> tuple[Match | None, bytes] | None:
     """The match and the record of a document that was decided when it was asked about before, else None."""
     decided = [answer for answer in answers if answer[0]]
     for packed, *matched in decided:
-        known = intact(packed)
-        old = intact(matched[0]) if known and matched else None
-        state = STATES[int(matched[1])] if matched else "seen"
-        graded = grade(known.candidate, question.record, old, policy, state) if known and old else None
-        if graded:
-            return to_match(graded), packed
+        known = read_record(packed)
+        old = read_record(matched[0]) if known and matched else None
+        state = CANDIDATE_STATES[int(matched[1])] if matched else "seen"
+        scored = score_candidate(known.candidate, question.record, old, policy, state) if known and old else None
+        if scored:
+            return to_match(scored), packed
     return (None, decided[0][0]) if decided else None
 
 
@@ -131,7 +128,7 @@ def candidates(
     policy: Policy,
     shards: int,
     note_damage: Callable[[], None],
-) -> list[tuple[Graded, Candidate]]:
+) -> list[tuple[ScoredCandidate, Candidate]]:
     """What the document may match, the best first. Raises StoreError on an answer that is none of ours."""
     found: dict[bytes, Candidate] = {}
     for shard, answer in answers.items():
@@ -146,16 +143,16 @@ def candidates(
             candidate.shards.add(shard)
             if not keys:  # one shard may have heard of the decision before another
                 candidate.record, candidate.keys = packed, b""
-    graded = []
+    scored = []
     for candidate in found.values():
         if not candidate.came_first(question.keys, shards):
             continue
-        if (record := intact(candidate.record)) is None:
+        if (record := read_record(candidate.record)) is None:
             note_damage()
             continue
         if record.original == question.key:
             continue
-        if passed := grade(candidate.key, question.record, record, policy, STATES[candidate.state]):
-            graded.append((passed, candidate))
+        if passed := score_candidate(candidate.key, question.record, record, policy, CANDIDATE_STATES[candidate.state]):
+            scored.append((passed, candidate))
     # Of equals one that is decided: it need not be waited for.
-    return sorted(graded, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].rank[-1]))
+    return sorted(scored, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].rank[-1]))

@@ -14,29 +14,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
-from scrapy_neardup.index.membership import (
-    BITS,
-    MOST_ITEMS,
-    MOST_LANGUAGES,
-    MOST_LOGGED,
-    MOST_NEIGHBOURS,
-    MOST_SOURCES,
-    MOST_VALUES,
-    Tally,
-    owner_hash,
-    pack_member,
-    pack_neighbour,
-    read_extent,
-    read_members,
-)
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.redis.lua import Call, script
 from scrapy_neardup.index.redis.types import WrongTypes, is_wrong_type
 from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.members import owner_hash, pack_member, read_members
+from scrapy_neardup.records.neighbours import pack_neighbour
+from scrapy_neardup.records.stories import LEVEL_BITS, StoryCounters, read_extent
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -74,7 +62,7 @@ class RedisStories:
         if grants:
             await client.hdel(self._grants, *(token for _, token in grants))
 
-    async def take_over(self, client: Redis, seconds: float) -> list[Untold]:
+    async def take_over(self, client: Redis, seconds: float) -> list[UnconfirmedGrant]:
         arguments = [str(int(number)).encode() for number in (seconds, MOST_TAKEN_OVER, time.time())]
         (answer,) = await self._run(client, "untold", [((self._grants,), arguments)])
         if isinstance(answer, Exception):
@@ -87,7 +75,7 @@ class RedisStories:
             if story is None:
                 await client.hdel(self._grants, cast("str", token))  # redis-py takes bytes too
             else:
-                untold.append(Untold(token.decode(), note, story, await self.members(client, key)))
+                untold.append(UnconfirmedGrant(token.decode(), note, story, await self.members(client, key)))
         return untold
 
     async def _story_now(self, client: Redis, key: str, told: Extent) -> Story | None:
@@ -100,7 +88,7 @@ class RedisStories:
         if isinstance(story, BaseException):
             self._damage.note("a story", "its event is not told")
             return None
-        return replace(story, told=told)
+        return replace(story, signalled=told)
 
     async def open_events(self, client: Redis, quiet_since: int | None) -> list[Story]:
         newest = "+inf" if quiet_since is None else quiet_since
@@ -133,7 +121,7 @@ class RedisStories:
             await client.zrem(self._peaks, *gone)
         return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
 
-    async def unlink_dead(self, client: Redis, over: Over) -> None:
+    async def unlink_dead(self, client: Redis, over: ExpiredSpan) -> None:
         """Free stories whose last member has left the window."""
         found = client.zrangebyscore(self._all, over.floor, f"({over.horizon}", start=0, num=_UNLINKED_AT_ONCE)
         dead = cast("list[bytes]", await found)
@@ -145,36 +133,33 @@ class RedisStories:
         return f"{self._prefix}:story:{key.hex()}"
 
     def _join_call(self, join: Join) -> Call:
-        key = bytes.fromhex(join.story)
-        numbers = (
-            int(join.counted),
-            int(join.member.status == "duplicate"),
-            self._window,
-            MOST_ITEMS,
-            MOST_SOURCES,
-            MOST_LOGGED,
-            MOST_VALUES,
-            MOST_LANGUAGES,
-            MOST_NEIGHBOURS,
-        )
-        arguments = [key, pack_member(join.first), owner_hash(join.first)]
-        arguments += [bytes.fromhex(join.member.id), pack_member(join.member), owner_hash(join.member)]
-        arguments += [" ".join(map(str, numbers)).encode(), join.member.language.encode("utf-8", "replace")]
-        return (self._name(key), self._all, self._open), [
-            *arguments,
+        """Return keys and arguments of one call of ``join.lua``."""
+        numbers = int(join.counted), int(join.member.status == "duplicate")
+        return (self._name(bytes.fromhex(join.story)), self._all, self._open), (
+            *_arguments(join.first),
+            *_arguments(join.member),
+            *map(_encode, numbers),
             *(join.figures_before, join.figures_after, join.figures),
             pack_neighbour(join.neighbour),
-            join.first.language.encode("utf-8", "replace"),
             bytes.fromhex(join.registered_before),
-        ]
+            _encode(self._window),
+        )
 
     def _claim_call(self, claim: Claim) -> Call:
+        """Return keys and arguments of one call of ``claim.lua``."""
         key = bytes.fromhex(claim.story)
-        level = BITS.get(claim.level, 0)
-        numbers = (level, claim.last_source, claim.peak, PEAKS_SECONDS, self._window, *claim.extent)
-        arguments = [key, " ".join(map(str, numbers)).encode(), claim.token.encode(), claim.note.encode()]
-        arguments.append(str(int(time.time())).encode())
-        return (self._name(key), self._open, self._peaks, self._grants), arguments
+        numbers = LEVEL_BITS.get(claim.level, 0), claim.last_source, *claim.extent, claim.peak
+        rest = self._window, PEAKS_SECONDS, claim.token, claim.note, int(time.time())
+        return (self._name(key), self._open, self._peaks, self._grants), (key, *map(_encode, (*numbers, *rest)))
+
+
+def _encode(value: object) -> bytes:
+    return str(value).encode()
+
+
+def _arguments(member: Member) -> tuple[bytes, ...]:
+    language = member.language.encode("utf-8", "replace")
+    return bytes.fromhex(member.id), pack_member(member), owner_hash(member), language
 
 
 def _story(story: str, answer: object) -> Story | BaseException:
@@ -185,7 +170,7 @@ def _story(story: str, answer: object) -> Story | BaseException:
         # What a story has not come to yet is not there.
         said, changes, told, languages, neighbours = (value or b"" for value in more)
         counters = int(joined), int(items), int(copies), int(levels), int(last), ids, sources
-        tally = Tally(*counters, said, changes, told.decode(), languages.decode(), neighbours)
+        tally = StoryCounters(*counters, said, changes, told.decode(), languages.decode(), neighbours)
         return tally.story(bytes.fromhex(story))
     except StoreError as error:
         return error

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import kept_neighbours, unpack_member
+from scrapy_neardup.index.membership import remaining_neighbours
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import read_name
 from scrapy_neardup.index.redis.lua import script
 from scrapy_neardup.index.redis.types import WrongTypes
-from scrapy_neardup.records.documents import KEY_BYTES, intact, seconds_of
+from scrapy_neardup.records.documents import KEY_BYTES, read_record, seconds_of
+from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.similarity.policy import HOUR
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ async def _purge_members(client: Redis, namespace: str, selection: Selection, go
         async for key, packed in client.hscan_iter(name, count=AT_ONCE):
             if len(key) == KEY_BYTES and (key in gone or _takes_member(selection, key, packed)):
                 await client.hdel(name, key)
-            elif key == b"neighbours" and (kept := kept_neighbours(packed, selection, gone)) != packed:
+            elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, gone)) != packed:
                 await script("forget").run(client, [((name,), (packed, kept))])
 
 
@@ -162,7 +163,7 @@ async def _records(client: Redis, namespace: str) -> AsyncIterator[tuple[str, by
         if ":records:" not in name:
             continue
         async for key, packed in client.hscan_iter(name, count=AT_ONCE):
-            record = intact(packed)
+            record = read_record(packed)
             nothing = (b"", b"", b"")
             yield name, key, (record.source_hash, record.url_hash, record.original) if record else nothing
 

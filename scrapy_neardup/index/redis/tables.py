@@ -1,4 +1,4 @@
-"""Records of a Redis that have a key in common with a document, found by the tables. The layout: redis_layout.py."""
+"""Records of a Redis that have a key in common with a document, found by the tables. The layout: layout.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scrapy_neardup.index.redis.survey import AT_ONCE, names_of
 from scrapy_neardup.index.spans import GENERATION
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.similarity.policy import HOUR
-from scrapy_neardup.similarity.verification import NEWEST
+from scrapy_neardup.similarity.verification import MOST_POSTINGS
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -41,7 +41,7 @@ async def records_by_keys(
             readable.add(_seconds(name, GENERATION))
             for key, value in zip(own, values, strict=True):
                 each = _posted(value or b"", key, _seconds(name, GENERATION))
-                if len(each) >= NEWEST:
+                if len(each) >= MOST_POSTINGS:
                     return None
                 posted.update(each)
         for name in slices:

@@ -12,7 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Learned, Match, Member, Story, Untold
+from scrapy_neardup.document import (
+    Claim,
+    Document,
+    Fingerprint,
+    Granted,
+    Join,
+    Learned,
+    Match,
+    Member,
+    Story,
+    UnconfirmedGrant,
+)
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
@@ -36,9 +47,16 @@ from scrapy_neardup.index.sqlite.spaces import (
 from scrapy_neardup.index.sqlite.stories import SQLiteStories
 from scrapy_neardup.index.sqlite.survey import Purge, survey
 from scrapy_neardup.records.documents import Record, new_record
-from scrapy_neardup.records.feature_counts import NOTHING, added
+from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.similarity.verification import Graded, State, found_among, grade, most_alike, to_match
+from scrapy_neardup.similarity.verification import (
+    CandidateState,
+    ScoredCandidate,
+    choose_match,
+    most_similar,
+    score_candidate,
+    to_match,
+)
 
 _BATCH = 64
 _STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs
@@ -46,7 +64,7 @@ _LEAP_DOCUMENTS = 1000  # so many in a row say that time leapt, in a window that
 _CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
 R = TypeVar("R")
 _Step = Callable[..., R]
-_StateOf = Callable[[Record], State]
+_StateOf = Callable[[Record], CandidateState]
 
 
 class SQLiteIndex(Index):
@@ -139,7 +157,7 @@ class SQLiteIndex(Index):
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
         await self._in_thread(self._write, lambda sql: self._stories.confirm(sql, grants))
 
-    async def take_over(self, seconds: float) -> list[Untold]:
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
         return await self._in_thread(self._write, lambda sql: self._stories.take_over(sql, seconds))
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
@@ -242,8 +260,8 @@ class SQLiteIndex(Index):
             return self._answer_again(sql, key, state)
         keys = fingerprint.identity_keys + fingerprint.text_keys
         looked = self._window.find(sql, keys, len(fingerprint.identity_keys), key)
-        found = found_among(list(self._graded(sql, looked, new, state)))
-        registered = found.linked(new, self.policy, self.policy.least_dropped_share(document.source))
+        found = choose_match(list(self._scored(sql, looked, new, state)))
+        registered = found.link(new, self.policy, self.policy.least_dropped_share(document.source))
         self._window.insert(sql, key, registered, keys, looked)
         return found.answer()
 
@@ -257,19 +275,21 @@ class SQLiteIndex(Index):
         known = self._window.record(sql, key)
         if known is None or known.candidate == key or (old := self._window.record(sql, known.candidate)) is None:
             return None
-        graded = grade(known.candidate, known, old, self.policy, state(old))
-        return None if graded is None else to_match(graded)
+        scored = score_candidate(known.candidate, known, old, self.policy, state(old))
+        return None if scored is None else to_match(scored)
 
-    def _graded(self, sql: sqlite3.Connection, looked: Looked, new: Record, state: _StateOf) -> Iterator[Graded]:
+    def _scored(
+        self, sql: sqlite3.Connection, looked: Looked, new: Record, state: _StateOf
+    ) -> Iterator[ScoredCandidate]:
         for candidate, old in self._window.candidates(sql, looked):
-            if (graded := grade(candidate, new, old, self.policy, state(old))) is not None:
-                yield graded
+            if (scored := score_candidate(candidate, new, old, self.policy, state(old))) is not None:
+                yield scored
 
     def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Remove what has left the window by these documents."""
         kept = read_passed(sql, self._space)
         self._horizon.passed = replace(kept)
-        overs = {self._horizon.witness(int(document.seen_at)) for _, document in batch}
+        overs = {self._horizon.observe(int(document.seen_at)) for _, document in batch}
         if self._horizon.passed != kept:
             keep_passed(sql, self._space, self._horizon.passed)
         for over in filter(None, overs):
@@ -280,8 +300,8 @@ class SQLiteIndex(Index):
         row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()
         total = row[0] if row and isinstance(row[0], bytes) else b""
         if self._file.is_read_only:
-            return added(total, NOTHING)
-        total = added(total, counted)
+            return add_counts(total, NOTHING)
+        total = add_counts(total, counted)
         sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (id, total) VALUES (0, ?)", (total,))
         return total
 
@@ -292,7 +312,7 @@ class SQLiteIndex(Index):
 
     def _similar(self, sql: sqlite3.Connection, new: Record, keys: Sequence[int] | None, most: int) -> list[Match]:
         """Look at the records that have one of the keys; at all of them if the keys are None."""
-        return most_alike(self._window.packed_records(sql, keys), new, self.policy, most)
+        return most_similar(self._window.packed_records(sql, keys), new, self.policy, most)
 
     def _summarise(self, sql: sqlite3.Connection) -> StoreSummary:
         return survey(sql, self.path, self._space, self.namespace, self.config)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
+from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.spans import generation_seconds
-from scrapy_neardup.records.documents import KEY_BYTES, Record, intact
-from scrapy_neardup.similarity.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, NEWEST
+from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
+from scrapy_neardup.similarity.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
 
 _MOST_EXPIRED = 20_000  # records at once: an hour of a large crawl, or a tenth of a second
 _TURN = 1 << 63
@@ -90,7 +90,7 @@ class SQLitePostings:
 
     def read(self, packed: object) -> Record | None:
         """Return a record, None if it is damaged."""
-        record = intact(packed) if isinstance(packed, bytes) else None
+        record = read_record(packed) if isinstance(packed, bytes) else None
         if record is None:
             self._damage.note("a record", "it is no candidate")
         return record
@@ -100,7 +100,7 @@ class SQLitePostings:
         number, second = number_of(key), int.from_bytes(key[:4], "big")
         first, last = number_at(second - self._window), _last_number(second + self._window)
         weight = {band: IDENTITY_WEIGHT if place < identities else 1 for place, band in reversed([*enumerate(keys)])}
-        room = dict.fromkeys(weight, NEWEST)
+        room = dict.fromkeys(weight, MOST_POSTINGS)
         weights: Counter[int] = Counter()
         crowded = {}
         oldest, newest = ((second + apart) // self._seconds for apart in (-self._window, self._window))
@@ -108,7 +108,7 @@ class SQLitePostings:
             posted: Counter[int] = Counter()
             for band, candidate in self._posted(sql, generation, [*weight]):
                 posted[band] += 1
-                if posted[band] >= NEWEST and generation == second // self._seconds:
+                if posted[band] >= MOST_POSTINGS and generation == second // self._seconds:
                     crowded[band] = candidate
                 if room[band] and first <= candidate <= last:
                     room[band] -= 1
@@ -157,7 +157,7 @@ class SQLitePostings:
         posted = [(band, number) for band in keys if band not in crowded or crowded[band] < number]
         sql.executemany(f"INSERT OR IGNORE INTO {table} (band, key) VALUES (?, ?)", posted)
 
-    def expire(self, sql: sqlite3.Connection, over: Over) -> None:
+    def expire(self, sql: sqlite3.Connection, over: ExpiredSpan) -> None:
         """Remove the records that have left the window, and the generations of postings."""
         first, last = number_at(over.floor), number_at(over.horizon)
         records = f"{self._documents} WHERE key >= ? AND key < ?"
@@ -196,6 +196,6 @@ class SQLitePostings:
             for band, number in self._posted(sql, generation, bands):
                 posted[band] += 1
                 numbers.add(number)
-            if posted and max(posted.values()) >= NEWEST:
+            if posted and max(posted.values()) >= MOST_POSTINGS:
                 return None
         return numbers

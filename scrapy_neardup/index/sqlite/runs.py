@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, state_of_run
 from scrapy_neardup.index.sqlite.postings import SQLitePostings
-from scrapy_neardup.records.documents import IS_DROPPED, Record, delivered
-from scrapy_neardup.similarity.verification import MOST_LINKS, STATES, State
+from scrapy_neardup.records.documents import IS_DROPPED, Record, mark_delivered
+from scrapy_neardup.similarity.verification import CANDIDATE_STATES, MOST_LINKS, CandidateState
 
 SCHEMA = (
     # Unix seconds by this machine's clock: the first heartbeat and the last one.
@@ -47,14 +47,14 @@ class SQLiteRuns:
     def deliver(self, sql: sqlite3.Connection, keys: Sequence[bytes]) -> None:
         for key in keys:
             packed = self._window.packed(sql, key)
-            if isinstance(packed, bytes) and (changed := delivered(packed)) is not None:
+            if isinstance(packed, bytes) and (changed := mark_delivered(packed)) is not None:
                 self._window.replace(sql, key, changed)
 
-    def states(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], State]:
+    def states(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], CandidateState]:
         """Return a function that decides, within this transaction, whether a document counts as seen for a run."""
         beats: dict[int, tuple[float, float]] = {}
 
-        def state(record: Record, links: int = MOST_LINKS) -> State:
+        def state(record: Record, links: int = MOST_LINKS) -> CandidateState:
             if not record.run:
                 return "seen"
             if not beats:
@@ -63,12 +63,12 @@ class SQLiteRuns:
                 beats.setdefault(0, (0.0, 0.0))
             run = record.run & ~IS_DROPPED
             started, _ = beats.get(own, (None, None))
-            found: State = "seen"
+            found: CandidateState = "seen"
             if run != own:
                 found = state_of_run(beats.get(run, (None, None))[1], self._clock(), started)
             if found == "lost" or run == record.run:
                 return found
             match = self._window.record(sql, record.candidate) if links else None
-            return "lost" if match is None else max(found, state(match, links - 1), key=STATES.index)
+            return "lost" if match is None else max(found, state(match, links - 1), key=CANDIDATE_STATES.index)
 
         return state

@@ -7,13 +7,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, Untold
+from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
 from scrapy_neardup.index.damage import Damage
-from scrapy_neardup.index.horizon import Over
-from scrapy_neardup.index.membership import Tally, join_tally, read_extent, read_members
+from scrapy_neardup.index.horizon import ExpiredSpan
+from scrapy_neardup.index.membership import count_join, grant
 from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.members import read_members
+from scrapy_neardup.records.stories import StoryCounters, pack_extent, read_extent
 
 SCHEMA = (
     """
@@ -55,13 +57,13 @@ class SQLiteStories:
 
     def join(self, sql: sqlite3.Connection, join: Join) -> Story:
         key = bytes.fromhex(join.story)
-        tally = self._tally(sql, key) or Tally()
+        tally = self._tally(sql, key) or StoryCounters()
         rows = sql.execute(
             f"SELECT key FROM members_{self._space} WHERE story = ? AND key IN (?, ?)",
             (key, bytes.fromhex(join.member.id), bytes.fromhex(join.registered_before)),
         )
         before = tally.joined
-        logged = join_tally(tally, join, {member.hex() for (member,) in rows})
+        logged = count_join(tally, join, {member.hex() for (member,) in rows})
         if tally.joined > before:
             self._save(sql, key, tally)
         sql.executemany(
@@ -75,21 +77,21 @@ class SQLiteStories:
             return Granted(self.members(sql, claim.story), before)
         key = bytes.fromhex(claim.story)
         tally = self._tally(sql, key)
-        told = Extent() if tally is None else tally.signalled
-        if tally is None or not tally.grants(claim):
+        told = Extent() if tally is None else tally.signalled_extent
+        if tally is None or not grant(tally, claim):
             return None
         self._save(sql, key, tally)
         if claim.level == "ended" and claim.peak:
             sql.execute(f"INSERT OR REPLACE INTO peaks_{self._space} VALUES (?, ?)", (key, claim.peak))
         if claim.token:
-            grant = claim.token, key, time.time(), " ".join(map(str, told)), claim.note
-            sql.execute(f"INSERT INTO grants_{self._space} VALUES (?, ?, ?, ?, ?)", grant)
+            row = claim.token, key, time.time(), pack_extent(told), claim.note
+            sql.execute(f"INSERT INTO grants_{self._space} VALUES (?, ?, ?, ?, ?)", row)
         return Granted(self.members(sql, claim.story), told)
 
     def confirm(self, sql: sqlite3.Connection, grants: Sequence[tuple[str, str]]) -> None:
         sql.executemany(f"DELETE FROM grants_{self._space} WHERE token = ?", [(token,) for _, token in grants])
 
-    def take_over(self, sql: sqlite3.Connection, seconds: float) -> list[Untold]:
+    def take_over(self, sql: sqlite3.Connection, seconds: float) -> list[UnconfirmedGrant]:
         # Also what is dated ahead: the clock was set back.
         now = time.time()
         rows = sql.execute(
@@ -106,8 +108,8 @@ class SQLiteStories:
                 self.confirm(sql, [(key.hex(), token)])
                 continue
             sql.execute(f"UPDATE grants_{self._space} SET granted_at = ? WHERE token = ?", (now, token))
-            story = replace(story, told=read_extent(told))
-            untold.append(Untold(token, note, story, self.members(sql, story.id)))
+            story = replace(story, signalled=read_extent(told))
+            untold.append(UnconfirmedGrant(token, note, story, self.members(sql, story.id)))
         return untold
 
     def open_events(self, sql: sqlite3.Connection, quiet_since: int | None) -> list[Story]:
@@ -127,7 +129,7 @@ class SQLiteStories:
         rows = sql.execute(f"SELECT story, peak FROM peaks_{self._space} WHERE typeof(peak) = 'integer'")
         return {story.hex(): peak for story, peak in rows if self._are_bytes("a peak", story)}
 
-    def expire(self, sql: sqlite3.Connection, over: Over, limit: int) -> None:
+    def expire(self, sql: sqlite3.Connection, over: ExpiredSpan, limit: int) -> None:
         """Remove a few stories whose last member has left the window."""
         expired = sql.execute(
             f"SELECT key FROM stories_{self._space} WHERE last >= ? AND last < ? ORDER BY last LIMIT ?",
@@ -163,22 +165,22 @@ class SQLiteStories:
             self._damage.note(what, "it is left out")
         return are_bytes
 
-    def _tally(self, sql: sqlite3.Connection, key: bytes) -> Tally | None:
+    def _tally(self, sql: sqlite3.Connection, key: bytes) -> StoryCounters | None:
         """Raise StoreError if the story is damaged."""
         row: Sequence[object] | None = sql.execute(
             f"SELECT {_TALLY} FROM stories_{self._space} WHERE key = ?", (key,)
         ).fetchone()
         return None if row is None else _tally(key, row)
 
-    def _save(self, sql: sqlite3.Connection, key: bytes, tally: Tally) -> None:
+    def _save(self, sql: sqlite3.Connection, key: bytes, tally: StoryCounters) -> None:
         sql.execute(
             f"INSERT OR REPLACE INTO stories_{self._space} (key, {_TALLY}, open_since) VALUES ({', '.join('?' * 14)})",
-            (key, *astuple(tally), tally.last_source if tally.is_open else None),
+            (key, *astuple(tally), tally.newest_source if tally.is_open else None),
         )
 
 
-def _tally(key: bytes, counters: Sequence[object]) -> Tally:
+def _tally(key: bytes, counters: Sequence[object]) -> StoryCounters:
     """Raise StoreError on counters of other types than the schema declares."""
-    if [*map(type, counters)] != [*map(type, astuple(Tally()))]:
+    if [*map(type, counters)] != [*map(type, astuple(StoryCounters()))]:
         raise StoreError(f"story {key.hex()}: its counters are not those of this version")
-    return Tally(*counters)  # type: ignore[arg-type]  # as was just looked at
+    return StoryCounters(*counters)  # type: ignore[arg-type]  # as was just looked at

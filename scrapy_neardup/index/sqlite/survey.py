@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import kept_neighbours, unpack_member
+from scrapy_neardup.index.membership import remaining_neighbours
 from scrapy_neardup.index.sqlite.file import SQLiteFile
 from scrapy_neardup.index.sqlite.learned import forget_learned
 from scrapy_neardup.index.sqlite.postings import SQLitePostings, number_of
 from scrapy_neardup.index.sqlite.spaces import make_tables, tables_of
 from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.similarity.policy import HOUR
 
 _AT_ONCE = 500  # rows removed in one transaction
@@ -101,7 +102,7 @@ class Purge:
     def _stories(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[object]:
         """Yield the stories that name a neighbour that goes."""
         for story, packed in sql.execute(f"SELECT key, neighbours FROM stories_{self._space}"):
-            if isinstance(packed, bytes) and packed != kept_neighbours(packed, self._selection, gone):
+            if isinstance(packed, bytes) and packed != remaining_neighbours(packed, self._selection, gone):
                 yield story
 
     def _remove(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -116,7 +117,7 @@ class Purge:
                     query = f"SELECT neighbours FROM stories_{self._space} WHERE key = ?"
                     (packed,) = sql.execute(query, (story,)).fetchone() or (None,)
                     if isinstance(packed, bytes):
-                        kept = kept_neighbours(packed, self._selection, gone)
+                        kept = remaining_neighbours(packed, self._selection, gone)
                         sql.execute(f"UPDATE stories_{self._space} SET neighbours = ? WHERE key = ?", (kept, story))
                 if self._selection.source_hash:
                     forget_learned(sql, self._space, self._selection.source_hash)

@@ -16,7 +16,14 @@ from texts import START, article, neardup, opened
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS, SUM_BYTES, added, pack_counted, pack_sum, unpack_sum
+from scrapy_neardup.records.feature_counts import (
+    MOST_DOCUMENTS,
+    SUM_BYTES,
+    add_counts,
+    pack_counted,
+    pack_sum,
+    unpack_sum,
+)
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.signatures.frequencies import Frequencies
 
@@ -83,7 +90,7 @@ async def test_a_store_sums_as_the_rules_say(index: Index, batches: list[tuple[i
     total = await index.add_frequencies(counted(0, {}))
     for documents, counts in batches:
         batch = counted(documents, counts)
-        total, expected = await index.add_frequencies(batch), added(total, batch)
+        total, expected = await index.add_frequencies(batch), add_counts(total, batch)
         assert total == expected
 
 
@@ -110,13 +117,13 @@ def test_what_a_store_could_not_be_told_is_not_lost() -> None:
     frequencies.give_back(taken)
 
     assert frequencies.pending == 2
-    assert added(b"", frequencies.take_pending()) == pack_sum(2, _counts({1: 1, 2: 2, 3: 1}))
+    assert add_counts(b"", frequencies.take_pending()) == pack_sum(2, _counts({1: 1, 2: 2, 3: 1}))
 
 
 def test_what_was_counted_while_a_store_answered_is_kept() -> None:
     frequencies = Frequencies()
     frequencies.learn(features(1))
-    total = added(b"", frequencies.take_pending())
+    total = add_counts(b"", frequencies.take_pending())
     frequencies.learn(features(1))
     frequencies.replace(total)
 

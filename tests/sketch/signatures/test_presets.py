@@ -133,8 +133,7 @@ async def test_a_document_checked_again_keeps_its_verdict(preset: str, store_url
 
 
 async def _verdicts(preset: str, store: str, namespace: str, texts: Sequence[str]) -> list[Verdict]:
-    async with opened(preset, store, namespace) as detector:
-        detector._run = "same"
+    async with opened(preset, store, namespace, run="same") as detector:
         documents = [detector.document(text, seen_at=START + 600 * n) for n, text in enumerate(texts)]
         return [await detector.check(document) for document in documents]
 

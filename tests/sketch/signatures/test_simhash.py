@@ -20,7 +20,7 @@ from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.verification import NEWEST
+from scrapy_neardup.similarity.verification import MOST_POSTINGS
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.signatures.simhash import BITS, PLANS, block_keys, finds_every_match, simhash
 
@@ -251,7 +251,7 @@ def _candidates(matches: list[Match]) -> list[tuple[str, float]]:
 
 
 @pytest.mark.every_store
-@pytest.mark.parametrize("documents", [NEWEST - 1, 200])
+@pytest.mark.parametrize("documents", [MOST_POSTINGS - 1, 200])
 async def test_similar_by_the_tables_is_similar_by_all_records(
     open_index: OpenIndex, store_url: str, documents: int
 ) -> None:
@@ -283,11 +283,11 @@ async def test_similar_by_the_tables_finds_more_documents_than_a_key_keeps(
     open_index: OpenIndex, store_url: str
 ) -> None:
     index = await open_index(store_url, SIMILAR)
-    for number in range(NEWEST + 4):
+    for number in range(MOST_POSTINGS + 4):
         await index.check(*_print(number, bytes(BITS)))
     question = _print(1000, flipped(bytes(BITS), {1}))
 
-    assert len(await index.similar(*question, most=500, by_keys=True)) == NEWEST + 4
+    assert len(await index.similar(*question, most=500, by_keys=True)) == MOST_POSTINGS + 4
 
 
 @pytest.mark.parametrize("shards", [1, 5])

@@ -28,7 +28,7 @@ from scrapy_neardup.content import (
     source_of,
     url_identity,
 )
-from scrapy_neardup.content.decoding import SHORT
+from scrapy_neardup.content.decoding import SHORT_PAGE
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
 from scrapy_neardup.evaluation.feed import Recorded
 from scrapy_neardup.evaluation.pages import Page
@@ -164,7 +164,7 @@ def test_a_document_of_thousands_of_lines_teaches_nothing(sketcher: Sketcher) ->
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "euc-jp", "utf-16", "cp1251", "iso2022_jp"])
 def test_a_long_page_is_decoded_in_pieces_that_make_no_difference(encoding: str) -> None:
     body = ("Ünïcode текст 漢字 " * 20_000).encode(encoding, "replace")
-    assert len(body) > 2 * SHORT
+    assert len(body) > 2 * SHORT_PAGE
     assert decode_html(body, f"text/html; charset={encoding}") == body.decode(encoding)
 
 

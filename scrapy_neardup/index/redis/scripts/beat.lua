@@ -1,7 +1,7 @@
 --[[
 Notes that runs live or are dead.
 
-KEYS[1]  runs (see window.lua)
+KEYS[1]  runs (see candidates.lua)
 ARGV[1]  number of the run that lives, 0 for none    ARGV[2]  runs that live beside it, blanks between them
 ARGV[3]  runs that are dead    ARGV[4]  milliseconds after which a run is forgotten
 ARGV[5]  seconds until the key expires

@@ -1,183 +1,154 @@
 --[[
 Adds a document that matched to its story, in one step. Joining again changes nothing.
 
-KEYS[1]  story, HASH. Fields: joined, items, copies, levels (bits: 1 watch, 2 breaking, 4 ended), last (second),
-         ids (document keys of the newest items, 8 bytes each), sources (hash of the owner and second of the first
-         item, 4 bytes each), said (values of figures that changed: hash of the value 4, owner who said it first 4 or
-         SETTLED, key of that document 8, which of its changes 1), changes (those a second owner confirmed: key of the
-         document that brought it 8, which of its changes 1), languages ("en 5 de 1"), told (see claim.lua),
-         neighbours (other stories, one behind the other: key 8, length of url 2, of title 1, url, title);
-         and of each member kept, by its document key: its number (4) and what is packed of it.
+KEYS[1]  story (see story.lua)
 KEYS[2]  stories of the namespace, ZSET story -> the latest second of any member
 KEYS[3]  events that have not ended, ZSET story -> second of the newest source
 
-ARGV[1]  document key of the story's first document
-ARGV[2]  the first document's packed member    ARGV[3]  its owner's hash, zeros where there is none
-ARGV[4]  document key of the one that joins    ARGV[5]  its packed member     ARGV[6]  its owner's hash
-ARGV[7]  numbers in this order: 1 where it counts as an item, 1 where it is a copy, window (seconds),
-         most items, most sources, most members kept, most values, most languages, most
-         neighbours
-ARGV[8]  language of the one that joins, may be empty
-ARGV[9]  values of its figures before they changed, 4 bytes each, zeros for none    ARGV[10]  and after
-ARGV[11] values of all its figures    ARGV[12] a neighbour as above, may be empty
-ARGV[13] language of the story's first document, may be empty
-ARGV[14] document key under which a run that died registered the same page, may be empty: where that is a member, the
-         one that joins is no further item
+ARGV in the order of the names below: document key, packed member, hash of the owner and language of the story's first
+document and of the one that joins; whether that one is counted as an item, and whether it is a copy ("1" or "0"); hashes
+of its figures before they changed, after they changed, and of all it has; a packed neighbour, or nothing; document key
+under which a run that died registered the same page, or nothing: if that is a member, the one that joins is no further
+item; window (seconds).
 
-Returns joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours. The rules are those
-of index/membership.py.
+Returns the counters in the order of COUNTERS.
 ]]
-local ENTRY, VALUE, SAID = 8, 4, 17
-local SETTLED, NO_VALUE = string.rep('\255', 4), string.rep('\0', 4)
-local NO_OWNER = string.rep('\0', 4)
+local story, first_packed, first_owner, first_language, key, packed, owner, language, counted, copy, before, after, figures,
+    neighbour, registered_before, window = unpack(ARGV)
+local COUNTERS = { 'joined', 'items', 'copies', 'levels', 'last', 'ids', 'sources', 'said', 'changes', 'told', 'languages',
+    'neighbours' }
+local is_number = { joined = true, items = true, copies = true, levels = true, last = true }
 
-local numbers = {}
-for number in string.gmatch(ARGV[7], '%S+') do numbers[#numbers + 1] = tonumber(number) end
-local counts, is_copy, window, most_items, most_sources, most_logged, most_values, most_languages,
-    most_neighbours = unpack(numbers)
-
-local function second_of(document)
-    return struct.unpack('>I4', document)
+local stored = redis.call('HMGET', KEYS[1], unpack(COUNTERS))
+local now = {} -- the counters as they become
+for index, name in ipairs(COUNTERS) do
+    now[name] = is_number[name] and tonumber(stored[index] or 0) or stored[index] or ''
 end
+local to_keep = {}
 
--- The latest second among entries that hold it from this byte on.
-local function newest_of(entries, from)
-    local newest = 0
-    for at = from, #entries, ENTRY do newest = math.max(newest, (struct.unpack('>I4', entries, at))) end
-    return newest
-end
-
--- Where an entry of a size begins with these bytes, or nil.
+-- Where the entry of so many bytes stands that begins with these bytes, or nil.
 local function place(entries, bytes, size)
     local from = 1
     while true do
         local at = string.find(entries, bytes, from, true)
-        if not at or (at - 1) % (size or ENTRY) == 0 then return at end
+        if not at or (at - 1) % size == 0 then return at end
         from = at + 1
     end
 end
 
-local kept = redis.call('HMGET', KEYS[1], 'joined', 'items', 'copies', 'levels', 'last', 'ids', 'sources', 'said',
-    'changes', 'told', 'languages', 'neighbours')
-local joined, items, copies, levels, last =
-    tonumber(kept[1] or 0), tonumber(kept[2] or 0), tonumber(kept[3] or 0), tonumber(kept[4] or 0), tonumber(kept[5] or 0)
-local ids, sources, said = kept[6] or '', kept[7] or '', kept[8] or ''
-local changes, told, languages, neighbours = kept[9] or '', kept[10] or '', kept[11] or '', kept[12] or ''
-local changed = {}
-
--- True where the owner is new to the story.
+-- Note the source of an item. Return whether its owner is new to the story.
 local function add_source(owner, second)
+    local sources = now.sources
     if owner == NO_OWNER then return false end
-    local at = place(sources, owner)
+    local at = place(sources, owner, SOURCE_BYTES)
     if at then
         -- Not as strings: Lua compares those as the server's language orders them.
-        if second_of(second) < second_of(string.sub(sources, at + 4, at + 7)) then
-            sources = string.sub(sources, 1, at + 3) .. second .. string.sub(sources, at + ENTRY)
+        if second_of(second) < second_of(sources, at + 4) then
+            now.sources = sub(sources, 1, at + 3) .. second .. sub(sources, at + SOURCE_BYTES)
         end
         return false
     end
-    if #sources >= most_sources * ENTRY then return false end
-    sources = sources .. owner .. second
+    if #sources >= MOST_SOURCES * SOURCE_BYTES then return false end
+    now.sources = sources .. owner .. second
     return true
 end
 
-local function add(key, packed, owner, counted, copy, brings_news)
-    joined = joined + 1
-    last = math.max(last, second_of(key))
-    local new_source = false
-    if counted then
-        items = items + 1
-        copies = copies + copy
-        ids = string.sub(ids .. key, -most_items * ENTRY)
-        new_source = add_source(owner, string.sub(key, 1, 4))
-    end
-    if joined <= most_logged or new_source or brings_news then
-        changed[#changed + 1] = key
-        changed[#changed + 1] = struct.pack('>I4', joined) .. packed
-    end
-end
-
--- One item more in a language.
-local function speak(language)
-    local counted, others, known = {}, 0, false
-    for name, count in string.gmatch(languages, '(%S+) (%d+)') do
+local function count_language(language)
+    local counts, known = {}, false
+    for name, count in string.gmatch(now.languages, '(%S+) (%d+)') do
         if name == language then
             known = true
             count = count + 1
         end
-        others = others + 1
-        counted[#counted + 1] = name .. ' ' .. count
+        counts[#counts + 1] = name .. ' ' .. count
     end
-    if not known and others < most_languages then counted[#counted + 1] = language .. ' 1' end
-    languages = table.concat(counted, ' ')
+    if not known and #counts < MOST_LANGUAGES then counts[#counts + 1] = language .. ' 1' end
+    now.languages = table.concat(counts, ' ')
 end
 
--- A change is confirmed by a second owner; where nobody owns the first document, it is the first owner's.
-local function confirm(owner, values)
-    if owner == NO_OWNER or values == '' then return end
-    for at = 1, #said, SAID do
-        local first = string.sub(said, at + 4, at + 7)
-        if first ~= SETTLED and first ~= owner and place(values, string.sub(said, at, at + 3), VALUE) then
-            if first ~= NO_OWNER then changes = changes .. string.sub(said, at + 8, at + 16) end
-            said = string.sub(said, 1, at + 3) .. (first == NO_OWNER and owner or SETTLED) .. string.sub(said, at + 8)
+local function add(key, packed, owner, language, is_counted, is_copy, is_news)
+    now.joined = now.joined + 1
+    now.last = math.max(now.last, second_of(key))
+    if is_counted then
+        now.items = now.items + 1
+        if is_copy then now.copies = now.copies + 1 end
+        now.ids = sub(now.ids .. key, -MOST_ITEM_TIMES * ITEM_BYTES)
+        is_news = add_source(owner, sub(key, 1, 4)) or is_news
+        if language ~= '' then count_language(language) end
+    end
+    if now.joined <= MOST_MEMBERS_KEPT or is_news then
+        to_keep[#to_keep + 1] = key
+        to_keep[#to_keep + 1] = struct.pack('>I4', now.joined) .. packed
+    end
+end
+
+-- Confirm the changes that a second owner prints. If nobody owns the first document, this owner is the first.
+local function confirm_changes()
+    if owner == NO_OWNER or figures == '' then return end
+    for at = 1, #now.said, PRINTED_BYTES do
+        local first = sub(now.said, at + 4, at + 7)
+        if first ~= SETTLED and first ~= owner and place(figures, sub(now.said, at, at + 3), VALUE_BYTES) then
+            if first ~= NO_OWNER then now.changes = now.changes .. sub(now.said, at + 8, at + PRINTED_BYTES - 1) end
+            now.said = sub(now.said, 1, at + 3) .. (first == NO_OWNER and owner or SETTLED) .. sub(now.said, at + 8)
         end
     end
 end
 
--- Note the values that nobody of the story had said; true where there is one.
-local function note(values, owner, numbered)
-    local new = false
-    for at = 1, #values, VALUE do
-        local value = string.sub(values, at, at + VALUE - 1)
-        if value ~= NO_VALUE and #said < most_values * SAID and not place(said, value, SAID) then
-            said = said .. value .. owner .. ARGV[4] .. string.char(numbered and (at - 1) / VALUE or 0)
-            new = true
+-- Note the values that nobody of the story has printed. Return whether there is one.
+local function note_values(values, owner, is_numbered)
+    local is_new = false
+    for at = 1, #values, VALUE_BYTES do
+        local value, number = sub(values, at, at + VALUE_BYTES - 1), is_numbered and (at - 1) / VALUE_BYTES or 0
+        local is_full = #now.said >= MOST_VALUES * PRINTED_BYTES
+        if value ~= NO_VALUE and not is_full and not place(now.said, value, PRINTED_BYTES) then
+            now.said = now.said .. value .. owner .. key .. string.char(number)
+            is_new = true
         end
     end
-    return new
+    return is_new
 end
 
--- Note another story; not this one, and none twice.
-local function meet(neighbour)
-    if neighbour == '' or string.sub(neighbour, 1, 8) == ARGV[1] then return end
-    local at, count = 1, 0
-    while at <= #neighbours do
-        if string.sub(neighbours, at, at + 7) == string.sub(neighbour, 1, 8) then return end
-        local url, title = struct.unpack('>I2B', neighbours, at + 8)
-        at = at + 11 + url + title
+-- Keep the neighbour, unless it is the story itself or is kept already.
+local function add_neighbour()
+    local new, at, count = unpack_neighbour(neighbour, 1), 1, 0
+    if not new or new.story == story then return end
+    while at <= #now.neighbours do
+        local known
+        known, at = unpack_neighbour(now.neighbours, at)
+        if not known or known.story == new.story then return end
         count = count + 1
     end
-    if count < most_neighbours then neighbours = neighbours .. neighbour end
+    if count < MOST_NEIGHBOURS then now.neighbours = now.neighbours .. neighbour end
 end
 
 local function is_member(document)
-    return document == ARGV[1] or place(ids, document) or redis.call('HEXISTS', KEYS[1], document) == 1
+    return document == story or place(now.ids, document, ITEM_BYTES) or redis.call('HEXISTS', KEYS[1], document) == 1
 end
 
-if not is_member(ARGV[4]) then
-    if ARGV[14] ~= '' and is_member(ARGV[14]) then counts = 0 end
-    if joined == 0 then
-        add(ARGV[1], ARGV[2], ARGV[3], true, 0)
-        if (ARGV[13] or '') ~= '' then speak(ARGV[13]) end
+if not is_member(key) then
+    local is_again = registered_before ~= '' and is_member(registered_before)
+    if now.joined == 0 then add(story, first_packed, first_owner, first_language, true, false, false) end
+    confirm_changes()
+    note_values(before, SETTLED, false)
+    local is_news = note_values(after, owner, true)
+    add(key, packed, owner, language, counted == '1' and not is_again, copy == '1', is_news)
+    add_neighbour()
+    for _, name in ipairs(COUNTERS) do
+        if name ~= 'told' then
+            to_keep[#to_keep + 1] = name
+            to_keep[#to_keep + 1] = now[name]
+        end
     end
-    confirm(ARGV[6], ARGV[11])
-    note(ARGV[9], SETTLED, false)
-    local brings_news = note(ARGV[10], ARGV[6], true)
-    add(ARGV[4], ARGV[5], ARGV[6], counts == 1, is_copy, brings_news)
-    if counts == 1 and ARGV[8] ~= '' then speak(ARGV[8]) end
-    meet(ARGV[12])
-    redis.call('HSET', KEYS[1], 'joined', joined, 'items', items, 'copies', copies, 'levels', levels, 'last', last,
-        'ids', ids, 'sources', sources, 'said', said, 'changes', changes, 'languages', languages,
-        'neighbours', neighbours, unpack(changed))
-    local second = second_of(ARGV[4])
+    redis.call('HSET', KEYS[1], unpack(to_keep))
     -- A member dated far ahead does not keep the story for ever.
-    redis.call('EXPIRE', KEYS[1], window + math.min(window, last - second))
-    redis.call('ZADD', KEYS[2], last, ARGV[1])
+    redis.call('EXPIRE', KEYS[1], window + math.min(window, now.last - second_of(key)))
+    redis.call('ZADD', KEYS[2], now.last, story)
     redis.call('EXPIRE', KEYS[2], 2 * window)
-    if levels > 0 and levels < 4 then
-        local newest = sources ~= '' and newest_of(sources, 5) or newest_of(ids, 1)
-        redis.call('ZADD', KEYS[3], newest, ARGV[1])
+    if now.levels > 0 and now.levels < ENDED then
+        redis.call('ZADD', KEYS[3], newest_source(now.sources, now.ids), story)
         redis.call('EXPIRE', KEYS[3], 2 * window)
     end
 end
-return { joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours }
+local answer = {}
+for index, name in ipairs(COUNTERS) do answer[index] = now[name] end
+return answer

@@ -3,16 +3,14 @@ Adds document frequencies to those that all processes have counted.
 
 KEYS[1]  sum: documents (4 bytes), then the counts of all slots (2 bytes each), big-endian
 ARGV[1]  counted since: documents (4 bytes), then slot and count (2 bytes each) of every slot that has one
-ARGV[2]  bytes of the sum
-ARGV[3]  documents from which on all counts are halved
-ARGV[4]  seconds until the sum expires
+ARGV[2]  seconds until the sum expires
 
-Returns the sum. The rules are those of frequencies.py.
+Returns the sum. The rules are those of records/feature_counts.py.
 ]]
-local key, counted, size, most = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local key, counted, seconds = KEYS[1], ARGV[1], ARGV[2]
 local AT_ONCE = 400 -- slots; Lua passes no more than some thousand arguments
 
-if redis.call('STRLEN', key) ~= size then redis.call('SET', key, string.rep('\0', size)) end
+if redis.call('STRLEN', key) ~= SUM_BYTES then redis.call('SET', key, string.rep('\0', SUM_BYTES)) end
 
 local command = {}
 local function send()
@@ -31,10 +29,10 @@ send()
 
 local sum = redis.call('GET', key)
 local documents = struct.unpack('>I4', sum) + struct.unpack('>I4', counted)
-if documents >= most then
+if documents >= MOST_DOCUMENTS then
     documents = math.floor(documents / 2)
     local halved = {}
-    for at = 5, size - 1, 2 do
+    for at = 5, SUM_BYTES - 1, 2 do
         local high, low = string.byte(sum, at, at + 1)
         halved[#halved + 1] = struct.pack('>I2', math.floor((high * 256 + low) / 2))
     end
@@ -44,5 +42,5 @@ else
     redis.call('SETRANGE', key, 0, struct.pack('>I4', documents))
     sum = struct.pack('>I4', documents) .. string.sub(sum, 5)
 end
-redis.call('EXPIRE', key, ARGV[4])
+redis.call('EXPIRE', key, seconds)
 return sum

@@ -1,5 +1,5 @@
 --[[
-Takes over grants that were given a while ago and not confirmed, so that the caller tells of them and nobody else does.
+Takes over grants that were given a while ago and not confirmed, so that only the caller signals them.
 
 KEYS[1]  grants, see claim.lua
 ARGV[1]  seconds since they were given, or taken over    ARGV[2] how many at most    ARGV[3] second by the caller's clock

@@ -23,7 +23,7 @@ _SQLITE = "sqlite:///"
 _LONGEST_NAME = 60  # characters, of up to four bytes each
 
 
-def placed(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
+def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
     """Return the settings with an absolute data directory, and with its path in the url of a relative SQLite file.
 
     Nothing is made on the disk. Never raises: if no directory can be written to, the last one that was thought of is
@@ -43,7 +43,7 @@ def in_data_dir(settings: NearDupSettings, path: str) -> str:
     return str(Path(settings.data_dir, path))
 
 
-def tell_place(settings: NearDupSettings) -> None:
+def log_window_location(settings: NearDupSettings) -> None:
     """Say once a crawl where its window is. The settings are placed."""
     hours = f"{settings.window / 3600:g} hours"
     if settings.store.startswith("memory:"):

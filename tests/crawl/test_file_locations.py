@@ -18,7 +18,7 @@ import pytest
 from projects import Item, Project
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.crawl.places import placed
+from scrapy_neardup.crawl.file_locations import locate_files
 
 pytestmark = pytest.mark.versions
 
@@ -184,7 +184,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def place(settings: NearDupSettings | None = None, **scrapy_settings: str) -> str:
-    return str(placed(settings or NearDupSettings(), scrapy_settings).data_dir)
+    return str(locate_files(settings or NearDupSettings(), scrapy_settings).data_dir)
 
 
 def test_the_setting_comes_first_then_the_project_then_the_user(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,9 +209,9 @@ def test_a_name_of_a_project_is_a_name_of_one_directory(home: Path) -> None:
 
 def test_a_file_of_the_store_lies_in_the_data_directory_unless_its_path_is_absolute(home: Path) -> None:
     settings = NearDupSettings(data_dir="/data", store="sqlite:///sub/window.sqlite")
-    assert placed(settings, {}).store == "sqlite:////data/sub/window.sqlite"
+    assert locate_files(settings, {}).store == "sqlite:////data/sub/window.sqlite"
     for store in ("sqlite:////var/lib/window.sqlite", "memory://", "redis://host/0"):
-        assert placed(replace(settings, store=store), {}).store == store
+        assert locate_files(replace(settings, store=store), {}).store == store
 
 
 def test_looking_makes_no_directory(home: Path) -> None:

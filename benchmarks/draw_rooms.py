@@ -1,0 +1,55 @@
+"""Print the rooms of the package and who imports whom, as a Mermaid flowchart.
+
+An arrow points from a room to a room that it imports. An arrow is left out if a longer way leads to the same room.
+
+    python benchmarks/draw_rooms.py           # print the picture
+    python benchmarks/draw_rooms.py --write   # put it into docs/architecture.md
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import grimp
+
+PACKAGE = "scrapy_neardup"
+PAGE = Path(__file__).parents[1] / "docs/architecture.md"
+BLOCK = re.compile("^```mermaid\n.*?^```\n", re.MULTILINE | re.DOTALL)
+
+
+def imports_of_rooms() -> dict[str, set[str]]:
+    """Return for each room, a folder or a module at the root of the package, the rooms that it imports."""
+    graph = grimp.build_graph(PACKAGE)
+    rooms: dict[str, set[str]] = {}
+    for module in graph.modules - {PACKAGE}:
+        room = module.split(".")[1]
+        imported = graph.find_modules_directly_imported_by(module) - {PACKAGE}
+        rooms.setdefault(room, set()).update({each.split(".")[1] for each in imported} - {room})
+    return rooms
+
+
+def draw(rooms: dict[str, set[str]]) -> str:
+    """Return the flowchart, the rooms that nobody imports first. Raise graphlib.CycleError if imports form a circle."""
+
+    @cache
+    def reachable(room: str) -> frozenset[str]:
+        return frozenset(rooms[room]).union(*(reachable(each) for each in rooms[room]))
+
+    upwards = list(TopologicalSorter({room: sorted(rooms[room]) for room in sorted(rooms)}).static_order())
+    lines = ["flowchart TD"]
+    for room in reversed(upwards):
+        beyond = frozenset[str]().union(*(reachable(each) for each in rooms[room]))
+        lines += [f"    {room} --> {each}" for each in sorted(rooms[room] - beyond)]
+    return "\n".join(["```mermaid", *lines, "```", ""])
+
+
+if __name__ == "__main__":
+    picture = draw(imports_of_rooms())
+    if "--write" in sys.argv:
+        PAGE.write_text(BLOCK.sub(lambda _: picture, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        print(picture, end="")

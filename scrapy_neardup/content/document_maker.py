@@ -1,0 +1,73 @@
+"""From values that may be anything to a Document with an id of its own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import xxhash
+
+from scrapy_neardup.content.article_numbers import article_number
+from scrapy_neardup.content.language import language_code
+from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, without_surrogates
+from scrapy_neardup.document import Document
+
+_LONGEST_TITLE = 1000  # characters
+_LAST_SECOND = 0xFFFF_FFFF
+
+
+class DocumentMaker:
+    """Makes the documents of one run. The same calls in the same order make the same ids."""
+
+    def __init__(self, run: str, clock: Callable[[], float]) -> None:
+        self._run = run
+        self._clock = clock
+        self._serial = itertools.count()
+
+    @staticmethod
+    def prepare() -> None:
+        """Import what the first url needs."""
+        source_of("https://www.example.com/"), url_identity("https://www.example.com/")
+
+    def make(
+        self,
+        text: str,
+        *,
+        url: str,
+        title: str,
+        seen_at: float | None,
+        canonical: str,
+        url_is_own: bool,
+        language: str,
+    ) -> Document:
+        """Return a document, see ``NearDupDetector.document``."""
+        text, url, title, canonical, language = map(_as_text, (text, url, title, canonical, language))
+        url, title = without_surrogates(url), without_surrogates(title[:_LONGEST_TITLE])
+        seconds = min(max(self._seconds(seen_at), 0.0), float(_LAST_SECOND))
+        salt = f"{self._run}\n{next(self._serial)}\n{url[:LONGEST_URL]}"
+        key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
+        page = (canonical or url) if url_is_own else ""
+        return Document(
+            id=key.hex(),
+            url=url[:LONGEST_URL],
+            source=source_of(url),
+            title=title,
+            text=text,
+            seen_at=seconds,
+            url_identity=url_identity(page),
+            article=article_number(page),
+            language=language_code(language),
+        )
+
+    def _seconds(self, seen_at: float | None) -> float:
+        """Return the given time, or the clock's time if the given one is missing or unusable."""
+        try:
+            given = math.nan if seen_at is None else float(seen_at)
+        except (TypeError, ValueError, OverflowError):
+            given = math.nan
+        return self._clock() if math.isnan(given) else given
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,79 @@
+"""Sketchers that share their work: each text is read and sketched once, in whatever order documents come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from scrapy_neardup.evaluation.corpus import learn
+from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch.fingerprint import TextRead, TextSketch
+from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+
+
+class SharedSketches:
+    """What is known of texts under one configuration, and how long reading and sketching them took.
+
+    ``corpus`` holds documents whose feature frequencies are learned before any document is judged.
+    """
+
+    def __init__(self, settings: NearDupSettings, corpus: Sequence[Page] = ()) -> None:
+        self.settings = settings
+        self.readings: dict[str, TextRead] = {}
+        self.sketches: dict[tuple[str, frozenset[int]], TextSketch] = {}
+        self.seconds_reading = self.seconds_sketching = 0.0
+        self.sketched = 0
+        self._frequencies = sketcher_of(settings, corpus).frequencies
+
+    def new_sketcher(self) -> Sketcher:
+        """Return a sketcher that has learned nothing except the corpus."""
+        return _SharingSketcher(self, self._frequencies)
+
+    @property
+    def seconds(self) -> float:
+        return self.seconds_reading + self.seconds_sketching
+
+    @property
+    def seconds_a_text(self) -> float:
+        """Return the mean time of reading a text plus the mean time of sketching one."""
+        return self.seconds_reading / max(1, len(self.readings)) + self.seconds_sketching / max(1, self.sketched)
+
+
+def sketcher_of(settings: NearDupSettings, corpus: Sequence[Page] = ()) -> Sketcher:
+    """Return a sketcher of these settings that has learned the feature frequencies of a corpus."""
+    sketcher = Sketcher(settings.resolved_preset(), **settings.sketch_options())
+    if sketcher.preset.learns:
+        for page in corpus:
+            learn(sketcher, page)
+    return sketcher
+
+
+class _SharingSketcher(Sketcher):
+    def __init__(self, shared: SharedSketches, frequencies: Frequencies | None) -> None:
+        options = shared.settings.sketch_options()
+        own = None if frequencies is None else frequencies.copy()
+        super().__init__(shared.settings.resolved_preset(), **options, frequencies=own)
+        self._shared = shared
+
+    def read_texts(self, texts: Sequence[str]) -> list[TextRead]:
+        known = self._shared.readings
+        new = [text for text in texts if text not in known]
+        start = time.perf_counter()
+        known.update(zip(new, super().read_texts(new) if new else (), strict=True))
+        self._shared.seconds_reading += time.perf_counter() - start
+        return [known[text] for text in texts]
+
+    def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
+        known = self._shared.sketches
+        keys = [(text, body.boilerplate) for text, body, _ in texts]
+        # Frequencies change with every document, and with them its sketch.
+        learns = self.frequencies is not None
+        new = [each for each, key in zip(texts, keys, strict=True) if learns or key not in known]
+        start = time.perf_counter()
+        for (text, body, _), sketch in zip(new, super().sketch_texts(new) if new else (), strict=True):
+            known[text, body.boilerplate] = sketch
+        self._shared.seconds_sketching += time.perf_counter() - start
+        self._shared.sketched += len(new)
+        return [known[key] for key in keys]

@@ -1,0 +1,200 @@
+--[[
+How the candidates of a document are found by their postings, and how the document is registered. KEYS and ARGV:
+candidates.lua.
+]]
+local document = unpack_record(packed_document)
+local tags = {}
+for at = 3, #keys, 4 do tags[#tags + 1] = sub(keys, at, at + 1) end
+
+local SECOND_BYTES = policy.generation_seconds > 65536 and 3 or 2
+local POSTING_BYTES = 2 + SECOND_BYTES + 4
+local POSTINGS_A_SHARD = 16 -- fewer make many fields, more make each check read and write much
+local FEWEST_BITS, MOST_BITS = 16, 24
+
+-- The postings of one tag in one value: their positions.
+local function positions(value, tag)
+    local found, from = {}, 1
+    while true do
+        local at = find(value, tag, from, true)
+        if not at then break end
+        if (at - 1) % POSTING_BYTES == 0 then
+            found[#found + 1] = at
+            from = at + POSTING_BYTES
+        else
+            from = at + 1
+        end
+    end
+    return found
+end
+
+-- As many shards as a generation fills that goes on like the hours just before it.
+local function bits_for_new_generation()
+    local documents, busy = 0, 0
+    for index = generations + 1, generations + slices do
+        local length = redis.call('HLEN', KEYS[index])
+        documents = documents + length
+        if length > 0 then busy = busy + 1 end
+    end
+    if documents == 0 then return policy.empty_window_bits end
+    local postings = documents / busy * policy.generation_seconds / policy.slice_seconds * #tags
+    local bits = math.floor(math.log(postings / POSTINGS_A_SHARD) / math.log(2) + 0.5)
+    return math.max(FEWEST_BITS, math.min(MOST_BITS, bits))
+end
+
+-- The names of the document's shards if they have so many bits; the same for generations of the same size.
+local shards_of_bits = {}
+local function shards_of(bits)
+    local shards = shards_of_bits[bits]
+    if shards then return shards end
+    shards = {}
+    local cut_off, names = 2 ^ (MOST_BITS - bits), {} -- of the third byte only the high bits count
+    for at = 1, #keys, 4 do
+        local third = byte(keys, at + 2)
+        local last = names[third]
+        if not last then
+            last = char(third - third % cut_off)
+            names[third] = last
+        end
+        shards[#shards + 1] = sub(keys, at, at + 1) .. last
+    end
+    shards_of_bits[bits] = shards
+    return shards
+end
+
+local function bits_of(generation)
+    local stored = redis.call('HGET', KEYS[generation], 'bits')
+    local bits = stored and tonumber(stored)
+    return bits and bits >= FEWEST_BITS and bits <= MOST_BITS and math.floor(bits) or nil
+end
+
+-- A posting as a number: in the order of their document keys, within a generation.
+local AS_NUMBER = '>I' .. SECOND_BYTES .. 'I4'
+local HASHES = 4294967296
+local function order_of(value, at)
+    local seconds, hash = struct.unpack(AS_NUMBER, value, at + 2)
+    return seconds * HASHES + hash
+end
+
+local own_index = own_generation - first_generation + 1 -- in KEYS
+local own_start = own_generation * policy.generation_seconds
+local own_posting = struct.pack('>I' .. SECOND_BYTES, second - own_start) .. sub(key, 5, 8)
+
+local weights, candidates = {}, {} -- of candidates by document key; their keys in the order they were found
+local room = {} -- by key: how many more postings are read
+local own_values, own_bits = {}, nil -- postings of the own generation by key, and the bits that name its shards
+local is_crowded = {} -- by key: whether others of the own generation may have it too
+
+-- Collect the newest postings of a key that lie in the window; what is out of it takes no one's place. ``own`` is the
+-- document's own posting if it is known already: what stands behind it came later and is no candidate.
+local function collect(value, index, start, own)
+    local found = positions(value, tags[index])
+    local left = room[index] or MOST_POSTINGS
+    local last = #found
+    if own then
+        while last > 0 and sub(value, found[last] + 2, found[last] + POSTING_BYTES - 1) ~= own do last = last - 1 end
+        for place = #found, math.max(last, 1), -1 do found[place] = nil end
+    end
+    if #found > left then
+        local orders = {}
+        for _, at in ipairs(found) do orders[at] = order_of(value, at) end
+        table.sort(found, function(a, b) return orders[a] > orders[b] end)
+    end
+    for _, at in ipairs(found) do
+        if left == 0 then break end
+        local seen, hash = struct.unpack(AS_NUMBER, value, at + 2)
+        seen = seen + start
+        if math.abs(seen - second) <= policy.window then
+            local candidate = struct.pack('>I4I4', seen, hash)
+            if not weights[candidate] then
+                weights[candidate] = 0
+                candidates[#candidates + 1] = candidate
+            end
+            weights[candidate] = weights[candidate] + (index <= identities and IDENTITY_WEIGHT or 1)
+            left = left - 1
+        end
+    end
+    room[index] = left
+end
+
+-- Find the documents of the window that share a key with this one and arrived before it, the likeliest first.
+local function find_candidates(is_known)
+    for generation = generations, 1, -1 do
+        local bits = bits_of(generation)
+        local values = bits and redis.call('HMGET', KEYS[generation], unpack(shards_of(bits))) or {}
+        if generation == own_index then own_values, own_bits = values, bits end
+        for index = 1, #values do
+            local value = values[index]
+            -- Most keys are nobody else's: one scan says so.
+            if value and find(value, tags[index], 1, true) then
+                if generation == own_index then is_crowded[index] = true end
+                collect(value, index, (first_generation + generation - 1) * policy.generation_seconds,
+                        is_known and generation == own_index and own_posting)
+            end
+        end
+    end
+    table.sort(candidates, function(a, b)
+        if weights[a] ~= weights[b] then return weights[a] > weights[b] end
+        return is_older(a, b)
+    end)
+end
+
+-- Score the likeliest candidates. Return those that count as seen, those that are lost, and the key of one whose record
+-- is damaged.
+local function score_candidates()
+    local scored, lost, damaged = {}, {}, nil
+    for index = 1, math.min(#candidates, MAX_CANDIDATES) do
+        local old, packed = read_record(candidates[index])
+        if packed and not old then damaged = candidates[index] end
+        local candidate = old and score_candidate(candidates[index], document, old)
+        if candidate then
+            candidate.packed = packed
+            candidate.state = state_of(old, document.run, MOST_LINKS)
+            if candidate.state ~= SEEN then candidate.kept_share = NOTHING_HELD end
+            local list = candidate.state == LOST and lost or scored
+            list[#list + 1] = candidate
+        end
+    end
+    return scored, lost, damaged
+end
+
+-- The value of a shard with the document's posting. If a key has too many postings, the oldest one goes, and if that is
+-- the document's own, the document is not posted.
+local function with_own_posting(value, index)
+    local posting = tags[index] .. own_posting
+    if not is_crowded[index] then return value .. posting end
+    local found, oldest, order = positions(value, tags[index]), nil, order_of(posting, 1)
+    if #found < MOST_POSTINGS then return value .. posting end
+    for _, at in ipairs(found) do
+        local each = order_of(value, at)
+        if each < order then oldest, order = at, each end
+    end
+    if not oldest then return value end
+    return sub(value, 1, oldest - 1) .. sub(value, oldest + POSTING_BYTES) .. posting
+end
+
+-- Keep the record, and post the document's keys.
+local function register(record)
+    local fields, place_of = {}, {}
+    if not own_bits then
+        own_bits = bits_for_new_generation() -- by the documents before this one
+        fields = { 'bits', own_bits }
+    end
+    local records = records_with(key)
+    redis.call('HSET', records, key, record)
+    local slice_end = (math.floor(second / policy.slice_seconds) + 1) * policy.slice_seconds
+    redis.call('EXPIRE', records, slice_end + policy.window - second)
+
+    local shards = shards_of(own_bits)
+    for index = 1, #shards do
+        local place = place_of[shards[index]]
+        if not place then
+            place = #fields + 2
+            place_of[shards[index]] = place
+            fields[place - 1] = shards[index]
+            fields[place] = own_values[index] or ''
+        end
+        fields[place] = with_own_posting(fields[place], index)
+    end
+    redis.call('HSET', KEYS[own_index], unpack(fields))
+    redis.call('EXPIRE', KEYS[own_index], own_start + policy.generation_seconds + policy.window - second)
+end

@@ -1,0 +1,27 @@
+-- What join.lua and claim.lua share: KEYS[1] is the story, a HASH. Its fields:
+--   joined, items, copies, last (second), levels (bits), each a number
+--   ids         document keys of the newest items
+--   sources     hash of the owner and second of its first item
+--   said        values of figures that changed: value, the owner that printed it first or SETTLED, and the change by which
+--               it came: key of the document, and which of its changes it is
+--   changes     those that a second owner confirmed
+--   languages   "en 5 de 1"
+--   told        items, sources and changes at the last signal
+--   neighbours  other stories, packed one behind the other
+-- and for each member that is kept, by its document key: its number and its packed fields.
+-- The entries are those of records/stories.py, the rules those of index/membership.py.
+local sub = string.sub
+
+local function second_of(bytes, at)
+    return (struct.unpack('>I4', bytes, at))
+end
+
+-- The second of the newest source, or of the newest item if there is no source.
+local function newest_source(sources, ids)
+    local newest = 0
+    for at = 1, #sources, SOURCE_BYTES do newest = math.max(newest, second_of(sources, at + 4)) end
+    if sources == '' then
+        for at = 1, #ids, ITEM_BYTES do newest = math.max(newest, second_of(ids, at)) end
+    end
+    return newest
+end

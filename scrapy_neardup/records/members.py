@@ -1,0 +1,91 @@
+"""What a store keeps of a member of a story, packed: its number in the story, then its fields."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import cast
+
+import xxhash
+
+from scrapy_neardup.document import KINDS, STATUSES, Member
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES
+from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
+
+logger = logging.getLogger(__name__)
+
+VERSION = 2
+MEMBER = PackedFields(
+    "member",
+    {
+        "status": "B",
+        "kind": "B",
+        "language": "B*",
+        "source": "B*",
+        "owner": "B*",
+        "url": "H*",
+        "title": "H*",
+        "changes": "H*",
+    },
+    VERSION,
+)
+NO_OWNER = bytes(4)
+_NUMBER_BYTES = 4
+_MAX_NAME_BYTES = 255
+_MAX_TITLE_BYTES = 300
+_MAX_CHANGES_BYTES = 1000
+
+
+def owner_hash(member: Member) -> bytes:
+    """Return 4 bytes of the owner, ``NO_OWNER`` if there is none."""
+    return xxhash.xxh32_digest(member.owner.encode("utf-8", "surrogatepass")) if member.owner else NO_OWNER
+
+
+def pack_member(member: Member) -> bytes:
+    """Pack what is kept of a member beside its key and number. Long texts are cut."""
+    return MEMBER.pack(
+        STATUSES.index(member.status),
+        KINDS.index(member.kind) + 1 if member.kind else 0,
+        *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.source, member.owner)),
+        member.url.encode("utf-8", "replace")[:MAX_URL_BYTES],
+        cut_to_bytes(member.title, _MAX_TITLE_BYTES),
+        cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
+    )
+
+
+def number_member(number: int, packed: bytes) -> bytes:
+    """Put the number of a member before what ``pack_member`` made."""
+    return number.to_bytes(_NUMBER_BYTES, "big") + packed
+
+
+def unpack_member(key: bytes, data: bytes) -> Member:
+    """Read a numbered member. Raise StoreError on any other bytes."""
+    status, kind, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
+    status, kind = cast("int", status), cast("int", kind)
+    if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS):
+        raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
+    language, source, owner, url, title, changes = (cast("bytes", text).decode("utf-8", "replace") for text in texts)
+    return Member(
+        id=key.hex(),
+        url=url,
+        title=title,
+        source=source,
+        owner=owner,
+        status=STATUSES[status],
+        kind=KINDS[kind - 1] if kind else None,
+        changes=tuple(changes.split("\n")) if changes else (),
+        language=language,
+        number=int.from_bytes(data[:_NUMBER_BYTES], "big"),
+    )
+
+
+def read_members(rows: Iterable[tuple[bytes, bytes]]) -> tuple[Member, ...]:
+    """Return members in the order they joined. Leave out those that cannot be read, and say so in the log."""
+    members = []
+    for key, packed in rows:
+        try:
+            members.append(unpack_member(key, packed))
+        except StoreError as error:  # noqa: PERF203
+            logger.warning("A member of a story is left out: %s", error)
+    return tuple(sorted(members, key=lambda member: member.number))

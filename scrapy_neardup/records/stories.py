@@ -1,0 +1,110 @@
+"""What a store keeps of a story: its counters. The rules by which they change: ``index/membership.py``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from scrapy_neardup.document import Extent, Level, Story
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.records.neighbours import unpack_neighbours
+from scrapy_neardup.records.packing import split
+
+WATCH, BREAKING, ENDED = 1, 2, 4
+LEVEL_BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
+
+ITEM_BYTES = 8
+"""An entry of ``items_seen``: the document key of an item."""
+
+SOURCE_BYTES = 8
+"""An entry of ``sources``: 4 bytes of the owner, and the second of its first item."""
+
+VALUE_BYTES = 4
+"""A hash of a figure and its value."""
+
+CHANGE_BYTES = 9
+"""An entry of ``changes``: the key of the document that brought it, and which of that document's changes it is."""
+
+PRINTED_BYTES = VALUE_BYTES + 4 + CHANGE_BYTES
+"""An entry of ``printed``: a value, the owner that printed it first, and the change by which it came."""
+
+_EXTENT = re.compile("([0-9]+) ([0-9]+) ([0-9]+)")
+_LANGUAGE = re.compile("([^ ]+) ([0-9]+)")
+
+
+@dataclass(slots=True)
+class StoryCounters:
+    """The counters of a story, as they are stored."""
+
+    joined: int = 0
+    items: int = 0
+    copies: int = 0
+    levels: int = 0  # bits of those raised
+    last: int = 0  # the latest second of any member
+    items_seen: bytes = b""  # keys of the newest items
+    sources: bytes = b""
+    printed: bytes = b""  # values of figures that changed, those before the change too
+    changes: bytes = b""  # see document.Story
+    signalled: str = ""  # the extent of the story at its last signal, see ``pack_extent``
+    languages: str = ""  # each with its items: "en 5 de 1"
+    neighbours: bytes = b""  # packed one behind the other
+
+    @property
+    def is_open(self) -> bool:
+        return 0 < self.levels < ENDED
+
+    @property
+    def newest_source(self) -> int:
+        """The second of the newest source, or of the newest item if no member has a source."""
+        seconds = self._source_seconds or [seconds_of(key) for key in split(self.items_seen, ITEM_BYTES)]
+        return max(seconds, default=0)
+
+    @property
+    def signalled_extent(self) -> Extent:
+        return read_extent(self.signalled)
+
+    @property
+    def items_by_language(self) -> dict[str, int]:
+        return {language: int(count) for language, count in _LANGUAGE.findall(self.languages)}
+
+    def story(self, key: bytes) -> Story:
+        """Return the story. Raise StoreError if the counters are damaged."""
+        try:
+            return self._story(key)
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
+
+    def _story(self, key: bytes) -> Story:
+        entries = (self.items_seen, ITEM_BYTES), (self.sources, SOURCE_BYTES), (self.printed, PRINTED_BYTES)
+        if any(len(packed) % size for packed, size in (*entries, (self.changes, CHANGE_BYTES))):
+            raise ValueError("entries are not whole")
+        if not 0 <= self.levels < 2 * ENDED:
+            raise ValueError(f"levels {self.levels}")
+        return Story(
+            id=key.hex(),
+            joined=self.joined,
+            items=self.items,
+            copies=self.copies,
+            times=tuple(sorted(map(seconds_of, split(self.items_seen, ITEM_BYTES)))),
+            sources=tuple(sorted(self._source_seconds)),
+            levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
+            changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
+            languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
+            signalled=self.signalled_extent,
+            neighbours=unpack_neighbours(self.neighbours),
+        )
+
+    @property
+    def _source_seconds(self) -> list[int]:
+        return [seconds_of(entry[4:]) for entry in split(self.sources, SOURCE_BYTES)]
+
+
+def read_extent(packed: str) -> Extent:
+    """Read items, sources and changes: "12 6 1". Anything else is an extent of nothing."""
+    found = _EXTENT.fullmatch(packed)
+    return Extent(*map(int, found.groups())) if found else Extent()
+
+
+def pack_extent(extent: Extent) -> str:
+    return " ".join(map(str, extent))

@@ -1,0 +1,70 @@
+"""From a verdict to the member of a story, and to the join that adds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scrapy_neardup.document import Document, Join, Match, Member, Verdict
+
+_LEAD = 120  # characters
+_LEAD_WORDS = 6
+_MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
+
+
+class JoinMaker:
+    """Makes joins. ``owners`` says who runs a source; every other source runs itself."""
+
+    def __init__(self, owners: Mapping[str, str]) -> None:
+        self._owners = owners
+
+    def make(
+        self,
+        document: Document,
+        verdict: Verdict,
+        match: Match,
+        *,
+        first_source: str,
+        figures: bytes,
+        figures_before: bytes,
+        figures_after: bytes,
+    ) -> Join:
+        """Return the join of a document that matched; for the figures see ``Join``.
+
+        ``first_source`` is the source of ``match.url``.
+        """
+        # A match with a document further on in a story knows only the key of the story's first document.
+        is_first = match.original == match.story
+        url, title, source = (match.url, match.title, first_source) if is_first else ("", "", "")
+        # A story begins with its first copy, whose candidate is the first document; a copy of it has its language too.
+        language = match.language if match.candidate == match.story or not match.related else ""
+        first = Document(match.story, url, source, title, "", 0.0, language=language)
+        return Join(
+            self._member(first, Verdict("original")),
+            self._member(document, verdict),
+            # Likeness thins out from one related text to the next: past the first step it is no coverage.
+            counted=(not match.is_seen or not match.same_url) and (is_first or not match.related),
+            registered_before=match.registered_before,
+            figures_before=figures_before,
+            figures_after=figures_after,
+            figures=figures,
+            neighbour=match.neighbour,
+        )
+
+    def _member(self, document: Document, verdict: Verdict) -> Member:
+        return Member(
+            id=document.id,
+            url=document.url,
+            title=document.title or _lead(document.text),
+            source=document.source,
+            owner=self._owners.get(document.source, document.source),
+            status=verdict.status,
+            kind=verdict.kind,
+            changes=verdict.changes,
+            language=document.language,
+        )
+
+
+def _lead(text: str) -> str:
+    """Return what stands for a missing headline: the first line that is a sentence rather than a byline."""
+    lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n", 20))
+    return next((line[:_LEAD] for line in lines if len(line.split()) >= _LEAD_WORDS), "")

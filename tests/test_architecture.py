@@ -1,0 +1,45 @@
+"""The pages about the code show the code: the picture of the rooms, and files that are named."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+FOLDERS = "|".join(sorted(each.name for each in (ROOT / "scrapy_neardup").iterdir() if each.is_dir()))
+ROOTS = f"scrapy_neardup|tests|benchmarks|docs|example_project|{FOLDERS}"
+FILE = re.compile(rf"\b((?:{ROOTS})/[\w./-]+\.(?:py|lua|json|txt))\b")
+
+
+def test_the_picture_of_the_rooms_is_drawn_from_the_code() -> None:
+    pytest.importorskip("grimp")
+    command = [sys.executable, "benchmarks/draw_rooms.py"]
+    drawn = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    assert drawn in page, "run: python benchmarks/draw_rooms.py --write"
+
+
+def test_every_folder_of_the_package_has_its_paragraph() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    rooms = {room for heading in re.findall("^### (.+)$", page, re.MULTILINE) for room in heading.split(", ")}
+    package = ROOT / "scrapy_neardup"
+    there = {each.stem for each in package.iterdir() if each.suffix == ".py" or (each / "__init__.py").exists()}
+    assert rooms == there - {"__init__"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_a_page_names_exist(page: Path) -> None:
+    named = set(FILE.findall(page.read_text(encoding="utf-8")))
+    missing = {each for each in named if not any((base / each).exists() for base in (ROOT, ROOT / "scrapy_neardup"))}
+    assert not missing
+
+
+def test_every_decision_is_in_the_index() -> None:
+    folder = ROOT / "docs/decisions"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    assert [each.name for each in sorted(folder.glob("0*.md"))] == re.findall(r"\]\((0[\w-]+\.md)\)", index)

@@ -1,0 +1,57 @@
+"""The worked examples of CONTRIBUTING.md work: each change is applied to a copy of the repository and tested there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = dict(
+    re.findall(
+        r"^### (.+?)\n(.*?)(?=^### |\Z)",
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+)
+
+
+def blocks(example: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", example, re.MULTILINE | re.DOTALL)
+
+
+def apply(change: str, root: Path) -> None:
+    """Make a change: its first line names the file, lines without ``+`` must be there once, as they stand."""
+    name, *lines = change.splitlines()
+    path = root / name.removeprefix("# ")
+    before = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("+"))
+    after = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("-"))
+    text = path.read_text(encoding="utf-8")
+    assert text.count(before) == 1, f"{name}: these lines of CONTRIBUTING.md are not there once:\n{before}"
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_works(name: str, tmp_path: Path) -> None:
+    for folder in ("scrapy_neardup", "docs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tests").mkdir()
+    shutil.copy(ROOT / "tests/test_docs.py", tmp_path / "tests")
+    for change in blocks(EXAMPLES[name], "diff"):
+        apply(change, tmp_path)
+    (test,) = blocks(EXAMPLES[name], "python")
+    (tmp_path / "tests/test_example.py").write_text(test, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_is_an_example_of_each_kind() -> None:
+    assert list(EXAMPLES) == ["A preset", "A rule", "An extractor", "A setting"]
