@@ -106,7 +106,7 @@ class NearDupDetector:
     async def prepare(self) -> None:
         """Import in a thread what the first document needs, so that it does not hold up the event loop."""
         await self._paced_sketcher.run_in_thread(self._documents.prepare)
-        await self._paced_sketcher.prepare()
+        await self._paced_sketcher.run_in_thread(self.sketcher.prepare)
 
     async def close(self) -> None:
         """Wait for the checks under way and close the store."""
