@@ -338,13 +338,14 @@ class Sketcher:
 
     def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
         """Sketch what is left of texts that were read."""
-        bodies = [body for _, body, _ in texts if body.words >= self.min_words]
-        made = zip(self._signer.sign(bodies), self._specifics(bodies), strict=True) if bodies else ()
-        signed = iter(made)
-        return [
-            self._text_sketch(each, *(next(signed) if each.body.words >= self.min_words else (UNSIGNED, b"")))
-            for each in texts
-        ]
+        long_enough = [number for number, each in enumerate(texts) if each.body.words >= self.min_words]
+        bodies = [texts[number].body for number in long_enough]
+        made: dict[int, tuple[SignedText, bytes]] = {}
+        if bodies:
+            made.update(
+                zip(long_enough, zip(self._signer.sign(bodies), self._specifics(bodies), strict=True), strict=True)
+            )
+        return [self._text_sketch(each, *made.get(number, (UNSIGNED, b""))) for number, each in enumerate(texts)]
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
         names: tuple[int, ...] = ()

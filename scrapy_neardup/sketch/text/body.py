@@ -196,17 +196,21 @@ def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -
     reading = Reading.of(*(text[:MOST_CHARACTERS] for text in texts))
     lines, blocks = _lines(reading)
     is_long = _sums_of_runs(lines.words, blocks) >= min_block_words
+    bounds = lines.start.searchsorted(reading.bounds).tolist()
+    for first, end in pairwise(bounds):
+        if int(lines.words[first:end][is_long[first:end]].sum()) < min_words:
+            is_long[first:end] = True
+    long = lines.where(is_long)
+    bounds_of_long = long.start.searchsorted(reading.bounds).tolist()
     return [
-        _body(reading, lines.between(first, end), is_long[first:end], min_words)
-        for first, end in pairwise(lines.start.searchsorted(reading.bounds).tolist())
+        _body(reading, lines.between(*of_all), long.between(*of_long), is_long[slice(*of_all)])
+        for of_all, of_long in zip(pairwise(bounds), pairwise(bounds_of_long), strict=True)
     ]
 
 
-def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_], min_words: int) -> Body:
-    if int(lines.words[is_long].sum()) < min_words:
-        is_long[:] = True
+def _body(reading: Reading, lines: Lines, long: Lines, is_long: NDArray[np.bool_]) -> Body:
     unspaced = bool(reading.present & UNSPACED) and bool(_are_unspaced(reading, *lines.tokens).any())
-    return Body(reading, unspaced, lines.where(is_long), lines, is_long)
+    return Body(reading, unspaced, lines if len(long) == len(lines) else long, lines, is_long)
 
 
 def _sums_of_runs(values: NDArray[np.intp], runs: NDArray[np.intp]) -> NDArray[np.intp]:
