@@ -24,16 +24,24 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.extend(str(each) for each in (Path(__file__).parents[1] / "tests").rglob("*") if each.is_dir())
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 import psutil
-from faults import Network
+from damage import TARGETS, fuzz
+from faults import FAULTS, Network, unlike_text
 from kills import INTERRUPTED, WAYS, KillingSite, Moment, kill_and_rerun
-from receivers import BadReceiver, drip_body, drip_headers, drip_interim_answers, flood, flood_chunks, say_nothing
+from receivers import (
+    ENDS,
+    BadReceiver,
+    drip_body,
+    drip_headers,
+    drip_interim_answers,
+    flood,
+    flood_chunks,
+    report,
+    say_nothing,
+)
 from servers import RedisServer
-from test_event_delivery import ENDS, report
-from test_fuzz import TARGETS, fuzz
-from test_redis_faults import FAULTS, text
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.settings import NearDupSettings
@@ -111,7 +119,7 @@ async def _lose(name: str, url: str, lose: Callable[[], object], restore: Callab
 
     async def judge(number: int) -> str:
         try:
-            verdict = await detector.check(detector.document(text(number)))
+            verdict = await detector.check(detector.document(unlike_text(number)))
         except Exception:
             row.lost += 1
             return "lost"
@@ -172,7 +180,7 @@ async def _soak(store: str, minutes: float) -> Row:
         row.times += 1
         now += 20  # a window is full after 4,320 documents
         number = row.times if draw.random() < 0.7 else max(0, row.times - draw.randrange(1, 500))
-        document = detector.document(text(number), url=f"https://paper{number % 50}.example/{row.times}")
+        document = detector.document(unlike_text(number), url=f"https://paper{number % 50}.example/{row.times}")
         row.lost += (await detector.check(document)).reason == "store-unavailable"
         detector.delivery.deliver([document.id])
         if time.monotonic() > at:

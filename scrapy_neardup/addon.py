@@ -1,4 +1,4 @@
-"""``ADDONS = {"scrapy_neardup.Addon": 500}`` is all a user writes."""
+"""Turn the plugin on: ``ADDONS = {"scrapy_neardup.Addon": 500}`` is all a user writes."""
 
 from __future__ import annotations
 
@@ -11,34 +11,30 @@ if TYPE_CHECKING:
 
     from scrapy_neardup.settings import NearDupSettings
 
-CONCURRENT_ITEMS = 16
-
 
 class Addon:
-    """Wires middleware and pipelines in; what the settings already say of them stays."""
+    """Adds middleware and pipelines to the settings, unless the settings name them already."""
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
-        # A wrong setting found later, when the crawl has begun to start, leaves Scrapy 2.14 with exit status 0.
-        _checked(settings)
+        # If a wrong setting is found later, when the crawl has begun to start, Scrapy 2.14 ends with exit status 0.
+        _checked_settings(settings)
 
     def update_settings(self, settings: BaseSettings) -> None:
-        # Once more: a spider's own settings come in after those of its project.
-        if not _checked(settings).enabled:
+        # Check again: a spider's own settings are added after those of its project.
+        if not _checked_settings(settings).enabled:
             return
         from scrapy_neardup.middleware import NearDupSpiderMiddleware
         from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
 
-        # Next to the engine: items are seen as the spider's other middlewares leave them.
+        # Next to the engine, so that the spider's other middlewares change items first.
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
-        # Scrapy starts so many tasks for each response, and they last until its page is extracted.
-        settings.set("CONCURRENT_ITEMS", CONCURRENT_ITEMS, "addon")
 
 
-def _checked(settings: BaseSettings) -> NearDupSettings:
-    """Our settings, and what they name can be imported."""
+def _checked_settings(settings: BaseSettings) -> NearDupSettings:
+    """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
     from scrapy_neardup.content import load_extractor, worker_processes
     from scrapy_neardup.crawl.feeds import check_feed_uri
     from scrapy_neardup.crawl.selection import ItemSelection

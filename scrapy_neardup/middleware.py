@@ -1,4 +1,4 @@
-"""Spider middleware: response -> main content, carried beside the item."""
+"""Spider middleware: start to extract the main content of a response, and carry it beside the item."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ from scrapy_neardup.content import (
     source_of,
     start_extraction,
 )
-from scrapy_neardup.crawl.carriage import Content, carriage_of, settings_of
+from scrapy_neardup.crawl.item_context import ItemContext
 from scrapy_neardup.crawl.order import ResponseOrder
 from scrapy_neardup.crawl.page import Page
 from scrapy_neardup.crawl.selection import ItemSelection, text_of
+from scrapy_neardup.crawl.shared import settings_of, shared_state
 from scrapy_neardup.exceptions import ExtractionError
 
 if TYPE_CHECKING:
@@ -47,16 +48,17 @@ _HEAD = 100_000  # bytes in which a page's title is looked for
 
 
 class NearDupSpiderMiddleware:
-    """Extracts a response's main content once, when it yields its first item that has no text of its own.
+    """Extracts a response's main content once, when the response yields its first item that has no text of its own.
 
-    The text belongs to the items that name the page, or no url at all. Items that name another url, as the teasers of
-    a listing page do, have no text.
+    The text belongs to the items that name the page or name no url at all. Items that name another url have no text,
+    such as the teasers of a listing page. Items do not wait for the text here but in ``NearDupPipeline``: Scrapy keeps
+    ``CONCURRENT_ITEMS`` tasks for a response until its last item is out.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.settings = settings_of(crawler)
         self.crawler = crawler
-        self.carriage = carriage_of(crawler)
+        self.shared = shared_state(crawler)
         self.selection = ItemSelection(self.settings.item_classes)
         self._extraction = start_extraction(
             self.settings.extractor,
@@ -64,16 +66,16 @@ class NearDupSpiderMiddleware:
             timeout=self.settings.extract_timeout,
             most_characters=self.settings.max_html_bytes,
             memory=self.settings.extract_memory,
-            timings=self.carriage.extraction_timings,
+            timings=self.shared.extraction_timings,
             sketching=self.settings.sketching(),
         )
         self._order = ResponseOrder(self.settings.extract_timeout)
         self._pages = ExtractedPages()
         self._canonical = CanonicalUrls()
         self._is_first = True
-        # Dropped before it came to the capture pipeline.
-        crawler.signals.connect(self.carriage.forget, signals.item_dropped)
-        crawler.signals.connect(self.carriage.forget, signals.item_error)
+        # These signals also tell of items that were lost before they came to the capture pipeline.
+        crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
+        crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
         crawler.signals.connect(self._close, signals.spider_closed)
 
     @classmethod
@@ -83,21 +85,21 @@ class NearDupSpiderMiddleware:
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         opted_out = response.meta.get("neardup") is False
         page: Page | None = None
-        place = self._order.join()
+        place = self._order.take_place()
         if opted_out:
             place.close()
         try:
-            await self.carriage.turns.next()  # the callback of a spider runs when its output is first asked for
+            await self.shared.turns.yield_turn()  # the callback of a spider runs when its output is first asked for
             async for output in result:
                 if self._is_judged(output) and opted_out:
-                    self.carriage.put(output, Content(opted_out=True))
+                    self.shared.contexts.put(output, ItemContext(opted_out=True))
                 elif self._is_judged(output):
-                    with place.held():
+                    with place.hold():
                         page = await self._page_of(output, response, page)
-                    ticket = place.ticket()
-                    page.tickets.append(ticket)
-                    self.carriage.put(output, Content(page, ticket))
-                with place.handed_over():
+                    item_place = place.add_item()
+                    page.places.append(item_place)
+                    self.shared.contexts.put(output, ItemContext(page, item_place))
+                with place.hand_over():
                     yield output
         finally:
             place.close()
@@ -109,36 +111,36 @@ class NearDupSpiderMiddleware:
 
     def _needs_text(self, item: Any, page: Page) -> bool:
         adapter = ItemAdapter(item)
-        if page.is_extracted or text_of(adapter, self.settings.text_field):
+        if not page.needs_extraction or text_of(adapter, self.settings.text_field):
             return False
         return page.is_named_by(text_of(adapter, self.settings.url_field))
 
     async def _page_of(self, item: Any, response: Response, page: Page | None) -> Page:
-        """Return the page of an item, with its text if the item needs it. Never raises: the spider's output passes."""
+        """Return the page of an item, and start to extract it if the item needs its text. Never raises."""
         try:
             page = page or await self._page(response)
             if self._needs_text(item, page):
-                await self._extract(response, page)
+                page.start_extraction(self._extract(response, page))
         except Exception as error:
-            self._note(error, response)
+            self._log_fault(error, response)
             if page is not None:
                 await page.end()
             return Page.unread()
         return page
 
-    def _note(self, error: Exception, response: Response) -> None:
-        self.carriage.faults.note(error, response.url, self.crawler.stats)
+    def _log_fault(self, error: Exception, response: Response) -> None:
+        self.shared.faults.log(error, response.url, self.crawler.stats)
 
-    def _said(self, response: Response, read: Callable[[], T], default: T) -> T:
-        """Return what a page says of itself, the default if it cannot be read."""
+    def _read_or(self, default: T, read: Callable[[], T], response: Response) -> T:
+        """Return what ``read`` reads from a page, the default if it cannot be read."""
         try:
             return read()
         except Exception as error:
-            self._note(error, response)
+            self._log_fault(error, response)
             return default
 
     async def _page(self, response: Response) -> Page:
-        """What the page says of itself; its text is extracted only if an item needs it."""
+        """Return the page of a response with its url, language and title, but without its text."""
         assert response.request is not None
         urls = [response.request.url, *response.meta.get("redirect_urls", ())]
         if not isinstance(response, TextResponse) or not _looks_like_html(response):
@@ -154,17 +156,17 @@ class NearDupSpiderMiddleware:
                 text = await asyncio.to_thread(decode_as, head, encoding)
             else:
                 text = decode_as(head, encoding)
-            title = self._said(response, lambda: page_title(text), "")
+            title = self._read_or("", lambda: page_title(text), response)
         return Page(
             response.url,
             urls,
-            canonical=self._said(response, lambda: self._canonical.of(response.body, response.url), response.url),
-            language=self._said(response, lambda: page_language(response.body), ""),
+            canonical=self._read_or(response.url, lambda: self._canonical.of(response.body, response.url), response),
+            language=self._read_or("", lambda: page_language(response.body), response),
             title=title,
         )
 
     async def _encoding(self, response: TextResponse) -> str | None:
-        """Return the encoding of a response, None if it has none. What is not declared may take long to find out."""
+        """Return the encoding of a response, None if it has none. To guess one that is not declared takes long."""
         header = response.headers.get("Content-Type") or b""
         if declared_encoding(response.body, header.decode("latin-1")) is not None:
             return _encoding_of(response, is_declared=True)
@@ -177,26 +179,26 @@ class NearDupSpiderMiddleware:
         return response.text
 
     async def _extract(self, response: Response, page: Page) -> None:
-        """Give the page its text, or the reason why it has none."""
-        page.is_extracted = True
+        """Give the page its text, or the reason why it has none. Never raises."""
         if not isinstance(response, TextResponse) or not _looks_like_html(response):
             return
-        if self._is_too_large(response):
-            size = f"{response.url}: {len(response.body)} bytes, over NEARDUP_MAX_HTML_BYTES"
-            logger.warning("%s = %d", size, self.settings.max_html_bytes)
-            page.reason = "extraction-failed"
-            return
         try:
+            if self._is_too_large(response):
+                size = f"{response.url}: {len(response.body)} bytes"
+                raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {self.settings.max_html_bytes}")
             extracted = await self._extracted(response)
+            page.text, page.sketch = extracted.text, extracted.sketch
         except ExtractionError as error:
             logger.warning("No main content: %s", error)
             page.reason = "extraction-failed"
-            return
-        page.text, page.sketch = extracted.text, extracted.sketch
-        await self.carriage.turns.next()
+        except Exception as error:
+            self._log_fault(error, response)
+            page.reason = "internal-error"
+        else:
+            await self.shared.turns.yield_turn()
 
     async def _extracted(self, response: TextResponse) -> Extracted:
-        # An extractor of the user's own may go by the url. Ours at most know the site, so a mirror's page is another.
+        # A user's own extractor may depend on the whole url. Ours depend on the site at most.
         url = _site(response.url) if is_built_in(self.settings.extractor) else response.url
         about = b"\n".join((response.headers.get("Content-Type") or b"", url.encode("utf-8", "surrogatepass")))
         key = xxh3_128_digest(response.body), xxh3_128_digest(about)
@@ -213,7 +215,7 @@ class NearDupSpiderMiddleware:
 
 
 def _encoding_of(response: TextResponse, *, is_declared: bool) -> str | None:
-    """Return the encoding of a response. Of a long one that declares none Scrapy is shown the beginning."""
+    """Return the encoding of a response. Scrapy guesses it from the beginning if the response is long."""
     try:
         if is_declared or len(response.body) <= SHORT_PAGE:
             return response.encoding
@@ -221,7 +223,7 @@ def _encoding_of(response: TextResponse, *, is_declared: bool) -> str | None:
         head = head[: head.rfind(b">") + 1]  # not in the middle of a character
         guess = guess_encoding(response.body)
         return guess if guess == "utf-8" or head.isascii() else response.replace(body=head).encoding
-    except Exception:  # one that Python does not decode
+    except Exception:  # Python does not know the encoding
         return None
 
 

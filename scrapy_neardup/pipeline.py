@@ -15,14 +15,16 @@ from scrapy.signals import engine_stopped, feed_exporter_closed, spider_closed
 from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
 from scrapy_neardup.content.dates import parse_time
-from scrapy_neardup.crawl.carriage import Captured, Content, carriage_of, current, settings_of
-from scrapy_neardup.crawl.delivery import Delivery, Parcel
+from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.dropped import dropped_items
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.freezing import freeze, unfreeze
+from scrapy_neardup.crawl.item_context import CurrentItem, ItemContext, current_item
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.page import Page
+from scrapy_neardup.crawl.pending import PendingDocument
 from scrapy_neardup.crawl.selection import ItemSelection, text_of
+from scrapy_neardup.crawl.shared import settings_of, shared_state
 from scrapy_neardup.crawl.sinks import EventSinks
 from scrapy_neardup.crawl.tagging import Tagger
 from scrapy_neardup.detector import NearDupDetector
@@ -39,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 class NearDuplicate(DropItem):
-    """A dropped duplicate; names its url, its original and how alike they are."""
+    """A dropped duplicate: its url, its original, and how alike they are."""
 
     def __init__(self, url: str, verdict: Verdict) -> None:
         super().__init__(
@@ -53,20 +55,20 @@ class NearDuplicate(DropItem):
 
 
 class CapturePipeline:
-    """The first pipeline of all: takes an item's content over before another pipeline replaces the item."""
+    """The first pipeline of all: takes over an item's context before another pipeline replaces the item."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.carriage = carriage_of(crawler)
+        self.contexts = shared_state(crawler).contexts
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        # The context may still hold the content of the item before, if that one was lost on its way.
-        if (before := current.get().content) is not None:
-            before.leave()
-        current.set(Captured(item, self.carriage.take(item)))
+        # The variable may still hold the previous item, if that one was lost on its way.
+        if (previous := current_item.get().context) is not None:
+            previous.leave()
+        current_item.set(CurrentItem(item, self.contexts.take(item)))
         return item
 
 
@@ -82,7 +84,7 @@ class NearDupPipeline:
         log_window_location(self.settings)
         self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
         self.dropped = dropped_items(crawler, self.settings)
-        self.turns = carriage_of(crawler).turns
+        self.shared = shared_state(crawler)
         self.answers = AnswerOrder[Verdict]()
         self.delivery: Delivery | None = None
         self._prepared: asyncio.Task[None] | None = None
@@ -100,7 +102,7 @@ class NearDupPipeline:
         assert self.detector.delivery is not None
         by_feeds = self.settings.delivered == "stored"
         self.delivery = Delivery(self.crawler, self.detector.delivery, by_feeds=by_feeds)
-        # Feeds are stored behind the pipelines; what they tell is told to the store.
+        # Feeds are stored after the pipelines are closed, and the store still has to hear of it.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
         self.crawler.signals.connect(self._close_detector, engine_stopped)
         if not self.delivery.has_feeds:
@@ -111,9 +113,9 @@ class NearDupPipeline:
         except StoreError as error:
             logger.error("The store cannot be opened: %s", error)
             self._count("store/errors")
-            await self._store_lost()
+            await self._close_if_wanted()
         except Exception as error:
-            self._note(error, "The store when it is opened")
+            self._log_fault(error, "Opening the store")
 
     async def close_spider(self) -> None:
         try:
@@ -125,7 +127,7 @@ class NearDupPipeline:
                 await self.dropped.close()
             if self.delivery is None or not self.delivery.has_feeds:
                 await self._close_detector()
-        self._tell_times()
+        self._report_times()
 
     async def _close_detector(self) -> None:
         if self._is_closed:
@@ -140,29 +142,32 @@ class NearDupPipeline:
                 unfreeze()
 
     async def process_item(self, item: Any) -> Any:
-        content = current.get().content or Content()
+        context = current_item.get().context or ItemContext()
         try:
-            if content.opted_out or not is_item(item) or not self.selection.includes(item):
+            if context.opted_out or not is_item(item) or not self.selection.includes(item):
                 return item
-            if content.ticket is not None:
-                await content.ticket.turn()
-            with content.held():
+            if context.place is not None:
+                await context.place.wait_for_turn()
+            with context.hold():
                 await self._prepare()
+                if context.page is not None:
+                    await context.page.wait_for_text()
             adapter = ItemAdapter(item)
-            answer = self.answers.follow(self._asked(adapter, content.page))
+            answer = self.answers.follow(self._ask(adapter, context.page))
         finally:
-            content.leave()
-            if content.page is not None:
-                await content.page.settle()
+            context.leave()
+            if context.page is not None:
+                await context.page.settle()
         verdict = await answer
-        await self.turns.next()
+        await self.shared.turns.yield_turn()
         try:
             await self._announce(item, verdict)
         except Exception as error:
-            self._note(error, "An item that was judged")
+            self._log_fault(error, "Announcing a verdict")
         if verdict.would_drop and self._drop(adapter, verdict):
-            await self._leave()
-            raise NearDuplicate(self._url(adapter, content.page), verdict)
+            if (document := current_item.get().take_document()) is not None:
+                await document.item_dropped()
+            raise NearDuplicate(self._url(adapter, context.page), verdict)
         self.tagger.tag(adapter, verdict)
         return item
 
@@ -174,10 +179,10 @@ class NearDupPipeline:
             await self._send(signals.duplicate_found, item, verdict)
         elif verdict.reason == "store-unavailable":
             self._count("store/errors")
-            await self._store_lost()
+            await self._close_if_wanted()
 
     def _drop(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
-        """Whether an item that may be dropped is: never before it is in the feed of dropped items."""
+        """Decide whether to drop an item that may be dropped, and write it to the feed of dropped items first."""
         if self.settings.action != "drop" or self.settings.dry_run:
             self._count("would_drop")
             return False
@@ -188,7 +193,7 @@ class NearDupPipeline:
         return True
 
     async def _prepare(self) -> None:
-        """Once, before the first item: what it needs is imported elsewhere than on the event loop."""
+        """Load what the first item needs, once, and not in the event loop's thread."""
         if self._prepared is None:
             self._prepared = asyncio.create_task(self._import_and_freeze())
         if not self._prepared.done():
@@ -197,60 +202,47 @@ class NearDupPipeline:
     async def _import_and_freeze(self) -> None:
         try:
             await self.detector.prepare()
-        except Exception:  # an item will say it again
-            logger.exception("What items are judged with cannot be loaded")
+        except Exception:  # the verdicts of items will name the same error
+            logger.exception("A module that judges items cannot be loaded")
         freeze()
         self._is_frozen = True
 
     def _url(self, adapter: ItemAdapter, page: Page | None) -> str:
-        named = text_of(adapter, self.settings.url_field)
-        return named if page is None else page.absolute(named)
+        url = text_of(adapter, self.settings.url_field)
+        return url if page is None else page.absolute(url)
 
-    def _note(self, error: Exception, what: str) -> None:
-        carriage_of(self.crawler).faults.note(error, what, self.crawler.stats)
-
-    def _asked(self, adapter: ItemAdapter, page: Page | None) -> asyncio.Future[Verdict]:
-        try:
-            return self._ask(adapter, page)
-        except Exception as error:
-            self._note(error, "An item")
-            return _answered(unchecked("internal-error"))
+    def _log_fault(self, error: Exception, subject: str) -> None:
+        self.shared.faults.log(error, subject, self.crawler.stats)
 
     def _ask(self, adapter: ItemAdapter, page: Page | None) -> asyncio.Future[Verdict]:
-        """Ask for the verdict of an item, in its turn. Items that have nothing but their page share its verdict."""
-        is_of_page = page is not None and page.is_named_by(text_of(adapter, self.settings.url_field))
-        if text := text_of(adapter, self.settings.text_field):
-            document = self._document(adapter, text, page, is_of_page=is_of_page)
-            self._track(self._parcel(document))
-            return asyncio.create_task(self._verdict(document, page))
-        if page is None or not is_of_page:
-            return _answered(unchecked("no-text"))
-        if not page.text.strip():
-            return _answered(unchecked(page.reason))
-        if page.verdict is None:
-            document = self._document(adapter, page.text, page, is_of_page=True)
-            page.parcel = self._parcel(document, page)
-            page.verdict = asyncio.create_task(self._verdict(document, page))
-        self._track(page.parcel)
-        return page.verdict
+        """Ask for the verdict of an item. Items without a text of their own share the verdict of their page."""
+        try:
+            is_of_page = page is not None and page.is_named_by(text_of(adapter, self.settings.url_field))
+            if text := text_of(adapter, self.settings.text_field):
+                document = self._document(adapter, text, page, is_of_page=is_of_page)
+                self._follow(self._pending(document))
+                return asyncio.create_task(self._verdict(document, page))
+            if page is None or not is_of_page:
+                return _answered(unchecked("no-text"))
+            if not page.text.strip():
+                return _answered(unchecked(page.reason))
+            if page.verdict is None:
+                document = self._document(adapter, page.text, page, is_of_page=True)
+                page.document = self._pending(document, page)
+                page.verdict = asyncio.create_task(self._verdict(document, page))
+            self._follow(page.document)
+            return page.verdict
+        except Exception as error:
+            self._log_fault(error, "An item")
+            return _answered(unchecked("internal-error"))
 
-    def _parcel(self, document: Document, page: Page | None = None) -> Parcel | None:
-        return None if self.delivery is None else self.delivery.parcel(document.id, page)
+    def _pending(self, document: Document, page: Page | None = None) -> PendingDocument | None:
+        return None if self.delivery is None else self.delivery.pending_document(document.id, page)
 
-    def _track(self, parcel: Parcel | None) -> None:
-        """Follow the item on its way until it is delivered or lost."""
-        captured = current.get()
-        if self.delivery is not None and parcel is not None and captured.item is not None:
-            self.delivery.watch()
-            parcel.add()
-            captured.parcel = parcel
-
-    @staticmethod
-    async def _leave() -> None:
-        """The item goes no further: it is in the feed of dropped items."""
-        if (parcel := current.get().take_parcel()) is not None:
-            parcel.dropped()
-            await parcel.settle()
+    def _follow(self, document: PendingDocument | None) -> None:
+        """Follow the current item on its way until it is delivered or lost."""
+        if self.delivery is not None and document is not None:
+            self.delivery.add_item(document)
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page | None, *, is_of_page: bool) -> Document:
         # The second text of one page is not that page's text changed.
@@ -272,12 +264,12 @@ class NearDupPipeline:
                 self.detector.take_over(document, page.sketch)
             return await self.detector.check(document)
         except Exception as error:
-            self._note(error, document.url or "An item")
+            self._log_fault(error, document.url or "An item")
             return unchecked("internal-error")
 
-    def _tell_times(self) -> None:
-        """Nothing is extracted any more: pipelines are closed behind the last item."""
-        steps = {"extract": carriage_of(self.crawler).extraction_timings, **self.detector.timings}
+    def _report_times(self) -> None:
+        """Log how long each step took, and add it to the stats. The last item has left the pipelines."""
+        steps = {"extract": self.shared.extraction_timings, **self.detector.timings}
         lines = [line for step, times in steps.items() if (line := times.line(step))]
         if lines:
             logger.info("Time taken: %s", "; ".join(lines))
@@ -328,7 +320,7 @@ class NearDupPipeline:
                 signals.story_event, event=event, report=report, spider=self.crawler.spider
             )
 
-    async def _store_lost(self) -> None:
+    async def _close_if_wanted(self) -> None:
         if self.settings.on_store_error != "close" or self._closing is not None:
             return
         logger.error("The spider is closed: NEARDUP_ON_STORE_ERROR = 'close'")
@@ -344,5 +336,5 @@ def _answered(verdict: Verdict) -> asyncio.Future[Verdict]:
 
 
 def _without_alarms(settings: NearDupSettings) -> NearDupSettings:
-    """Nobody is woken by a dry run; its feed of events can be read."""
+    """Return the settings of a dry run: it writes its feed of events, but sends no event to anybody."""
     return replace(settings, events_stream=None, events_webhook=None)

@@ -16,7 +16,8 @@ from scrapy_neardup.index.redis.connection import Address, without_password
 from scrapy_neardup.similarity.likeness import SET_MEASURES, Measure
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.simhash import PLANS
+from scrapy_neardup.sketch.signatures.parameters import preset_with
+from scrapy_neardup.sketch.signatures.presets import PARAMETERS
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 
 PREFIX = "NEARDUP_"
@@ -26,7 +27,7 @@ Delivered = Literal["stored", "scraped"]
 OnStoreError = Literal["keep", "close"]
 
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(time)s.jsonl"
-"""In the data directory."""
+"""A path in the data directory."""
 
 TAGS = (
     "neardup_status",
@@ -47,9 +48,6 @@ _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
 
 _ALLOWED_STREAMS = "must be the name of a stream in the store's Redis, or redis://host/0#name"
-_ALLOWED_PLANS = (
-    "must be 8, 4 or 5 (one block of 8, 16 or 13 bits in common) or 10 (two blocks of 13 bits) of a SimHash"
-)
 
 _SECRET_NAME = re.compile("SECRET|PASSWORD|TOKEN")
 
@@ -117,7 +115,7 @@ def _text(pattern: str, allowed: str, shown: Callable[[str, Any], Any] = lambda 
 
 
 def without_secrets(name: str, value: Any) -> Any:
-    """Return the value of a setting as it may be shown: of what may be or hold a secret only the beginning of a url."""
+    """Return the value of a setting for a message. If it may hold a secret, at most the scheme of its url is left."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     if not isinstance(text, str):
         return value if isinstance(value, bool | int | float | None) and not _SECRET_NAME.search(name) else "***"
@@ -139,7 +137,7 @@ def _store(name: str, value: Any) -> str:
 
 
 def _shown_of_unknown(name: str, value: Any) -> Any:
-    """A misspelt name may be that of a secret."""
+    """Return a value for a message about an unknown name, which may be the misspelt name of a secret."""
     is_plain = not isinstance(value, str | bytes) or not re.search("[:@/]", str(value))
     return value if is_plain and not re.search("SECRET?S?|PASSWORD|TOKEN", name) else without_secrets(name, value)
 
@@ -159,7 +157,7 @@ def _words(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _field_names(name: str, value: Any) -> dict[str, str]:
-    """A list narrows the tags; a mapping narrows and renames them."""
+    """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
     if isinstance(value, str):
         value = [part.strip() for part in value.split(",") if part.strip()]
     if isinstance(value, list | tuple | set | frozenset) and all(isinstance(tag, str) for tag in value):
@@ -188,7 +186,7 @@ def _stream(name: str, value: Any) -> str:
 
 
 def _sources(name: str, value: Any) -> frozenset[str]:
-    """Registrable domains, from domains or urls of them."""
+    """Return registrable domains, from domains or urls of them."""
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, str) for each in items):
         raise SettingsError(name, value, "must be a list of domains such as 'example.com'")
@@ -207,7 +205,7 @@ def _owners(name: str, value: Any) -> dict[str, str]:
 
 
 def _feed(name: str, value: Any) -> str | None:
-    """None is no feed; so is what the command line can say for it."""
+    """Return the URI of a feed. None means no feed, and so do the ways to write None on the command line."""
     if value is None or value in ("", "None", "null"):
         return None
     if not isinstance(value, str | PathLike):
@@ -230,9 +228,9 @@ _field_name = _optional(_text(r".*", "the name of an item field, or None"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearDupSettings:
-    """One attribute a setting: ``NEARDUP_ACTION`` is ``action``. ``docs/settings.md`` says what each does.
+    """The settings, one attribute each: ``NEARDUP_ACTION`` is ``action``. ``docs/settings.md`` explains them.
 
-    Raises SettingsError, which names the setting, its value and what is allowed.
+    ``from_mapping`` checks values; the constructor does not.
     """
 
     enabled: bool = _setting(True, _boolean)
@@ -300,7 +298,7 @@ class NearDupSettings:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
-        """From anything with ``NEARDUP_*`` keys; a name under that prefix that is no setting is an error."""
+        """Read ``NEARDUP_*`` keys. Raise SettingsError if a key is no setting, or if its value is not allowed."""
         known = {PREFIX + each.name.upper(): each for each in fields(cls)}
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
@@ -313,7 +311,7 @@ class NearDupSettings:
         if "event_rule" not in checked and "preset" in checked:
             checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
-        signer_for(settings.resolved_preset())  # what it names is there
+        signer_for(settings.resolved_preset())  # raises if the stemmer or the reference file is missing
         settings._check_stream()
         check_shards(settings.shards, settings.store)
         return settings
@@ -325,62 +323,16 @@ class NearDupSettings:
             raise SettingsError(PREFIX + "EVENTS_STREAM", name, allowed)
 
     def resolved_preset(self) -> Preset:
-        """The preset's row with what the user set himself put in its place."""
-        base = PRESETS[self.preset]
-        row = {each.name: getattr(base, each.name) for each in fields(base)}
-        for name in sorted(row.keys() & {each.name for each in fields(self)} - {"event_rule"}):
-            if (value := getattr(self, name)) is not None:
-                self._check_takes(base, name, value)
-                row[name] = value
-        if base.signature == "minhash":
-            row["bands"], row["rows"] = self._bands_and_rows({**row, "bands": base.bands, "rows": base.rows})
-        elif base.signature == "simhash" and self.bands is not None:
-            if self.bands not in PLANS:
-                raise SettingsError(PREFIX + "BANDS", self.bands, _ALLOWED_PLANS)
-            plan = PLANS[self.bands]
-            row["rows"] = plan.block_bits * plan.in_common
-        elif base.signature == "sketch":
-            row["bands"] = row["num_perm"]
-            if row["collisions"] >= row["num_perm"]:
-                allowed = f"must be under NEARDUP_NUM_PERM = {row['num_perm']}, or nothing is ever a candidate"
-                raise SettingsError(PREFIX + "COLLISIONS", row["collisions"], allowed)
-        if row["related_threshold"] > row["threshold"]:
-            if self.related_threshold is not None:
-                allowed = f"must be at most NEARDUP_THRESHOLD = {row['threshold']:g}"
-                raise SettingsError(PREFIX + "RELATED_THRESHOLD", self.related_threshold, allowed)
-            row["related_threshold"] = row["threshold"]
-        return Preset(**row)
-
-    @staticmethod
-    def _check_takes(base: Preset, name: str, value: object) -> None:
-        if name not in base.takes:
-            allowed = ", ".join(PREFIX + each.upper() for each in sorted(base.takes))
-            raise SettingsError(
-                PREFIX + name.upper(), value, f"NEARDUP_PRESET = {base.name!r} has no such parameter; it has {allowed}"
-            )
-
-    def _bands_and_rows(self, row: dict[str, Any]) -> tuple[int, int]:
-        num_perm = row["num_perm"]
-        if self.bands == "auto":
-            from scrapy_neardup.sketch.signatures.minhash import optimal_bands
-
-            return optimal_bands(row["threshold"], num_perm)
-        rows = self.rows if self.rows is not None else row["rows"]
-        most = num_perm // rows
-        if self.bands is not None and self.bands * rows > num_perm:
-            allowed = f"with {rows} rows a band and NEARDUP_NUM_PERM = {num_perm} there are at most {most} bands"
-            raise SettingsError(PREFIX + "BANDS", self.bands, allowed)
-        if not most:
-            raise SettingsError(PREFIX + "ROWS", rows, f"must be at most NEARDUP_NUM_PERM = {num_perm}")
-        return (self.bands if self.bands is not None else min(most, row["bands"]) if self.rows is None else most), rows
+        """Return the preset with the parameters that the user set."""
+        return preset_with(self.preset, {name: getattr(self, name) for name in PARAMETERS})
 
     @property
     def window_namespace(self) -> str:
-        """Where documents are registered: a dry run leaves the live window as it is."""
+        """Return the namespace of the window. A dry run has its own, so that it leaves the live window as it is."""
         return f"{self.namespace}.dry-run" if self.dry_run else self.namespace
 
     def sketching(self) -> Sketching | None:
-        """How extraction processes sketch texts; None where a sketch takes more than the text to know."""
+        """Return how extraction processes sketch texts, or None if a sketch depends on more than the text."""
         preset = self.resolved_preset()
         if not preset.is_of_text_alone:
             return None
@@ -395,6 +347,7 @@ class NearDupSettings:
         }
 
     def policy(self) -> Policy:
+        """Return what the index has to know to find and judge candidates."""
         preset = self.resolved_preset()
         thresholds = preset.threshold, preset.related_threshold, preset.topic_threshold
         return Policy(

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 from fleet import KINDS, Fleet, Sharded, store_of
 from news_site import NewsSite
+from newsroom import Newsroom, opened
 from projects import NOTING_EXTRACTOR, Project
 from redis import Redis
 from servers import RedisServer
@@ -152,6 +154,29 @@ async def open_index(namespace: str) -> AsyncIterator[OpenIndex]:
 async def index(open_index: OpenIndex, store_url: str) -> Index:
     """An empty index under the default policy, once for every store."""
     return await open_index(store_url)
+
+
+@pytest.fixture
+def sqlite_file(tmp_path: Path) -> Path:
+    return tmp_path / "window.sqlite"
+
+
+@pytest.fixture
+def sqlite_url(sqlite_file: Path) -> str:
+    return f"sqlite:///{sqlite_file}"
+
+
+@pytest.fixture
+def redis_keys(redis_url: str) -> Iterator[Redis]:
+    with closing(Redis.from_url(redis_url)) as client:
+        yield client
+
+
+@pytest.fixture
+async def newsroom(store_url: str, namespace: str) -> AsyncIterator[Newsroom]:
+    """A newsroom over every store in turn."""
+    async with opened(store=store_url, namespace=namespace) as room:
+        yield room
 
 
 @pytest.fixture

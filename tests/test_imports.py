@@ -103,12 +103,7 @@ def test_a_crawl_without_items_pays_for_no_extraction(tmp_path: Path) -> None:
     spider = """
         import sys
 
-        class News(scrapy.Spider):
-            name = "news"
-
-            async def start(self):
-                yield scrapy.Request(self.urls)
-
+        class News(Pages):
             def parse(self, response):
                 pass
 
@@ -116,6 +111,8 @@ def test_a_crawl_without_items_pays_for_no_extraction(tmp_path: Path) -> None:
                 print("loaded:", *sorted({name.partition(".")[0] for name in sys.modules}))
         """
     with NewsSite() as site:
-        crawl = Project(tmp_path).crawl(spider, urls=[site.publish("/", "<p>Nothing")])
-    (loaded,) = crawl.lines("loaded:")
+        project = Project(tmp_path)
+        project.prepare(spider, {})
+        log, _ = project.start("crawl", "news", "-a", f"urls={site.publish('/', '<p>Nothing')}").communicate()
+    (loaded,) = [line for line in log.splitlines() if line.startswith("loaded:")]
     assert not {"trafilatura", "datasketch", "scipy"} & set(loaded.split())

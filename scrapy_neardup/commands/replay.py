@@ -18,9 +18,15 @@ from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.index import REDIS_SCHEMES
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+    from collections.abc import Iterator
 
-    from scrapy_neardup.evaluation.replay import Tally
+    from rich.table import Table as RichTable
+    from tqdm import tqdm
+
+    from scrapy_neardup.detector import NearDupDetector
+    from scrapy_neardup.evaluation.feed import WrongLine
+    from scrapy_neardup.evaluation.pages import Page
+    from scrapy_neardup.evaluation.replay import Judged, Tally
     from scrapy_neardup.stories import StoryEvent
     from scrapy_neardup.timings import Timings
 
@@ -39,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workers", metavar="N", type=int, default=os.cpu_count() or 1, help="processes that extract and sketch"
     )
-    # Scrapy's own --profile, of all commands, writes a file of cProfile: it must not see this one.
+    # Scrapy's own --profile writes a file of cProfile: it must not see this one.
     parser.add_argument(
-        "--profile", dest="times", action="store_true", help="say how long extraction, sketch and check took"
+        "--profile", dest="timings", action="store_true", help="say how long extraction, sketch and check took"
     )
     parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
 
@@ -51,12 +57,12 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         raise SettingsError("--workers", options.workers, "must be 1 or more")
     for output in (options.output, options.events):
         if output is not None and output.exists() and options.input.exists() and output.samefile(options.input):
-            raise InputError(f"{output}: is the input")
-    # What goes out in a crawl stays in: a replay alarms nobody.
+            raise InputError(f"{output}: is the input; name another file for the output")
+    # A replay sends no events to anybody.
     for name in ("EVENTS_FEED", "EVENTS_STREAM", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET"):
         settings.pop(f"NEARDUP_{name}", None)
     settings["NEARDUP_STORE"] = options.store
-    if options.store.partition("://")[0] not in REDIS_SCHEMES:  # the project's are those of its own store
+    if options.store.partition("://")[0] not in REDIS_SCHEMES:  # the project's number belongs to its own store
         settings.pop("NEARDUP_SHARDS", None)
     if options.preset is not None:
         settings["NEARDUP_PRESET"] = options.preset
@@ -69,19 +75,17 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
     from scrapy_neardup.detector import NearDupDetector
     from scrapy_neardup.evaluation.feed import check_readable
     from scrapy_neardup.evaluation.pages import PageReader
-    from scrapy_neardup.evaluation.replay import OutputFormat, Tally, replay
     from scrapy_neardup.settings import NearDupSettings
 
     settings = NearDupSettings.from_mapping(values)
     # In a store of its own a replay gives the same ids every time; in a shared one each run is a run of its own.
     detector = NearDupDetector(settings, run="" if options.store == "memory://" else None)
-    tally, output_format, start = Tally(), OutputFormat(), time.perf_counter()
+    start = time.perf_counter()
     on_terminal = sys.stderr.isatty()
     with ExitStack() as stack:
-        total = _total(options.input) if on_terminal else None
+        total = _count_documents(options.input) if on_terminal else None
         feed = check_readable(options.input)
-        output = stack.enter_context(_open_output(options.output)) if options.output else None
-        events = stack.enter_context(_open_output(options.events)) if options.events else None
+        output, events = (_open_output(path, stack) for path in (options.output, options.events))
         reader = stack.enter_context(
             PageReader(
                 settings.extractor,
@@ -93,53 +97,79 @@ async def _replay(options: argparse.Namespace, values: dict[str, Any]) -> int:
             )
         )
         bar = stack.enter_context(tqdm(total=total, unit=" documents", disable=not on_terminal))
-
-        def write_event(event: StoryEvent) -> None:
-            tally.events[event.level] += 1
-            if events is not None:
-                events.write(escaped(output_format.event_line(event)) + "\n")
-
-        await detector.open()
-        try:
-            async for judged in replay(reader.read(feed), detector, write_event):
-                tally.add(judged)
-                bar.update()
-                if judged.error is not None:
-                    tqdm.write(printable(judged.error), file=sys.stderr)
-                line = output_format.line(judged)  # also where nobody reads it: events speak of ids of the input
-                if output is not None:
-                    output.write(escaped(line) + "\n")
-            # In a store of its own nothing comes after the last document.
-            await detector.finish(all_over=options.store == "memory://")
-            for event in detector.take_events():
-                write_event(event)
-        finally:
-            await detector.close()
-        times = {"extract": reader.timings, **detector.timings} if options.times else {}
+        writer = _Writer(output, events, bar)
+        await _judge(reader.read(feed), detector, writer, all_over=options.store == "memory://")
+        timings = {"extract": reader.timings, **detector.timings} if options.timings else {}
     seconds = time.perf_counter() - start
-    _print_json(tally, seconds, times) if options.json else _print_table(tally, seconds, times)
-    return 1 if tally.errors else 0
+    (_print_json if options.json else _print_table)(writer.tally, seconds, timings)
+    return 1 if writer.tally.errors else 0
 
 
-def _total(path: Path) -> int | None:
+async def _judge(
+    pages: Iterator[Page | WrongLine], detector: NearDupDetector, writer: _Writer, *, all_over: bool
+) -> None:
+    """Judge all pages. With ``all_over`` no document comes after the last one, so every event ends."""
+    from scrapy_neardup.evaluation.replay import replay
+
+    await detector.open()
+    try:
+        async for judged in replay(pages, detector, writer.write_event):
+            writer.write(judged)
+        await detector.finish(all_over=all_over)
+        for event in detector.take_events():
+            writer.write_event(event)
+    finally:
+        await detector.close()
+
+
+class _Writer:
+    """Counts verdicts and events, and writes them to the files that were asked for."""
+
+    def __init__(self, output: TextIO | None, events: TextIO | None, bar: tqdm[Any]) -> None:
+        from scrapy_neardup.evaluation.replay import OutputFormat, Tally
+
+        self.tally = Tally()
+        self._format = OutputFormat()
+        self._output = output
+        self._events = events
+        self._bar = bar
+
+    def write(self, judged: Judged) -> None:
+        self.tally.add(judged)
+        self._bar.update()
+        if judged.error is not None:
+            self._bar.write(printable(judged.error), file=sys.stderr)
+        line = self._format.line(judged)  # made in any case: events name documents by the ids of the input
+        if self._output is not None:
+            self._output.write(escaped(line) + "\n")
+
+    def write_event(self, event: StoryEvent) -> None:
+        self.tally.events[event.level] += 1
+        if self._events is not None:
+            self._events.write(escaped(self._format.event_line(event)) + "\n")
+
+
+def _count_documents(path: Path) -> int | None:
     from scrapy_neardup.evaluation.feed import READ_ERRORS, count_lines
 
     if not path.is_file():
-        return None  # a pipe is read once
+        return None  # a pipe can be read only once
     try:
         return count_lines(path)
     except READ_ERRORS:
         return None  # reading says what is wrong, with its line
 
 
-def _open_output(path: Path) -> TextIO:
+def _open_output(path: Path | None, stack: ExitStack) -> TextIO | None:
+    if path is None:
+        return None
     try:
-        return path.open("w", encoding="utf-8", errors="backslashreplace")
+        return stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def _print_json(tally: Tally, seconds: float, times: dict[str, Timings]) -> None:
+def _print_json(tally: Tally, seconds: float, timings: dict[str, Timings]) -> None:
     counts: dict[str, Any] = {}
     for (status, detail), count in sorted(tally.verdicts.items()):
         counts[status] = counts.get(status, 0) + count
@@ -151,12 +181,12 @@ def _print_json(tally: Tally, seconds: float, times: dict[str, Timings]) -> None
         "seconds": round(seconds, 3),
         "verdicts": counts,
     }
-    if times:
-        summary["profile"] = {step: each.summary() for step, each in times.items()}
+    if timings:
+        summary["profile"] = {step: each.summary() for step, each in timings.items()}
     print(json.dumps({**summary, "events": dict(tally.events)}))
 
 
-def _print_table(tally: Tally, seconds: float, times: dict[str, Timings]) -> None:
+def _print_table(tally: Tally, seconds: float, timings: dict[str, Timings]) -> None:
     from rich.table import Table
 
     table = Table("status", "kind or reason", title=f"{tally.documents} documents in {seconds:.1f} s")
@@ -175,17 +205,17 @@ def _print_table(tally: Tally, seconds: float, times: dict[str, Timings]) -> Non
         table.add_row("wrong lines and pages", "", str(tally.errors), "")
     console = make_console()
     console.print(table)
-    if times:
-        console.print(_profile(tally, seconds, times))
+    if timings:
+        console.print(_profile(tally, seconds, timings))
 
 
-def _profile(tally: Tally, seconds: float, times: dict[str, Timings]) -> RichTable:
+def _profile(tally: Tally, seconds: float, timings: dict[str, Timings]) -> RichTable:
     from rich.table import Table
 
     table = Table("step", title=f"{tally.documents / seconds:,.0f} documents a second")
     for column in ("count", "total s", "p50 ms", "p99 ms", "max ms"):
         table.add_column(column, justify="right")
-    for step, each in times.items():
+    for step, each in timings.items():
         if found := each.summary():
             quantiles = (f"{found[name]:.3f}" for name in ("ms_p50", "ms_p99", "ms_max"))
             table.add_row(step, f"{found['ms_count']:,.0f}", f"{found['ms_total'] / 1000:.2f}", *quantiles)

@@ -1,4 +1,4 @@
-"""Where main content is extracted: in threads or in processes, behind one interface."""
+"""Start the extraction of main content, in threads or in processes, behind one interface."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from scrapy_neardup.timings import Timings
 
 
 class Extraction(Protocol):
-    """Extracts pages off the event loop, a bounded number at a time."""
+    """Extracts a bounded number of pages at a time, outside the event loop."""
 
     timings: Timings  # of the pages, without their wait for a worker
 
     async def extract(self, html: str | Undecoded, url: str) -> Extracted:
-        """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
+        """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
         ...
 
     def close(self) -> None: ...
@@ -34,11 +34,11 @@ def start_extraction(
     timings: Timings | None = None,
     sketching: Sketching | None = None,
 ) -> Extraction:
-    """``workers`` processes, see ``worker_processes``; only these sketch as well, and have a limit of ``memory``.
+    """Return an extraction that starts its threads or processes with the first page.
 
-    Nothing is started before the first page.
+    ``workers`` is explained in ``worker_processes``. Only processes sketch as well, and keep the limit of ``memory``.
 
-    Raises SettingsError where the extractor cannot be used.
+    Raise SettingsError if the extractor cannot be used.
     """
     workers = worker_processes(extractor, workers)
     if workers == 0:
@@ -56,10 +56,10 @@ def start_extraction(
 
 
 def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> int | Literal["auto"]:
-    """How many, one a core for "auto", 0 for a thread of this process.
+    """Return the number of processes: "auto" is one a core, and 0 a thread of this process.
 
-    Unless told: one for our own extractors, which leaves the interpreter to the event loop. One of the user's may share
-    what it knows with his spider, so it stays in this process.
+    None is one process for our own extractors: it leaves the interpreter to the event loop. A user's own extractor may
+    share objects with the spider, so it has a thread of this process.
     """
     if workers is None:
         return 1 if is_built_in(extractor) else 0

@@ -1,4 +1,4 @@
-"""The extractors: callables ``(html, url) -> main content``, blocks on lines of their own, "" where there is none."""
+"""Extractors: callables ``(html, url) -> main content``, one block a line, "" if there is no main content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALLOWED = "'trafilatura', 'resiliparse' (pip install scrapy-neardup[fast]) or th
 BUILT_IN = ("trafilatura", "resiliparse")
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
-_SENTENCE_WORDS = 50  # what goes on for longer is a menu
+_SENTENCE_WORDS = 50  # longer ones are menus
 _SECOND_TRIES: tuple[dict[str, bool], ...] = ({"tables": True}, {"fast": False})
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
 _WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
@@ -28,12 +28,12 @@ _MOST_NESTING = 1_000_000  # blocks times their depth: 1,400 in each other, or a
 
 
 def is_built_in(name: str) -> bool:
-    """Whether the extractor is one of this package, which makes the same text of the same page at any url."""
+    """Decide whether the extractor is one of this package. These extract the same text from a page at any url."""
     return name in BUILT_IN
 
 
 def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
-    """The extractor of a name or import path. Raises SettingsError where there is none, or none for processes."""
+    """Return the extractor of a name or import path. Raise SettingsError if there is none, or none for processes."""
     if for_processes and name.startswith("__main__."):
         allowed = "worker processes cannot import the script that is run: put it into a module, or use threads"
         raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
@@ -49,9 +49,10 @@ def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
 
 
 def extract_with_trafilatura(html: str, url: str) -> str:
-    """The quick pass; where it found next to no prose, what finds most: it, one with tables, or the thorough one.
+    """Return the answer of trafilatura's quick pass, or of a slower pass if that finds more prose.
 
-    Pages that are laid out in tables otherwise give their menus.
+    Passes with tables and with fallbacks run only if the quick pass finds next to no prose. A page that is laid out in
+    tables would otherwise give its menus.
     """
     text = _trafilatura(html, url)
     for options in _SECOND_TRIES:
@@ -62,10 +63,10 @@ def extract_with_trafilatura(html: str, url: str) -> str:
 
 
 def extract_with_resiliparse(html: str, url: str) -> str:
-    """Raises ValueError where blocks are nested so deeply that the event loop would stand still.
+    """Return the answer of resiliparse. Raise ValueError if the nesting of blocks would block the event loop.
 
-    resiliparse reads a block's text again for every block around it, and holds the interpreter's lock meanwhile:
-    20,000 blocks in each other take 19 s, 100,000 take minutes, and no time limit can be kept.
+    resiliparse reads a block's text again for every block around it, and holds the interpreter lock meanwhile. 20,000
+    nested blocks take 19 s, 100,000 take minutes, and no time limit can hold.
     """
     from resiliparse.extract.html2text import extract_plain_text
 
@@ -75,7 +76,7 @@ def extract_with_resiliparse(html: str, url: str) -> str:
 
 
 def _nesting(html: str) -> int:
-    """Sum of the depths of a page's blocks."""
+    """Return the sum of the depths of a page's blocks."""
     depth = total = 0
     for slash in _NESTING_TAG.findall(html):
         depth = max(0, depth - 1) if slash else depth + 1
@@ -89,13 +90,13 @@ def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False
 
     if next(_pages) % _RESET_EVERY == 0:
         reset_caches()
-    # ``deduplicate`` stays off: its cache is the process's, and turns the fourth extraction of a page into nothing.
+    # ``deduplicate`` stays off: its cache lasts as long as the process, and empties the fourth extraction of a page.
     text = extract(html, url=url or None, fast=fast, include_comments=False, include_tables=tables, with_metadata=False)
     return text or ""
 
 
 def prose_words(text: str) -> int:
-    """Words in sentences, as menus have none; two characters of a script written without spaces count as one."""
+    """Count the words in sentences: menus have none. Two characters of a script without spaces count as one word."""
     return sum(_words_in_sentences(line) for line in text.splitlines())
 
 

@@ -1,4 +1,4 @@
-"""What came of a page, in a thread or in a process: its text, or what is wrong."""
+"""Pages before and after extraction, in threads and in processes alike, and the limits of an extracted text."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ from typing import NamedTuple
 from scrapy_neardup.document import MOST_CHARACTERS
 
 MOST_EXTRACTED_CHARACTERS = 5_000_000
-"""Of a main content, unless told otherwise."""
-
+"""Default limit of a main content."""
 
 MOST_MEMORY = 2_000_000_000
-"""Bytes that a worker process may take for its pages, unless told otherwise."""
+"""Default limit of the bytes that a worker process may take for its pages."""
 
 
 class Undecoded(NamedTuple):
-    """A page as it came, to be decoded by whoever extracts it: of millions of bytes that takes a while."""
+    """A page as bytes. A worker decodes it: that takes a while for millions of bytes."""
 
     body: bytes
-    encoding: str | None  # None if nothing says it
+    encoding: str | None  # None if it is not known
 
 
 class Extracted(NamedTuple):
-    """Main content of a page, and its sketch where a worker process made one; or sketches of several texts alone."""
+    """The main content of a page, and its sketch if a worker process made one; or the sketches of several texts."""
 
     text: str
     sketches: tuple[bytes, ...] = ()
 
     @property
     def sketch(self) -> bytes:
-        """That of a page; b"" where there is none."""
+        """Return the sketch of a page, b"" if there is none."""
         return b"".join(self.sketches)
 
 
 def checked_text(text: object, most_characters: int) -> str:
-    """Return as much of an extractor's answer as is looked at.
+    """Return the part of an extractor's answer that is compared.
 
-    Raises TypeError for an answer that is no text, ValueError for more than a page can hold.
+    Raise TypeError if the answer is no text, ValueError if it is longer than ``most_characters``.
     """
     if not isinstance(text, str):
         raise TypeError(f"the extractor returned {type(text).__name__}, not str")
@@ -46,10 +45,10 @@ def checked_text(text: object, most_characters: int) -> str:
     return text[:MOST_CHARACTERS]
 
 
-def failure(error: BaseException) -> str:
+def explain_failure(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def of_memory(most: int | None) -> str:
+def explain_memory_limit(most: int | None) -> str:
     """Return the end of a message about a page that took too much memory, or may have."""
     return f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {most} bytes" if most is not None else ""

@@ -1,4 +1,4 @@
-"""Main content of the pages just seen, so that an exact repeat is not extracted again."""
+"""Remember the main content of recent pages, so that an exact repeat is not extracted again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_BYTES = 16 << 20
 
 
 class ExtractedPages:
-    """Bounded: the page that was not asked for the longest goes first. Failures are not kept."""
+    """A bounded number of pages: the one that was not used for longest goes first. Failures are not kept."""
 
     def __init__(self, most: int = _MOST_PAGES) -> None:
         self._most = most
@@ -25,14 +25,14 @@ class ExtractedPages:
         self._underway: dict[object, asyncio.Task[Extracted]] = {}
 
     async def page(self, key: object, extract: Callable[[], Coroutine[Any, Any, Extracted]]) -> Extracted:
-        """The page under ``key``; made by ``extract`` where there is none, once for all who ask meanwhile."""
+        """Return the page under ``key``. If there is none, ``extract`` makes it, once for all who ask meanwhile."""
         if (page := self._pages.get(key)) is not None:
             self._pages.move_to_end(key)
             return page
         if (task := self._underway.get(key)) is None:
             task = self._underway[key] = asyncio.create_task(extract())
             task.add_done_callback(lambda done: self._keep(key, done))
-        # One who is cancelled does not take the page from the others.
+        # Others may wait for the page too: a cancelled caller must not cancel it.
         return await asyncio.shield(task)
 
     def _keep(self, key: object, task: asyncio.Task[Extracted]) -> None:

@@ -1,4 +1,4 @@
-"""Extraction in threads: bounded, with a time limit, and never in the way of the end of the process."""
+"""Extract in threads: a bounded number, with a time limit, and none delays the end of the process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from typing import TypeVar
 
 from scrapy_neardup.content.decoding import decode_as
 from scrapy_neardup.content.extractors import Extractor
-from scrapy_neardup.content.outcome import MOST_EXTRACTED_CHARACTERS, Extracted, Undecoded, checked_text, failure
+from scrapy_neardup.content.outcome import (
+    MOST_EXTRACTED_CHARACTERS,
+    Extracted,
+    Undecoded,
+    checked_text,
+    explain_failure,
+)
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
@@ -18,14 +24,14 @@ T = TypeVar("T")
 
 
 class ExtractionThreads:
-    """``workers`` daemon threads; at most four times as many pages are held at a time, further callers wait.
+    """``workers`` daemon threads, which hold at most four times as many pages. Further callers wait.
 
-    One by default: concurrent pages now and then corrupt the memory that lxml shares, which ends the process
-    (adbar/trafilatura issues 840 and 925), and they would take turns at the interpreter's lock anyhow.
+    There is one by default: concurrent pages now and then corrupt memory of lxml and end the process
+    (adbar/trafilatura issues 840 and 925), and they would share one interpreter lock anyway.
 
     A page that takes over ``timeout`` seconds, counted from its start, raises ExtractionError. Its thread cannot be
-    stopped: it is given up and a new one takes its place, ``workers`` + ``spares`` at most. With all of them stuck,
-    pages fail at once until one comes back. Threads of ThreadPoolExecutor would be joined at the process's end.
+    stopped: a new one takes its place, up to ``workers`` + ``spares`` in all. If all of them are stuck, pages fail at
+    once until a thread comes back. The end of the process would wait for threads of ThreadPoolExecutor.
     """
 
     def __init__(
@@ -46,14 +52,14 @@ class ExtractionThreads:
         self._spares = spares
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._in_flight = 4 * workers
-        self._room = asyncio.Semaphore(self._in_flight)
+        self._slots = asyncio.Semaphore(self._in_flight)
         self._alive = 0  # threads that serve the queue
         self._stuck = 0  # threads given up, still in their page
         self._closed = False
 
     async def extract(self, html: str | Undecoded, url: str) -> Extracted:
-        """Main content of one page. Raises ExtractionError, naming the url, where it fails or is too slow."""
-        async with self._room:
+        """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
+        async with self._slots:
             if self._closed:
                 raise ExtractionError(f"{url}: extraction is closed")
             if not self._serve():
@@ -61,13 +67,13 @@ class ExtractionThreads:
             return Extracted(await self._run(html, url))
 
     def close(self) -> None:
-        """Let idle threads go; a stuck one ends with the process."""
+        """End idle threads. A stuck one ends with the process."""
         self._closed = True
         for _ in range(self._alive):
             self._jobs.put(None)
 
     def _serve(self) -> bool:
-        """Start a thread where one is missing."""
+        """Start the threads that are missing. Return False if none is alive."""
         while self._alive < self._workers and self._alive + self._stuck < self._workers + self._spares:
             self._alive += 1
             threading.Thread(target=self._work, name="neardup-extract", daemon=True).start()
@@ -94,7 +100,7 @@ class ExtractionThreads:
         job.answer.add_done_callback(self._take_back)
 
     def _take_back(self, answer: asyncio.Future[str]) -> None:
-        answer.exception()  # it is too late for this page, whatever came of it
+        answer.exception()  # ignore it: the page has failed already
         self._stuck -= 1
         self._alive += 1
         if self._alive > self._workers:
@@ -109,14 +115,14 @@ class ExtractionThreads:
                 with self.timings.measure():
                     html = job.html if isinstance(job.html, str) else decode_as(*job.html)
                     text = checked_text(self._extractor(html, job.url), self._most_characters)
-            except BaseException as error:  # a page must not end its thread, whatever it raises
+            except BaseException as error:  # whatever a page raises, the thread goes on
                 job.fail(error)
             else:
                 job.finish(text)
 
 
 class _Job:
-    """One page on its way to a thread and back; futures are only touched in their own loop."""
+    """One page on its way to a thread and back. Its futures change in their own event loop only."""
 
     def __init__(self, html: str | Undecoded, url: str, loop: asyncio.AbstractEventLoop) -> None:
         self.html = html
@@ -126,15 +132,15 @@ class _Job:
         self._loop = loop
 
     def start(self) -> bool:
-        """False where nobody waits for this page any more."""
+        """Note the start. Return False if nobody waits for this page any more."""
         return not self.started.cancelled() and self._in_loop(self._resolve, self.started, None)
 
     def finish(self, text: str) -> None:
         self._in_loop(self._resolve, self.answer, text)
 
     def fail(self, error: BaseException) -> None:
-        named = ExtractionError(f"{self.url}: {failure(error)}")
-        self._in_loop(self._reject, self.answer, named)
+        explained = ExtractionError(f"{self.url}: {explain_failure(error)}")
+        self._in_loop(self._reject, self.answer, explained)
 
     @staticmethod
     def _resolve(future: asyncio.Future[T], value: T) -> None:

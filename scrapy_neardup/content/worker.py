@@ -1,7 +1,7 @@
-"""What a worker process of ExtractionProcesses does, and the frames it is spoken to in.
+"""The program of a worker process, and the frames in which it talks to its parent.
 
-A frame is a struct and what it gives the length of. Nothing is pickled: a worker reads pages that anybody may have
-written, and its answers are read as texts and sketches and nothing else.
+A frame is a struct with lengths, and then bytes of these lengths. Nothing is pickled: anybody may have written a page
+that a worker reads, so its answers are read as texts and sketches only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias
 
 from scrapy_neardup.content.decoding import decode_as, decode_html
 from scrapy_neardup.content.extractors import Extractor, load_extractor
-from scrapy_neardup.content.outcome import checked_text, failure, of_memory
+from scrapy_neardup.content.outcome import checked_text, explain_failure, explain_memory_limit
 from scrapy_neardup.imports import load_callable
 
 REQUEST = struct.Struct(">cIII")  # kind, bytes of the url, of the name of the encoding and of the page
@@ -33,18 +33,18 @@ READY, DONE, FAILED = b"r", b"+", b"-"
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
-"""Run with ``arguments``. ``multiprocessing`` would import the script that is run, and so crawl a second time where
-its last lines are not under ``if __name__ == "__main__"``."""
+"""Run it with ``arguments``. ``multiprocessing`` would import the user's script, and crawl a second time if that has no
+``if __name__ == "__main__"``."""
 
 
 Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 
 
 class Sketching(NamedTuple):
-    """How workers sketch the texts they extract. What a sketch is they need not know.
+    """How workers sketch the texts they extract. They treat a sketch as bytes.
 
-    ``factory`` is an import path. A worker calls it with ``options`` when it starts, and gets a callable that makes
-    bytes of each of several texts.
+    ``factory`` is an import path. A worker calls it with ``options`` when it starts, and gets a callable that makes one
+    sketch for each of several texts.
     """
 
     factory: str
@@ -54,7 +54,7 @@ class Sketching(NamedTuple):
 def arguments(
     extractor: str, timeout: float, most_characters: int, memory: int | None, sketching: Sketching | None
 ) -> list[str]:
-    """The command line of a worker; it imports from where its parent does."""
+    """Return the command line of a worker, with the import path of its parent."""
     options = {
         "extractor": extractor,
         "timeout": timeout,
@@ -66,7 +66,7 @@ def arguments(
 
 
 def read(pipe: BinaryIO, size: int) -> bytes:
-    """Raises EOFError where the other side is gone."""
+    """Read bytes. Raise EOFError if the other side is gone."""
     data = pipe.read(size)
     if len(data) < size:
         raise EOFError
@@ -74,12 +74,12 @@ def read(pipe: BinaryIO, size: int) -> bytes:
 
 
 def join(parts: Sequence[bytes]) -> bytes:
-    """One frame of several."""
+    """Join several byte strings to one frame."""
     return b"".join((struct.pack(f">I{len(parts)}I", len(parts), *map(len, parts)), *parts))
 
 
 def split(frame: bytes) -> list[bytes]:
-    """What was joined."""
+    """Return the byte strings that were joined."""
     (count,) = struct.unpack_from(">I", frame)
     ends = list(accumulate(struct.unpack_from(f">{count}I", frame, 4), initial=4 + 4 * count))
     return [frame[start:end] for start, end in pairwise(ends)]
@@ -97,8 +97,8 @@ def main() -> None:
     """Answer pages until the parent is gone."""
     options = json.loads(sys.argv[2])
     requests, answers = _pipes()
-    extract = _loaded(options["extractor"])
-    sketch = _sketch(options["sketching"])
+    extract = _load(options["extractor"])
+    sketch = _load_sketch(options["sketching"])
     alarm, limit = _alarm(), 2 * options["timeout"] + 10
     memory = options["memory"]
     if memory is not None:
@@ -120,10 +120,10 @@ def main() -> None:
             if sketch is not None and texts:
                 frames.append(_sketched(sketch, texts))
             alarm(0)
-            # Together: the thread that reads them waits for its interpreter each time it wakes.
+            # Send all at once: the thread that reads them waits for the interpreter lock each time it wakes.
             _send(answers, frames)
     except (EOFError, BrokenPipeError):
-        os._exit(0)  # threads that an extractor left behind would be waited for
+        os._exit(0)  # do not wait for threads that the extractor left behind
 
 
 def _html(kind: bytes, page: bytes, encoding: str) -> str:
@@ -138,30 +138,30 @@ def _outcome(
     try:
         return DONE, checked_text(extract(html(), url), most_characters)
     except MemoryError as error:
-        return FAILED, failure(error) + of_memory(memory)
-    except BaseException as error:  # a page must not end its worker, whatever it raises
-        return FAILED, failure(error)
+        return FAILED, explain_failure(error) + explain_memory_limit(memory)
+    except BaseException as error:  # whatever a page raises, the worker goes on
+        return FAILED, explain_failure(error)
 
 
 def _sketched(sketch: Sketch, texts: list[str]) -> bytes:
     try:
         return _frame(DONE, join(sketch(texts)))
-    except BaseException as error:  # nor must a sketch
-        return _frame(FAILED, encode(failure(error)))
+    except BaseException as error:  # whatever a sketch raises, the worker goes on
+        return _frame(FAILED, encode(explain_failure(error)))
 
 
-def _sketch(named: tuple[str, str] | None) -> Sketch | None:
-    if named is None:
+def _load_sketch(sketching: tuple[str, str] | None) -> Sketch | None:
+    if sketching is None:
         return None
-    factory, options = named
+    factory, options = sketching
     try:
-        made: Sketch = load_callable("factory", factory, "a callable")(options)
-        return made
+        sketch: Sketch = load_callable("factory", factory, "a callable")(options)
+        return sketch
     except BaseException as error:
-        what = failure(error)
+        reason = explain_failure(error)
 
     def fail(texts: Sequence[str]) -> list[bytes]:
-        raise RuntimeError(what)
+        raise RuntimeError(reason)
 
     return fail
 
@@ -176,7 +176,7 @@ def _send(answers: BinaryIO, frames: Sequence[bytes]) -> None:
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for pages and answers alone: what an extractor prints goes to standard error."""
+    """Keep standard input and output for pages and answers: an extractor prints to standard error."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -187,23 +187,23 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def _loaded(name: str) -> Extractor:
+def _load(name: str) -> Extractor:
     try:
         if name == "trafilatura":
-            import_module(name)  # now, and not on the time of the first page
+            import_module(name)  # now: the time limit of the first page does not count it
         return load_extractor(name)
     except BaseException as error:
-        # A worker that ended here would be started again for every page.
-        what = failure(error)
+        # A worker that ends here would be started again for every page.
+        reason = explain_failure(error)
 
     def fail(html: str, url: str) -> str:
-        raise ImportError(f"NEARDUP_EXTRACTOR = {name!r} cannot be loaded in a worker process: {what}")
+        raise ImportError(f"NEARDUP_EXTRACTOR = {name!r} cannot be loaded in a worker process: {reason}")
 
     return fail
 
 
 def _alarm() -> Callable[[float], object]:
-    """The end of a worker in an endless page whose parent was killed; a parent that lives is quicker."""
+    """Return what sets the alarm that ends this worker if a page never ends and the parent was killed."""
     if sys.platform == "win32":
         return lambda seconds: None
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -211,7 +211,7 @@ def _alarm() -> Callable[[float], object]:
 
 
 def _limit_memory(most: int) -> None:
-    """Let this process take so many bytes more than it has now. Only Linux counts them as they are meant here."""
+    """Let this process take so many bytes more than it has now. Only Linux counts data memory alone."""
     if sys.platform != "linux":
         return
     import resource

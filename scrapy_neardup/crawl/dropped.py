@@ -1,4 +1,4 @@
-"""The feed of dropped items: with ``NEARDUP_ACTION = "drop"`` nothing goes away unseen."""
+"""Write the feed of dropped items: with ``NEARDUP_ACTION = "drop"`` no item disappears unseen."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ SETTING = "NEARDUP_DROPPED_FEED"
 
 
 class DroppedItems:
-    """Writes each dropped item with its tags, whether or not its type can take them."""
+    """Writes each dropped item with its tags, even if the item type cannot take them."""
 
     def __init__(self, feed: JsonLinesFeed) -> None:
         self._feed = feed
-        self._is_told = False
+        self._has_logged = False
 
     def put(self, adapter: ItemAdapter, tags: Mapping[str, Any]) -> bool:
-        """Whether the item was written; if not, it must not be dropped, and the log says once why."""
+        """Write an item. Return False if that fails: the item must not be dropped then, and the log says once why."""
         try:
             self._feed.put({**_fields(adapter), **tags})
         except Exception as error:
-            self._tell(logging.ERROR, "cannot be written, so duplicates are kept and tagged: %s", error)
+            self._log_once(logging.ERROR, "cannot be written, so duplicates are kept and tagged: %s", error)
             return False
-        self._tell(logging.INFO, "dropped items are written to %s", self._feed.uri)
+        self._log_once(logging.INFO, "dropped items are written to %s", self._feed.uri)
         return True
 
     async def close(self) -> None:
@@ -43,16 +43,16 @@ class DroppedItems:
         except Exception as error:
             logger.error("%s cannot be stored: %s", SETTING, error)
 
-    def _tell(self, level: int, what: str, about: object) -> None:
-        if not self._is_told:
-            self._is_told = True
-            logger.log(level, f"{SETTING}: {what}", about)
+    def _log_once(self, level: int, message: str, argument: object) -> None:
+        if not self._has_logged:
+            self._has_logged = True
+            logger.log(level, f"{SETTING}: {message}", argument)
 
 
 def dropped_items(crawler: Crawler, settings: NearDupSettings) -> DroppedItems | None:
-    """The feed of a crawl that drops items, None if it does not or the user wants no feed.
+    """Return the feed of a crawl that drops items; None if the crawl drops nothing, or the user wants no feed.
 
-    Raises SettingsError if nothing can be stored under its uri.
+    Raise SettingsError if nothing can be stored under the uri of the feed.
     """
     uri = settings.dropped_feed
     if uri is None or settings.action != "drop" or settings.dry_run:
@@ -62,7 +62,7 @@ def dropped_items(crawler: Crawler, settings: NearDupSettings) -> DroppedItems |
 
 
 def _fields(adapter: ItemAdapter) -> dict[str, Any]:
-    """As Scrapy's feeds export them: with the serializers that fields declare."""
+    """Return the fields as Scrapy's feeds export them: with the serializers that they declare."""
     return {name: _serialized(adapter, name) for name in adapter}
 
 

@@ -1,4 +1,4 @@
-"""One item at a time: what becomes ready together does not hold up the event loop together."""
+"""One item at a time: items that become ready together do not hold up the event loop together."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ import asyncio
 from collections import deque
 
 
-class Turns:
-    """Whoever awaits ``next`` goes on in a round of the event loop of its own.
+class FairTurns:
+    """Whoever awaits ``yield_turn`` goes on in a round of the event loop of its own.
 
-    Responses arrive in bursts, and checks are answered in batches: thirty pages that a spider takes 5 ms each for,
-    all in one round, keep timers and sockets waiting for 150 ms.
+    Responses arrive in bursts, and checks are answered in batches. Thirty pages for which a spider takes 5 ms each, all
+    in one round, would keep timers and sockets waiting for 150 ms.
     """
 
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._taken = False  # in this round
+        self._is_round_used = False
 
-    async def next(self) -> None:
+    async def yield_turn(self) -> None:
+        """Wait for a round of the event loop in which nobody else goes on."""
         loop = asyncio.get_running_loop()
-        if not self._taken:
-            self._taken = True
-            loop.call_soon(self._give)
+        if not self._is_round_used:
+            self._is_round_used = True
+            loop.call_soon(self._start_round)
             return
         turn = loop.create_future()
         self._waiting.append(turn)
         await turn
 
-    def _give(self) -> None:
+    def _start_round(self) -> None:
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
-                # The one who waited goes on in the next round, and this is called in that one as well.
+                # The waiting task goes on in the next round, and this method is called again in that round.
                 turn.set_result(None)
-                turn.get_loop().call_soon(self._give)
+                turn.get_loop().call_soon(self._start_round)
                 return
-        self._taken = False
+        self._is_round_used = False

@@ -1,4 +1,4 @@
-"""Errors of this package's own: each kind is logged once with its trace, all are counted."""
+"""Log the errors of this package's own code: the first of each kind with its trace. Count all of them."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _OURS = str(Path(__file__).parents[1])
-_LONGEST = 200  # characters of what failed, such as a url
+_LONGEST_SUBJECT = 200  # characters
 
 
-class Faults:
-    """What went wrong in one crawl. No item is lost for it."""
+class FaultLog:
+    """The errors of one crawl. No item is lost because of them."""
 
     def __init__(self) -> None:
-        self._told: set[tuple[type, str, int]] = set()
+        self._logged: set[tuple[type, str, int]] = set()
 
-    def note(self, error: Exception, what: str, stats: StatsCollector | None) -> None:
-        """Count an error that ``what``, such as the url of an item, ran into; log the first one of its kind."""
+    def log(self, error: Exception, subject: str, stats: StatsCollector | None) -> None:
+        """Count an error, and log the first of its kind. ``subject`` is what failed, such as the url of an item."""
         if stats is not None:
             stats.inc_value("neardup/errors")
         kind = (type(error), *_place(error))
-        if kind in self._told:
+        if kind in self._logged:
             return
-        self._told.add(kind)
+        self._logged.add(kind)
         logger.error(
             "%s: an error of scrapy-neardup; the item is kept. Others of its kind are counted in neardup/errors only",
-            f"{what:.{_LONGEST}}",
+            f"{subject:.{_LONGEST_SUBJECT}}",
             exc_info=error,
         )
 
 
 def _place(error: Exception) -> tuple[str, int]:
-    """File and line of this package at which an error came up."""
+    """Return file and line of this package at which an error was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if frame.filename.startswith(_OURS)] or frames
     return (ours[-1].filename, ours[-1].lineno or 0) if ours else ("", 0)

@@ -1,4 +1,4 @@
-"""JSON lines in any place a Scrapy feed can go: reports of events, and dropped items."""
+"""Write JSON lines wherever a Scrapy feed can be stored: reports of events, and dropped items."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class JsonLinesFeed:
 
     Each line of a local file is on the disk when ``put`` returns, so it is complete even if the crawl is killed. Other
     users of the machine cannot read a file that is made here.
-    Raises SettingsError, which names ``setting``, if nothing can be stored under the uri.
+
+    Raise SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
 
     def __init__(self, crawler: Crawler, setting: str, uri: str) -> None:
@@ -45,13 +46,12 @@ class JsonLinesFeed:
         options = {"format": "jsonlines", **({"overwrite": False} if scheme in _APPENDING else {})}
         try:
             self._storage: FeedStorageProtocol = build_from_crawler(storage, crawler, self.uri, feed_options=options)
-        except Exception as error:  # a library is missing, or the uri has a part too few
-            said = f"no feed can be stored there: {type(error).__name__}: {error}"
-            raise SettingsError(setting, without_password(self.uri), said) from error
+        except Exception as error:  # a library is missing, or the uri is incomplete
+            raise _wrong_uri(setting, self.uri, "no feed can be stored there", error) from error
         self._file: IO[bytes] | None = None
 
     def put(self, row: Mapping[str, Any]) -> None:
-        """Write a line. A value that JSON cannot hold is written as a text. Raises what the storage raises."""
+        """Write a line. A value that JSON cannot hold is written as a text. Raise what the storage raises."""
         line = _line(row)
         if self._file is None:
             mask = os.umask(0o077)
@@ -63,7 +63,7 @@ class JsonLinesFeed:
         self._file.flush()
 
     async def close(self) -> None:
-        """Store what was written. Raises what the storage raises."""
+        """Store the lines. Raise what the storage raises."""
         if self._file is None:
             return
         file, self._file = self._file, None
@@ -84,22 +84,26 @@ def _storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
     scheme = _scheme(uri)
     if scheme not in storages:
         known = ", ".join(f"{each}:" for each in sorted(storages) if each)
-        said = f"no feed can be stored there; give a path, or a uri that begins with one of {known}"
-        raise SettingsError(setting, without_password(uri), said)
+        allowed = f"give a path, or a uri that begins with one of {known}"
+        raise _wrong_uri(setting, uri, f"no feed can be stored there; {allowed}")
     try:
         return load_object(storages[scheme])
     except Exception as error:
-        said = f"FEED_STORAGES[{scheme!r}] cannot be loaded: {type(error).__name__}: {error}"
-        raise SettingsError(setting, without_password(uri), said) from error
+        raise _wrong_uri(setting, uri, f"FEED_STORAGES[{scheme!r}] cannot be loaded", error) from error
+
+
+def _wrong_uri(setting: str, uri: str, problem: str, error: Exception | None = None) -> SettingsError:
+    reason = "" if error is None else f": {type(error).__name__}: {error}"
+    return SettingsError(setting, without_password(uri), problem + reason)
 
 
 def _scheme(uri: str) -> str:
-    """As Scrapy's feed exports read it: what has no scheme is a path, and the drive of a Windows path is no scheme."""
+    """Return the scheme as Scrapy's feed exports read it: empty for a path, also for a Windows path with its drive."""
     return "" if PureWindowsPath(uri).drive else urlsplit(uri).scheme
 
 
 def _filled_in(setting: str, uri: str, spider: Spider) -> str:
-    """The uri with ``%(time)s``, ``%(name)s`` and other attributes of the spider in it."""
+    """Return the uri with ``%(time)s``, ``%(name)s`` and other attributes of the spider filled in."""
     now = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
     given = {"time": now, "batch_time": now, "batch_id": 1}
 
@@ -109,15 +113,14 @@ def _filled_in(setting: str, uri: str, spider: Spider) -> str:
             return placeholder[0] % {name: given[name] if name in given else getattr(spider, name)}
         except (AttributeError, TypeError, ValueError) as error:
             allowed = "use %(name)s, %(time)s or another attribute of the spider"
-            said = f"{placeholder[0]} cannot be filled in: {error}; {allowed}"
-            raise SettingsError(setting, without_password(uri), said) from error
+            raise _wrong_uri(setting, uri, f"{placeholder[0]} cannot be filled in: {error}; {allowed}") from error
 
     return _PLACEHOLDER.sub(value, uri)
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
-    """One line of JSON, whatever the row holds."""
-    for encoding in ("utf-8", None):  # plain ASCII also takes what UTF-8 cannot write, such as half a character
+    """Return one line of JSON, whatever the row holds."""
+    for encoding in ("utf-8", None):  # None writes ASCII, which can hold half a character
         try:
             return _exported(row, encoding)
         except Exception:  # noqa: PERF203 (a serializer of the user's own may raise anything)

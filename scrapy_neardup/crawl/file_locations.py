@@ -1,4 +1,4 @@
-"""Where a crawl keeps its files: the window, the feed of dropped items, events on their way."""
+"""Decide where a crawl keeps its files: the window, the feed of dropped items, events not yet delivered."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _LONGEST_NAME = 60  # characters, of up to four bytes each
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
     """Return the settings with an absolute data directory, and with its path in the url of a relative SQLite file.
 
-    Nothing is made on the disk. Never raises: if no directory can be written to, the last one that was thought of is
-    returned, and whoever writes there says that it is not possible.
+    Make nothing on the disk, and never raise. If no directory can be written to, return the last one that was
+    considered: writing a file there fails later with its own message.
     """
     given = [Path(os.path.expanduser(settings.data_dir))] if settings.data_dir else list(_candidates(scrapy_settings))
     folder = next(filter(_can_be_written, given), given[-1]).absolute()
@@ -38,13 +38,13 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
 
 
 def in_data_dir(settings: NearDupSettings, path: str) -> str:
-    """Return the path of a file of settings that are placed. An absolute path stays as it is."""
+    """Return the path of a file in the data directory of located settings. An absolute path stays as it is."""
     assert settings.data_dir is not None
     return str(Path(settings.data_dir, path))
 
 
 def log_window_location(settings: NearDupSettings) -> None:
-    """Say once a crawl where its window is. The settings are placed."""
+    """Log where the window of a crawl is. The settings are located."""
     hours = f"{settings.window / 3600:g} hours"
     if settings.store.startswith("memory:"):
         logger.info("The window of the last %s is in memory: it ends with this process", hours)
@@ -65,10 +65,10 @@ def _shown(store: str) -> str:
 
 
 def _candidates(settings: Mapping[Any, Any]) -> Iterator[Path]:
-    """Yield the directories that come into question, the best one first."""
+    """Yield the possible data directories, the best one first."""
     name = _name_of(settings)
     if (data_dir := _scrapy_data_dir()) is not None:
-        # scrapyd runs many projects in one working directory, which may be that of another project.
+        # scrapyd runs many projects in one working directory, which may belong to another project.
         yield data_dir if _is_closest_project() else data_dir / name
     user_dir = user_data_path("scrapy-neardup", appauthor=False)
     if user_dir.is_absolute():  # not if nobody knows the user's home
@@ -98,7 +98,7 @@ def _package(module: str) -> str:
 
 
 def _name_of(settings: Mapping[Any, Any]) -> str:
-    """Return the name of a directory for the project: as scrapyd calls it, or its BOT_NAME."""
+    """Return a directory name for the project: its name in scrapyd, or its BOT_NAME."""
     name = str(settings.get("PROJECT") or settings.get("BOT_NAME") or "scrapybot")
     return re.sub(r"[^\w.-]", "_", name).lstrip(".")[:_LONGEST_NAME] or "_"
 
@@ -106,7 +106,7 @@ def _name_of(settings: Mapping[Any, Any]) -> str:
 def _can_be_written(folder: Path) -> bool:
     """Decide whether files can be made in a directory, which may have to be made itself."""
     try:
-        there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
-    except OSError:  # such as a parent that must not be searched, or a name that is too long
+        nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    except OSError:  # a parent may not be searched, or the name is too long
         return False
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    return nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)

@@ -1,25 +1,25 @@
-"""What one response holds, shared by all of its items."""
+"""The page of one response, shared by all of its items."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.content import absolute_url, url_identity
 from scrapy_neardup.document import Reason, Verdict
 
 if TYPE_CHECKING:
-    from scrapy_neardup.crawl.delivery import Parcel
-    from scrapy_neardup.crawl.order import Ticket
+    from scrapy_neardup.crawl.order import ItemPlace
+    from scrapy_neardup.crawl.pending import PendingDocument
 
 
 class Page:
-    """The main content of one response, and what the page says of itself.
+    """The main content of one response, and its url, language and title.
 
-    ``urls`` are the addresses of the page besides ``url``: its request's, those it was redirected from, and
-    ``canonical``, the url it gives as its own. ``is_list`` is True if the response is made to hold several
-    documents, as a news feed is.
+    ``urls`` are the addresses of the page besides ``url``: the request's, and those it was redirected from.
+    ``canonical`` is the url that the page gives as its own. ``is_list`` is True if the response is made to hold
+    several documents, like a news feed.
     """
 
     def __init__(
@@ -36,32 +36,33 @@ class Page:
         self.canonical = canonical or url
         self.language = language  # ISO 639 code
         self.title = title
-        self.is_extracted = False
+        self.needs_extraction = True
         self.text = ""
         self.sketch = b""  # of the text, if the worker that extracted it made one
         self.reason: Reason = "no-text"  # why there is no text
+        self._extraction: asyncio.Task[None] | None = None
         self.verdict: asyncio.Future[Verdict] | None = None  # of the text, once an item has asked for it
-        self.parcel: Parcel | None = None  # of the text
-        self.tickets: list[Ticket] = []  # of its items
-        self._is_over = False
+        self.document: PendingDocument | None = None  # of the text
+        self.places: list[ItemPlace] = []  # of its items
+        self._has_ended = False
         self._identities = {_identity(each) for each in (url, self.canonical, *urls)}
-        self._is_taken = is_list
+        self._is_identity_taken = is_list
 
     @classmethod
     def unread(cls) -> Page:
-        """Return a page of which nothing is known, because an error of ours came in between: any item may be of it."""
+        """Return a page that could not be read because of an error of ours. Any item may belong to it."""
         page = cls("")
-        page.is_extracted = True
+        page.needs_extraction = False
         page.reason = "internal-error"
         page._identities = set()
         return page
 
     def absolute(self, url: str) -> str:
-        """The url that an item of this page names, or the page's if it names none."""
+        """Return the url that an item of this page names, or the page's own url if the item names none."""
         return (absolute_url(self.url, url) or url) if url else self.url
 
     def is_named_by(self, url: str) -> bool:
-        """Whether an item with this url speaks of this page: it names one of its addresses, or no web page at all."""
+        """Decide whether an item with this url is about this page: it names one of its addresses, or no web page."""
         if not url or not self._identities:
             return True
         absolute = self.absolute(url)
@@ -70,26 +71,36 @@ class Page:
         is_web_page = bool(url_identity(self.url))
         return is_web_page or absolute in self._identities
 
+    def start_extraction(self, extract: Coroutine[Any, Any, None]) -> None:
+        """Run what fills ``text`` or ``reason``, and must not raise."""
+        self.needs_extraction = False
+        self._extraction = asyncio.create_task(extract)
+
+    async def wait_for_text(self) -> None:
+        """Wait until the page is extracted, if an item needs its text."""
+        if self._extraction is not None:
+            await asyncio.shield(self._extraction)  # other items of the page wait for it too
+
     async def end(self) -> None:
         """Note that the response yields no more items."""
-        self._is_over = True
+        self._has_ended = True
         await self.settle()
 
     async def settle(self) -> None:
-        """Hand the document of the page on if no item of it is to come any more."""
-        if self.parcel is not None:
-            await self.parcel.settle()
+        """Finish the document of the page if no more of its items can come."""
+        if self.document is not None:
+            await self.document.settle()
 
     @property
     def is_done(self) -> bool:
-        """Whether all items of the page have come to their verdicts, or are lost."""
-        while self.tickets and self.tickets[-1].is_gone:
-            self.tickets.pop()
-        return self._is_over and not self.tickets
+        """Return whether all items of the page have their verdicts or are lost."""
+        while self.places and self.places[-1].has_left:
+            self.places.pop()
+        return self._has_ended and not self.places
 
     def take_identity(self) -> bool:
-        """Whether the document that asks is the one that the page's url stands for: the first one."""
-        is_first, self._is_taken = not self._is_taken, True
+        """Return True to the first document that asks: the url of the page stands for this one."""
+        is_first, self._is_identity_taken = not self._is_identity_taken, True
         return is_first
 
 

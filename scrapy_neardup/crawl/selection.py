@@ -1,4 +1,4 @@
-"""Which items are judged, and what they say of themselves."""
+"""Select the items that are judged, and read the text of their fields."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from scrapy_neardup.exceptions import SettingsError
 if TYPE_CHECKING:
     from itemadapter import ItemAdapter
 
-MOST_PARTS = 10_000
-"""Of a field that is a list."""
+_MOST_PARTS = 10_000  # of a field that is a list
 
 
 class ItemSelection:
-    """``NEARDUP_ITEM_CLASSES``: classes or import paths; none means every item.
+    """The items of ``NEARDUP_ITEM_CLASSES``, which are classes or import paths. An empty list selects every item.
 
-    Raises SettingsError where one cannot be imported.
+    Raise SettingsError if a class cannot be imported.
     """
 
     def __init__(self, classes: Sequence[str | type]) -> None:
@@ -30,21 +29,21 @@ class ItemSelection:
         return not self.classes or isinstance(item, self.classes)
 
     @staticmethod
-    def _load(named: str | type) -> type:
+    def _load(name: str | type) -> type:
         try:
-            loaded = load_object(named)
+            loaded = load_object(name)
         except (ImportError, NameError, ValueError, TypeError) as error:
-            raise SettingsError("NEARDUP_ITEM_CLASSES", named, f"cannot be imported: {error}") from error
+            raise SettingsError("NEARDUP_ITEM_CLASSES", name, f"cannot be imported: {error}") from error
         if not isinstance(loaded, type):
-            raise SettingsError("NEARDUP_ITEM_CLASSES", named, "is no class")
+            raise SettingsError("NEARDUP_ITEM_CLASSES", name, "is not a class")
         return loaded
 
 
 def text_of(adapter: ItemAdapter, field: str | None) -> str:
-    """Return the beginning of the text of an item's field, "" if it has none or nothing but blanks."""
+    """Return the beginning of the text in an item's field, "" if the field is missing, blank or no text."""
     value = adapter.get(field) if field else None
     if isinstance(value, list | tuple):  # as item loaders without output processors leave it
-        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:MOST_PARTS] if isinstance(part, str))
+        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
     if not isinstance(value, str):
         return ""
     value = value[:MOST_CHARACTERS]

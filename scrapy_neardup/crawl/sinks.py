@@ -1,4 +1,4 @@
-"""Where events go: a Scrapy feed, a Redis stream, a webhook."""
+"""Pass events on to a Scrapy feed, a Redis stream and a webhook."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ logger = logging.getLogger(__name__)
 
 
 class EventSinks:
-    """Every sink the settings name. An event that cannot be passed on stops no crawl.
+    """The sinks that the settings name. An event that cannot be passed on stops no crawl.
 
-    Raises SettingsError if nothing can be stored under the uri of the feed; after that nothing here raises.
+    Raise SettingsError if nothing can be stored under the uri of the feed. The methods raise nothing.
     """
 
     def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
@@ -69,5 +69,5 @@ class EventSinks:
 
 
 def _without_login(error: Exception) -> str:
-    """Return what an error says, without user and password of a url in it."""
+    """Return the message of an error, without user and password of a url in it."""
     return re.sub(r"//[^/\s]*@", "//***@", f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""Verdict -> flat fields of an item, whatever its type."""
+"""Write a verdict into flat fields of an item, whatever its type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def tags_of(verdict: Verdict) -> dict[str, Any]:
-    """Every tag, None where it does not apply: a CSV feed takes its columns from the first item."""
+    """Return every tag, None if it does not apply: a CSV feed takes its columns from the first item."""
     return {
         "neardup_status": verdict.status,
         "neardup_kind": verdict.kind,
@@ -32,17 +32,17 @@ def tags_of(verdict: Verdict) -> dict[str, Any]:
 
 
 class Tagger:
-    """Writes the tags that ``fields`` (tag -> field name) asks for into those an item can take.
+    """Writes the tags of ``fields`` (tag -> field name) into the fields that an item can take.
 
-    An item type that takes none of them passes unchanged, and that is said once.
+    An item type that can take none of them passes unchanged, and one warning names it.
     """
 
     def __init__(self, fields: dict[str, str]) -> None:
         self._fields = fields
-        self._told: set[type] = set()
+        self._warned: set[type] = set()
 
     def tags(self, verdict: Verdict) -> dict[str, Any]:
-        """The tags that ``fields`` asks for, by the names of their fields."""
+        """Return the tags of ``fields``, by the names of their fields."""
         tags = tags_of(verdict)
         return {name: tags[tag] for tag, name in self._fields.items()}
 
@@ -52,25 +52,25 @@ class Tagger:
         try:
             for tag, name in names.items():
                 adapter[name] = tags[tag]
-        except Exception as error:  # frozen, or validated by rules of its own
-            self._tell(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
+        except Exception as error:  # the item is frozen, or has validators
+            self._warn_once(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
             return
         if not names:
-            self._tell(adapter, "declares none of the fields of a verdict")
+            self._warn_once(adapter, "declares none of the fields of a verdict")
 
     @staticmethod
     def _takes(adapter: ItemAdapter, name: str) -> bool:
         return isinstance(adapter.item, dict) or name in adapter.field_names()
 
-    def _tell(self, adapter: ItemAdapter, what: str) -> None:
+    def _warn_once(self, adapter: ItemAdapter, problem: str) -> None:
         kind = type(adapter.item)
-        if kind in self._told:
+        if kind in self._warned:
             return
-        self._told.add(kind)
+        self._warned.add(kind)
         logger.warning(
             "%s %s: its items pass untagged. Derive it from scrapy_neardup.NearDupItem (scrapy.Item) or "
             "scrapy_neardup.NearDupFields (dataclass), declare the fields of NEARDUP_FIELDS in it, or leave it out of "
             "NEARDUP_ITEM_CLASSES.",
             f"{kind.__module__}.{kind.__qualname__}",
-            what,
+            problem,
         )

@@ -1,4 +1,4 @@
-"""Fingerprint -> Match: the stores, all of one contract."""
+"""The stores of the window: they find the match of a fingerprint, and all keep one contract (base.py)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 RECORD_VERSIONS = DOCUMENT_VERSION, MEMBER_VERSION
-"""Raise one of them with any change of what a store keeps: windows of other versions are not read."""
+"""Raise one of them with any change of the data a store keeps: windows of other versions are not read."""
 
 ALLOWED_STORES = (
     "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path, "
@@ -38,7 +38,7 @@ ALLOWED_FILES = "a file is sqlite:///relative/file or sqlite:////absolute/file"
 
 
 def check_url(url: str) -> None:
-    """Raises ValueError with what would be right on a url no store answers to; never with a password."""
+    """Raise ValueError if the url names no store. The message says what is allowed, and has no password."""
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in ("memory", "sqlite", *REDIS_SCHEMES):
         raise ValueError(ALLOWED_STORES)
@@ -49,7 +49,7 @@ def check_url(url: str) -> None:
 
 
 def check_shards(shards: int, url: str) -> None:
-    """Raises SettingsError where the store of this url has no shards."""
+    """Raise SettingsError if the store of this url has no shards."""
     if shards > 1 and url.partition("://")[0] not in REDIS_SCHEMES:
         allowed = f"must be 1 with NEARDUP_STORE = {without_password(url)!r}: only a Redis has shards"
         raise SettingsError("NEARDUP_SHARDS", shards, allowed)
@@ -58,7 +58,7 @@ def check_shards(shards: int, url: str) -> None:
 def index_from_url(
     url: str, *, namespace: str, config: str, policy: Policy, timeout: float = 2.0, shards: int = 1
 ) -> Index:
-    """The store a url names; nothing is opened yet. Raises SettingsError on a url no store answers to."""
+    """Return the store that a url names, not opened yet. Raise SettingsError if the url names none."""
     try:
         check_url(url)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The contract every store keeps."""
+"""The contract that every store keeps."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ from scrapy_neardup.document import (
     Story,
     UnconfirmedGrant,
 )
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.similarity.policy import HOUR, Policy
 
 PEAKS_SECONDS = 8 * 24 * HOUR
 """How long the peaks of events that have ended are kept after the last of them."""
 
-
 MOST_TAKEN_OVER = 64
 """Events of dead processes that one process takes over at once; the others follow a minute later."""
 
 LEARNED_SECONDS = PEAKS_SECONDS
-"""How long the boilerplate of a source is remembered that prints nothing any more."""
+"""How long the boilerplate of a source is remembered after the source printed it last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,12 @@ class StoreSummary:
     namespace: str
     config: str
     documents_per_hour: dict[int, int]  # hour (Unix seconds // 3600) -> documents
-    bytes: int | None = None  # None where the store cannot tell
+    bytes: int | None = None  # None if the store cannot tell
     stories: int = 0
     events: int = 0  # that have not ended
-    other_configs: tuple[str, ...] = ()  # what else the namespace holds
+    other_configs: tuple[str, ...] = ()  # other configurations in the namespace
     server: dict[str, str] = field(default_factory=dict)  # facts of the store itself, for people
-    warnings: tuple[str, ...] = ()  # what of the store's own settings costs answers
+    warnings: tuple[str, ...] = ()  # settings of the store that make it lose documents
 
     @property
     def documents(self) -> int:
@@ -57,12 +59,12 @@ class StoreSummary:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is to be purged: the documents of one source, those of one page, or, of neither, all there is."""
+    """The documents to purge: those of one source, those of one page, or all if neither is given."""
 
     source: str = ""
-    source_hash: bytes = b""  # of a fingerprint, as is the next
+    source_hash: bytes = b""  # as in a fingerprint; ``url_hash`` too
     url_hash: bytes = b""
-    is_page: Callable[[str], bool] | None = None  # whether a url is that page's
+    is_page: Callable[[str], bool] | None = None  # decides whether a url is that of the page
 
     @property
     def is_all(self) -> bool:
@@ -71,9 +73,16 @@ class Selection:
     def takes(self, source_hash: bytes, url_hash: bytes) -> bool:
         return self.is_all or source_hash == self.source_hash or url_hash == self.url_hash
 
-    def takes_member(self, member: Member) -> bool:
+    def takes_member(self, key: object, packed: object) -> bool:
+        """Return whether a packed member is of the source or page. A damaged member is not."""
+        if not isinstance(key, bytes) or not isinstance(packed, bytes) or len(key) != KEY_BYTES:
+            return False
+        try:
+            member = unpack_member(key, packed)
+        except StoreError:
+            return False
         is_source = bool(self.source) and member.source == self.source
-        return self.is_all or is_source or (self.is_page is not None and self.is_page(member.url))
+        return is_source or (self.is_page is not None and self.is_page(member.url))
 
     def takes_neighbour(self, neighbour: Neighbour) -> bool:
         is_source = bool(self.source) and f".{_host(neighbour.url)}".endswith(f".{self.source}")
@@ -83,7 +92,7 @@ class Selection:
 def _host(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
-    except ValueError:  # cut in the middle, or never one
+    except ValueError:  # it was cut in the middle, or is no url
         return ""
 
 
@@ -104,8 +113,8 @@ class Index(ABC):
        the postings of each of its keys from the newest generation on and, in each, from the largest document key on. It
        counts only documents of its window, and ``MOST_POSTINGS`` at most. Of all it found it looks at the
        ``MAX_CANDIDATES`` that share most, the oldest of equals first. Several shards may look at more.
-    8. A document joins its story once, however often it is said; a level of an event is granted to one claim, and to
-       that claim as often as it asks.
+    8. A document joins its story once, however often ``join`` is called. A level of an event is granted to one
+       claim, and to that claim as often as it asks.
     9. A document that a run registered counts as seen if it is delivered or the run lives. One that the run drops as a
        copy counts only as long as its match does, until it is delivered itself. A page that is registered again after
        its run died rejoins its old story.
@@ -122,11 +131,11 @@ class Index(ABC):
 
     @abstractmethod
     async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
-        """Tell the store that ``run`` lives, and what is known of other runs: that they live, or that they are dead."""
+        """Tell the store that ``run`` is alive, and which other runs are known to be alive or dead."""
 
     @abstractmethod
     async def end_run(self) -> None:
-        """Tell the store that ``run`` is over: what it has not delivered counts for nothing from now on."""
+        """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
 
     @abstractmethod
     async def deliver(self, documents: Sequence[str]) -> None:
@@ -138,30 +147,30 @@ class Index(ABC):
 
     @abstractmethod
     async def open(self) -> None:
-        """Connect, inside the running loop; opening twice is opening once.
+        """Connect, inside the running loop. Opening twice does no harm.
 
-        Raises StoreError where the store cannot be used as configured.
+        Raise StoreError if the store cannot be used as configured.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Finish what is under way and let go of every resource; closing twice is closing once."""
+        """Finish the calls under way and release every resource. Closing twice does no harm."""
 
     @abstractmethod
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
-        """The best match within the window, or None for the first of its kind.
+        """Return the best match within the window, None for the first document of its kind.
 
-        A match that is not ``is_seen`` says that the document is the first that counts, and which story it rejoins.
+        A match that is not ``is_seen`` means that the document is the first that counts. It names the story to rejoin.
 
-        Raises StoreUnavailable where the store does not answer in time; the document may then be registered or not.
+        Raise StoreUnavailable if the store does not answer in time; the document may then be registered or not.
         """
 
     @abstractmethod
     async def join(self, join: Join) -> Story:
-        """Add a document that matched to its story, and the story's first document where it is its second.
+        """Add a document that matched to its story. The second document also adds the story's first.
 
-        Returns the story as this join left it; joining again changes nothing. A story lives a window after its last
-        member. Raises StoreUnavailable where the store does not answer in time; then join again.
+        Return the story after this join. Joining again changes nothing. A story lives for a window after its last
+        member. Raise StoreUnavailable if the store does not answer in time; then join again.
         """
 
     @abstractmethod
@@ -185,21 +194,24 @@ class Index(ABC):
 
     @abstractmethod
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
-        """Stories with a level raised that have not ended, by id; with a time those without a new source since."""
+        """Return the stories with a raised level that have not ended, in order of their ids.
+
+        With ``quiet_since``, return those without a new source since then.
+        """
 
     @abstractmethod
     async def members(self, story: str) -> tuple[Member, ...]:
-        """What is kept of a story's members, in the order they joined; none of a story that is gone."""
+        """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
 
     @abstractmethod
     async def peaks(self, since: int) -> dict[str, int]:
-        """The peak of each event that has ended, by story; forgets stories that began before ``since``."""
+        """Return the peak of each event that has ended, by story. Forget stories that began before ``since``."""
 
     @abstractmethod
     async def similar(
         self, fingerprint: Fingerprint, document: Document, most: int, *, by_keys: bool = False
     ) -> list[Match]:
-        """Return all documents that match, best first; register nothing. Reads every record: for people.
+        """Return all documents that match, best first; register nothing. This reads every record: it is for people.
 
         ``by_keys`` says that documents that match are sure to have a key in common. A store then reads only the
         documents that do, if it still has every posting of the keys.
@@ -207,9 +219,9 @@ class Index(ABC):
 
     @abstractmethod
     async def add_frequencies(self, counted: bytes) -> bytes:
-        """Add document frequencies to those all processes have counted, and return the sum, packed as frequencies.py.
+        """Add document frequencies to those all processes have counted, and return the sum, packed (feature_counts.py).
 
-        They live a window after they were last added to. Raises StoreUnavailable where the store does not answer in
+        They live a window after they were last added to. Raise StoreUnavailable if the store does not answer in
         time; they may then be added or not.
         """
 
@@ -218,19 +230,19 @@ class Index(ABC):
         """Add what was learned of some sources' boilerplate, and return all that is known of each of them.
 
         Sources go by their hash; one with nothing to add is only asked about. Of each the newest entries are kept, as
-        many as ``Learned`` says, ``LEARNED_SECONDS`` long after the last was added. Raises StoreUnavailable if the
+        many as ``Learned`` says, for ``LEARNED_SECONDS`` after the last was added. Raise StoreUnavailable if the
         store does not answer in time; what was to be added may then be added or not.
         """
 
     @abstractmethod
     async def summary(self) -> StoreSummary:
-        """What the store holds of this namespace and configuration."""
+        """Return what the store holds of this namespace and configuration."""
 
     @abstractmethod
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
         """Remove documents of this namespace, whatever their configuration, and those that name them as original.
 
-        Returns how many they are. Members of stories go with them; the counters of these stories stay. Without a
-        source and a page nothing of the namespace is left. ``dry_run`` only counts. Not one atomic step: what is
+        Return how many they are. Members of stories go with them; the counters of these stories stay. A selection of
+        all leaves nothing of the namespace. ``dry_run`` only counts. This is not one atomic step: documents that are
         registered meanwhile may stay.
         """

@@ -1,4 +1,4 @@
-"""Checks of one process that arrive together travel together."""
+"""Send checks of one process to the store together if they arrive together."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ R = TypeVar("R")
 
 
 class Batcher(Generic[T, R]):
-    """Hands what has been submitted since the last batch to ``run``, one batch at a time, in order.
+    """Passes the arguments submitted since the last batch to ``run``, one batch at a time, in order.
 
-    A lone submission is a batch of one and waits for nothing. ``run`` returns one result, or one exception, for
-    each of its arguments; an exception it raises is that of everyone who waits.
+    A single argument is a batch of one and waits for nothing. ``run`` returns one result or one exception for each
+    argument. If it raises, everyone who waits gets this exception.
     """
 
     def __init__(self, run: Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]]], limit: int) -> None:
@@ -27,7 +27,7 @@ class Batcher(Generic[T, R]):
         return await self.put(argument)
 
     def put(self, argument: T) -> asyncio.Future[R]:
-        """Submitted when this returns; the future has its answer."""
+        """Submit an argument, and return a future with its answer."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((argument, future))
         if self._task is None or self._task.done():

@@ -1,4 +1,4 @@
-"""Keeps a crawl at full speed while its store is away."""
+"""Keep a crawl at full speed while its store does not answer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _LONGEST_PAUSE = 15.0
 
 
 class Breaker:
-    """Closed while the store answers. After a failure it opens for a pause that doubles up to 15 s; then one check at
-    a time may try. One warning is logged when the store is lost and one when it is back.
+    """A circuit breaker. It is closed while the store answers.
+
+    After a failure it opens for a pause that doubles up to 15 s. Then one check at a time may try. One warning is
+    logged when the store is lost, and one when it is back.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -29,14 +31,14 @@ class Breaker:
         return self._pause > 0
 
     def allows(self) -> bool:
-        """Whether a check may go to the store now; each True is to be answered by ``failed`` or ``succeeded``."""
+        """Decide whether a check may go to the store now. After True, call ``failed`` or ``succeeded``."""
         if not self.is_open:
             return True
         if self._clock() < self._retry_at:
             self._missed += 1
             return False
         self._probing = True
-        self._retry_at = self._clock() + _LONGEST_PAUSE  # another may try where this one is never answered
+        self._retry_at = self._clock() + _LONGEST_PAUSE  # another may try then if this one is never answered
         return True
 
     def failed(self, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""What of a store cannot be read is said once a kind."""
+"""Warn once about each kind of damaged data in a store."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ import logging
 logger = logging.getLogger(__name__)
 
 
-class Damage:
-    """Notes what of one store is damaged."""
+class DamageLog:
+    """Warns about damaged data of one store."""
 
     def __init__(self, location: str) -> None:
         self._location = location  # without a password
-        self._noted: set[str] = set()
+        self._warned: set[str] = set()
 
-    def note(self, what: str, effect: str) -> None:
-        """Warn of damage and say what it costs; once for all damage of this kind."""
-        if what not in self._noted:
-            self._noted.add(what)
+    def warn_of_record(self) -> None:
+        self.warn_once("a record", "it is no candidate")
+
+    def warn_of_story(self) -> None:
+        self.warn_once("a story", "its event is not reported")
+
+    def warn_once(self, kind: str, effect: str) -> None:
+        """Warn that data of this kind is damaged, and say what follows; only once a kind."""
+        if kind not in self._warned:
+            self._warned.add(kind)
             logger.warning(
                 "%s: %s is damaged, or not of this version: %s. More of this kind is passed over in silence.",
-                *(self._location, what, effect),
+                *(self._location, kind, effect),
             )

@@ -1,4 +1,4 @@
-"""Which documents have left the window, as far as a process has seen time pass."""
+"""Decide which documents have left the window, by the times of the documents that a process has seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOR_EVER = math.inf
 
 
 class ExpiredSpan(NamedTuple):
-    """Seconds that have left the window: from ``floor`` to before ``horizon``. What lies below ``floor`` is held.
+    """The seconds that have left the window: from ``floor`` to before ``horizon``. Seconds below ``floor`` are held.
 
     ``start`` is the horizon of the documents before these.
     """
@@ -22,26 +22,26 @@ class ExpiredSpan(NamedTuple):
 
 
 @dataclass(slots=True)
-class Passed:
-    """How far time has passed by the documents. All are seconds of documents, but for ``held_since``."""
+class HorizonState:
+    """How far time has state. All values are seconds of documents, except ``held_since``."""
 
     top: int | None = None  # the latest horizon
-    floor: int = 0  # what lies below it is held, for time leapt to it
+    floor: int = 0  # seconds below it are held, because time leapt to it
     before: int = 0  # the horizon before the leap
-    held_since: float = 0.0  # when the leap was met, by the clock of its Horizon
+    held_since: float = 0.0  # when the leap was seen, by the clock of the Horizon
 
 
 class Horizon:
-    """Tells which seconds are over, one document after the other.
+    """Tells which seconds are over as documents come one after the other.
 
     The horizon lies a window before the last two documents. Both must agree that a second is over: one document with
-    a wrong date frees nothing. The horizon moves on by a window at most. A greater leap may be a clock that is wrong:
-    what lay before the leap is held, until ``patience`` is over by ``clock``. If two documents in a row come back to
+    a wrong date expires nothing. The horizon moves on by a window at most. A greater leap may be a clock that is wrong:
+    the seconds before the leap are held until ``patience`` is over by ``clock``. If two documents in a row come back to
     the time before the leap, it is forgotten.
     """
 
     def __init__(self, window: int, cut: int, patience: float, clock: Callable[[], float]) -> None:
-        self.passed = Passed()
+        self.state = HorizonState()
         self._window = window
         self._cut = cut  # seconds of a slice: the horizon lies between two of them
         self._patience = patience
@@ -49,47 +49,47 @@ class Horizon:
         self._previous: int | None = None
 
     def observe(self, second: int) -> ExpiredSpan | None:
-        """Return which seconds are over by this document and the one before it; None if none are."""
+        """Return the seconds that are over by this document and the previous one, None if none are."""
         previous, self._previous = self._previous, second
-        passed = self.passed
-        if passed.top is None:
-            passed.top = self._before(second)
+        state = self.state
+        if state.top is None:
+            state.top = self._before(second)
         if previous is None:
             return None
         horizon = self._before(min(previous, second))
-        start = min(passed.top, horizon)
-        if max(previous, second) < passed.floor:
+        start = min(state.top, horizon)
+        if max(previous, second) < state.floor:
             self._come_back(horizon)
-        elif horizon > passed.top:
+        elif horizon > state.top:
             self._let_go()
-            if horizon - passed.top > self._window:
+            if horizon - state.top > self._window:
                 self._leap(horizon)
-            passed.top = horizon
+            state.top = horizon
         else:
             self._let_go()
-        start = max(start, passed.floor)
-        return ExpiredSpan(passed.floor, start, horizon) if horizon > passed.floor else None
+        start = max(start, state.floor)
+        return ExpiredSpan(state.floor, start, horizon) if horizon > state.floor else None
 
     def _before(self, second: int) -> int:
         return max(0, (second - self._window) // self._cut * self._cut)
 
     def _leap(self, horizon: int) -> None:
-        passed = self.passed
-        if not passed.floor:
-            passed.before, passed.held_since = passed.top or 0, self._clock()
-        passed.floor = horizon
+        state = self.state
+        if not state.floor:
+            state.before, state.held_since = state.top or 0, self._clock()
+        state.floor = horizon
 
     def _come_back(self, horizon: int) -> None:
-        passed = self.passed
-        passed.top = max(horizon, passed.before)
-        passed.floor = horizon if horizon - passed.before > self._window else 0
+        state = self.state
+        state.top = max(horizon, state.before)
+        state.floor = horizon if horizon - state.before > self._window else 0
 
     def _let_go(self) -> None:
-        passed = self.passed
-        if not passed.floor:
+        state = self.state
+        if not state.floor:
             return
-        waited = self._clock() - passed.held_since
+        waited = self._clock() - state.held_since
         if waited < 0:  # the clock was set back
-            passed.held_since += waited
+            state.held_since += waited
         elif waited >= self._patience:
-            passed.floor = 0
+            state.floor = 0

@@ -1,7 +1,7 @@
 """Runs: crawls that register documents first and deliver them later.
 
-A run shows that it lives by a heartbeat in the store, and by a locked file on its own machine. What a run registered
-and did not deliver before it died counts for nothing.
+A run shows that it is alive by a heartbeat in the store, and by a locked file on its own machine. Documents that a run
+registered and did not deliver before it died do not count.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FORGOTTEN_SECONDS = 3600.0
 
 LARGEST_RUN = (1 << 31) - 1
 _MOST_QUEUED = 1_000_000  # documents whose delivery the store does not know yet
-_TOLD_TOGETHER = 64
+_REPORTED_TOGETHER = 64
 _END_SECONDS = 4.0  # for which a store that fails is tried at the end
 _PAUSE = 0.25
 _SUFFIX = ".run"
@@ -59,47 +59,56 @@ def state_of_run(beat: float | None, now: float, started: float | None) -> Candi
 
 
 class RunLocks:
-    """Knows at once which runs on this machine live.
+    """Knows at once which runs on this machine are alive.
 
-    Each run locks a file in ``folder``, which all runs of one store share. The system unlocks the file when the process
-    ends. If the folder cannot be used, or the file system knows no locks, heartbeats alone tell.
+    Each run locks a file in the folder that all runs of one store share. The system unlocks the file when the process
+    ends. If the folder cannot be used, or the file system has no locks, heartbeats alone tell.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, find_folder: Callable[[], Path | None]) -> None:
+        self._find_folder = find_folder
+        self._folder: Path | None = None  # once it is known to be usable
         self._own: FileLock | None = None
 
     def hold(self, run: int) -> None:
         """Hold the lock of this run until ``release`` or the end of the process."""
-        from filelock import FileLock, SoftFileLock
-
-        path = self._folder / f"{run}{_SUFFIX}"
         try:
-            make_private_directory(self._folder)
-            if not _is_own(self._folder):
-                raise PermissionError(f"{self._folder} belongs to another user")
-            for _ in range(10):
-                lock = FileLock(path, mode=0o600)
-                lock.acquire(timeout=1)
-                if isinstance(lock, SoftFileLock):  # no lock of the system: it would outlive the process
-                    lock.release()
-                    return
-                if path.exists():  # another run may have looked at the file just before it was locked, and removed it
-                    self._own = lock
-                    return
-                lock.release()
-        except (OSError, NotImplementedError) as error:  # the file system may know no locks
+            if (folder := self._find_folder()) is not None:
+                self._hold_in(folder, run)
+        except (OSError, NotImplementedError) as error:  # such as no temporary folder, or a file system without locks
             logger.debug("Other runs on this machine see that this one lives by its heartbeat alone: %s", error)
 
-    def survey(self) -> tuple[list[int], list[int]]:
-        """Return the other runs that hold their lock, and those that died; the files of the dead are removed."""
+    def _hold_in(self, folder: Path, run: int) -> None:
+        from filelock import FileLock, SoftFileLock
+
+        path = folder / f"{run}{_SUFFIX}"
+        for _ in range(10):
+            make_private_directory(folder)
+            if not _is_own(folder):
+                raise PermissionError(f"{folder} belongs to another user")
+            self._folder = folder
+            lock = FileLock(path, mode=0o600)
+            try:
+                lock.acquire(timeout=1)
+            except FileNotFoundError:  # a run that ended has just removed the empty folder
+                continue
+            if isinstance(lock, SoftFileLock):  # not a lock of the system: it would outlive the process
+                lock.release()
+                return
+            if path.exists():  # another run may have looked at the file just before it was locked, and removed it
+                self._own = lock
+                return
+            lock.release()
+
+    def other_runs(self) -> tuple[list[int], list[int]]:
+        """Return the other runs that hold their lock, and those that died. Remove the files of the dead."""
         from filelock import FileLock, SoftFileLock, Timeout
 
         alive: list[int] = []
         dead: list[int] = []
         own = self._own and Path(self._own.lock_file)
         try:
-            if not _is_own(self._folder):
+            if self._folder is None or not _is_own(self._folder):
                 return [], []
             paths = [path for path in self._folder.glob(f"*{_SUFFIX}") if path != own and path.stem.isdecimal()]
         except OSError:
@@ -122,9 +131,14 @@ class RunLocks:
         return alive, dead
 
     def release(self) -> None:
+        """Unlock and remove the file of this run, and the folder if no other run uses it."""
         own, self._own = self._own, None
         if own is not None:
             _remove(Path(own.lock_file), own)
+        if self._folder is not None:
+            with suppress(OSError):  # other runs have files there
+                self._folder.rmdir()
+                self._folder.parent.rmdir()
 
 
 def _remove(path: Path, lock: FileLock) -> None:
@@ -151,7 +165,7 @@ def _is_own(folder: Path) -> bool:
 
 
 class Run:
-    """One crawl: its heartbeat, and what it has delivered.
+    """One crawl: its heartbeat, and the documents it has delivered.
 
     ``keep`` awaits a call of the index and returns None if the store fails. While ``is_away`` says that the store is
     lost, only the heartbeat tries it.
@@ -166,21 +180,20 @@ class Run:
         self._index = index
         self._keep = keep
         self._is_away = is_away
-        self._locks = _locks_of(index)
+        self._locks = RunLocks(lambda: index.run_folder)
         self._queue: list[str] = []
         self._withdrawn: list[str] = []
-        # Copies that were dropped, by their match; those of the last window and of the one before.
+        # Copies that were dropped, by their match: those of the last window, and those of the window before.
         self._copies: dict[str, list[str]] = {}
         self._older_copies: dict[str, list[str]] = {}
-        self._telling = asyncio.Lock()
+        self._reporting = asyncio.Lock()
         self._over = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def begin(self) -> None:
         """Register documents as those of this run from now on, and show that it lives."""
         self._index.run = secrets.randbelow(LARGEST_RUN) + 1
-        if self._locks is not None:
-            self._locks.hold(self._index.run)
+        self._locks.hold(self._index.run)
         await self._beat()
         self._tasks = [asyncio.create_task(self._beat_on())]
 
@@ -192,7 +205,7 @@ class Run:
                 return
             try:
                 await self._beat()
-                await self._tell_all()
+                await self._report_all()
             except Exception:
                 logger.exception("A heartbeat of this crawl is missing; the next one follows")
             if time.monotonic() - window > self._index.policy.window:
@@ -200,8 +213,7 @@ class Run:
                 self._older_copies, self._copies = self._copies, {}
 
     async def _beat(self) -> None:
-        alive, dead = ([], []) if self._locks is None else self._locks.survey()
-        await self._keep(_succeeded(self._index.beat(alive, dead)))
+        await self._keep(_succeeded(self._index.beat(*self._locks.other_runs())))
 
     def deliver_with(self, document: str, match: str) -> None:
         """Deliver or withdraw a document that is dropped as a copy together with its match."""
@@ -211,26 +223,26 @@ class Run:
         return self._copies.pop(document, []) + self._older_copies.pop(document, [])
 
     def deliver(self, documents: Iterable[str]) -> None:
-        """Note that documents are delivered. The store is told within ``BEAT_SECONDS``."""
+        """Note that documents are delivered, and tell the store within ``BEAT_SECONDS``."""
         self._queue += documents
         del self._queue[:-_MOST_QUEUED]
-        if len(self._queue) >= _TOLD_TOGETHER and self._tasks and not self._telling.locked():
-            self._tasks[1:] = [asyncio.create_task(self.tell())]
+        if len(self._queue) >= _REPORTED_TOGETHER and self._tasks and not self._reporting.locked():
+            self._tasks[1:] = [asyncio.create_task(self.report())]
 
-    async def tell(self) -> None:
-        """Tell the store what is delivered or taken back. If it fails, that is tried again with the next heartbeat."""
+    async def report(self) -> None:
+        """Tell the store which documents are delivered or withdrawn. If that fails, the next heartbeat tries again."""
         if not self._is_away():
-            await self._tell_all(lambda: not self._is_away())
+            await self._report_all(lambda: not self._is_away())
 
-    async def _tell_all(self, goes_on: Callable[[], bool] = lambda: True) -> None:
-        async with self._telling:
-            while self._withdrawn and goes_on():
-                gone = self._withdrawn[:_TOLD_TOGETHER]
-                if not await self._keep(_succeeded(self._index.withdraw(gone))):
+    async def _report_all(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
+        async with self._reporting:
+            while self._withdrawn and may_go_on():
+                batch = self._withdrawn[:_REPORTED_TOGETHER]
+                if not await self._keep(_succeeded(self._index.withdraw(batch))):
                     break
-                del self._withdrawn[: len(gone)]
-            while self._queue and goes_on():
-                documents = self._queue[:_TOLD_TOGETHER]
+                del self._withdrawn[: len(batch)]
+            while self._queue and may_go_on():
+                documents = self._queue[:_REPORTED_TOGETHER]
                 if not await self._keep(_succeeded(self._index.deliver(documents))):
                     return
                 del self._queue[: len(documents)]
@@ -244,35 +256,25 @@ class Run:
             gone += self._copies_of(each)
         self._withdrawn += gone
         del self._withdrawn[:-_MOST_QUEUED]
-        await self.tell()
+        await self.report()
 
     async def end(self) -> None:
-        """Tell the store what is delivered, and that the run is over: the rest counts for nothing."""
+        """Tell the store which documents are delivered, and that the run is over: the others do not count."""
         self._over.set()
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=_END_SECONDS)
             for task in late:
                 task.cancel()
         until = time.monotonic() + _END_SECONDS
-        await self._tell_all()
+        await self._report_all()
         while (self._queue or self._withdrawn) and time.monotonic() < until:
             await asyncio.sleep(_PAUSE)
-            await self._tell_all()
+            await self._report_all()
         if self._queue:
-            untold = "The store cannot be told that %d documents are delivered: the next crawl gets their pages as new"
-            logger.warning(untold, len(self._queue))
+            message = "The store does not know that %d documents are delivered: the next crawl gets their pages as new"
+            logger.warning(message, len(self._queue))
         await self._keep(_succeeded(self._index.end_run()))
-        if self._locks is not None:
-            self._locks.release()
-
-
-def _locks_of(index: Index) -> RunLocks | None:
-    try:
-        folder = index.run_folder
-    except OSError as error:  # such as no folder for temporary files
-        logger.debug("Other runs on this machine see that this one lives by its heartbeat alone: %s", error)
-        return None
-    return None if folder is None else RunLocks(folder)
+        self._locks.release()
 
 
 async def _succeeded(call: Awaitable[None]) -> bool:

@@ -1,11 +1,11 @@
-"""How time is cut for a window: slices of records, which go together, and generations of postings."""
+"""Cut time into slices of records, which expire together, and generations of postings (look-up keys)."""
 
 from __future__ import annotations
 
 from scrapy_neardup.similarity.policy import HOUR
 
 GENERATION = 1 << 16
-"""Seconds of a generation of postings; as many as 2 bytes can tell apart."""
+"""Seconds of a generation of postings: as many as 2 bytes can number."""
 
 _MOST_SLICES = 50  # before and after a document: a check names them all to Redis
 _MOST_HOURLY = 48 * HOUR  # the longest window that is kept by the hour

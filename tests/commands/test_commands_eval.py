@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy_processes import run_scrapy
 
 from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL
 
@@ -42,15 +41,7 @@ def neardup(tmp_path: Path) -> Neardup:
     """Runs the command outside any project, in a folder of its own."""
 
     def run(*arguments: str, code: int = 0, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "scrapy", "neardup", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "COLUMNS": "160", **(env or {})},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = run_scrapy(tmp_path, "neardup", *arguments, environment={"COLUMNS": "160", **(env or {})})
         assert done.returncode == code, done.stdout + done.stderr
         return done
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import pytest
 from projects import Project
 from redis import Redis
+from scrapy_processes import neardup
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
@@ -179,11 +178,6 @@ def test_status_never_shows_a_password(tmp_path: Path, form: str) -> None:
 
 
 # The commands
-
-
-def neardup(folder: Path, *arguments: str, answer: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scrapy", "neardup", *arguments]
-    return subprocess.run(command, cwd=folder, input=answer, capture_output=True, text=True, encoding="utf-8")
 
 
 @pytest.fixture

@@ -60,13 +60,10 @@ def test_prose_is_told_from_menus(text: str, words: int) -> None:
 
 
 SPIDER = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            meta = {"download_maxsize": 2_000_000} if url.endswith("endless") else {}
-            yield scrapy.Request(url, meta=meta, errback=self.failed, cb_kwargs={"name": url.rpartition("/")[2]})
+class News(Pages):
+    def request(self, url):
+        meta = {"download_maxsize": 2_000_000} if url.endswith("endless") else {}
+        return scrapy.Request(url, meta=meta, errback=self.failed, cb_kwargs={"name": url.rpartition("/")[2]})
 
     def parse(self, response, name):
         yield {"page": name}
@@ -147,7 +144,7 @@ def test_the_crawl_goes_on_and_ends(crawl: Crawl) -> None:
     assert crawl.stats["finish_reason"] == "finished"
     assert len(crawl.items) == len(JUDGED) + len(UNCHECKED)
     assert not crawl.lines("Traceback")
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0
 
 
 @pytest.mark.parametrize("name", JUDGED)

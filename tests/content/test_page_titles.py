@@ -80,13 +80,7 @@ def test_a_byte_order_mark_counts() -> None:
 
 
 HEADLINES = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
+class News(Pages):
     def parse(self, response):
         number = int(response.url.rpartition("/")[2])
         yield {"page": response.url, "title": "By the item"} if number == 5 else {"page": response.url}

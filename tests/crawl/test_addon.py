@@ -12,7 +12,6 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
 
 from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
-from scrapy_neardup.addon import CONCURRENT_ITEMS
 
 pytestmark = pytest.mark.versions
 
@@ -20,7 +19,6 @@ FILES = "scrapy.pipelines.files.FilesPipeline"
 """A pipeline of the user's own."""
 
 OURS = {
-    "CONCURRENT_ITEMS": CONCURRENT_ITEMS,
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
 }
@@ -39,7 +37,7 @@ def written(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return plain(before), plain(after)
 
 
-def test_alone_it_adds_its_components_and_bounds_the_tasks_of_a_response() -> None:
+def test_alone_it_adds_its_three_components_and_nothing_else() -> None:
     before, after = written({})
     assert after == {**before, **OURS}
 
@@ -58,7 +56,7 @@ def test_a_place_given_by_class_stays(order: int | None) -> None:
         "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
     }
     before, after = written(given)
-    assert after == {**before, "CONCURRENT_ITEMS": CONCURRENT_ITEMS}
+    assert after == before
     assert before["ITEM_PIPELINES"] == given["ITEM_PIPELINES"]
 
 
@@ -66,11 +64,6 @@ def test_a_place_given_on_the_command_line_stays() -> None:
     own = {"scrapy_neardup.NearDupPipeline": 700}
     _, after = written({"ITEM_PIPELINES": json.dumps(own)})
     assert after["ITEM_PIPELINES"] == {**own, CapturePipeline: 1}
-
-
-def test_a_number_of_items_at_once_given_stays() -> None:
-    before, after = written({"CONCURRENT_ITEMS": 200})
-    assert after == {**before, **OURS, "CONCURRENT_ITEMS": 200}
 
 
 def test_the_user_keeps_the_last_word() -> None:
@@ -144,7 +137,7 @@ def test_disabled_the_crawl_is_as_it_was(project: Project, site: NewsSite, wirin
 
 
 def test_one_spider_of_a_project_opts_out(project: Project, site: NewsSite) -> None:
-    spider = ITEM_A_PAGE.replace('name = "news"', 'name = "news"\n    custom_settings = {"NEARDUP_ENABLED": False}')
+    spider = ITEM_A_PAGE + '    custom_settings = {"NEARDUP_ENABLED": False}\n'
     crawl = project.crawl(spider, urls=twins(site))
     assert all(set(item) == {"page"} for item in crawl.items)
     assert crawl.neardup == {}
@@ -158,4 +151,4 @@ def test_without_asyncio_the_crawl_goes_on_untagged_and_is_told_the_mend(project
     (error,) = crawl.lines("ERROR", "scrapy-neardup needs asyncio")
     assert "No item is checked" in error
     assert "Leave TWISTED_REACTOR at its default" in error
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0

@@ -298,6 +298,6 @@ def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite, 
 
     assert crawl.status == 0, crawl.log[-3000:]
     assert crawl.stats["finish_reason"] == "shutdown"
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0
     assert 0 < len(crawl.items) == crawl.neardup["checked"] < 1500
     assert not crawl.lines("Traceback")

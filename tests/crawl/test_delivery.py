@@ -42,13 +42,7 @@ def test_a_crawl_that_is_killed_and_run_again_loses_no_story(
 PAGES = ["kept", "dropped", "broken", "copied"]
 
 SPIDER = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
+class News(Pages):
     def parse(self, response):
         for part in range(int(self.settings["ITEMS_A_PAGE"])):
             yield {"page": response.url, "part": part, "kind": response.url.rpartition("/")[2].partition("-")[0]}
@@ -124,8 +118,7 @@ def _crawl(project: Project, site: NewsSite, **settings: object) -> Counter[str]
         [site.publish(f"/{name}-{turn}", page(article(name), title=name)) for name in PAGES] for turn in range(2)
     )
     project.prepare(SPIDER, {**always, "FEEDS": {"first.jsonl": FEED}, **settings})
-    process = project.start("crawl", "news", "-a", f"urls={' '.join(first)}")
-    process.communicate(timeout=120)
+    project.run("crawl", "news", "-a", f"urls={' '.join(first)}")
     again = project.crawl(SPIDER, urls=second, **{**always, "NEARDUP_ACTION": "tag"})
     return Counter(item["kind"] for item in again.items if item["neardup_status"] == "duplicate")
 

@@ -37,7 +37,7 @@ def test_dropped_items_go_to_a_file_in_the_data_directory(project: Project, site
     urls = copies(site)
     for run in (1, 2):
         namespace = {"NEARDUP_NAMESPACE": f"run-{run}", "LOG_LEVEL": "INFO"}
-        crawl = project.crawl(ITEM_A_PAGE.replace('"news"', f'"news"\n    run = {run}'), urls=urls, **DROP, **namespace)
+        crawl = project.crawl(ITEM_A_PAGE + f"    run = {run}\n", urls=urls, **DROP, **namespace)
         assert crawl.neardup["dropped"] == 3
         feed = default_feeds(project)[-1]
         rows = lines(feed)
@@ -94,8 +94,10 @@ def test_a_uri_that_no_feed_can_be_stored_under_stops_the_start(project: Project
     assert site.requested == []
 
 
-@pytest.mark.parametrize("name", ["NEARDUP_DROPPED_FEED", "NEARDUP_EVENTS_FEED"])
-@pytest.mark.parametrize("uri", ["out/%(no_such_thing)s.jsonl", "ftp:///without-a-host"])
+@pytest.mark.parametrize(
+    ("name", "uri"),
+    [("NEARDUP_DROPPED_FEED", "out/%(no_such_thing)s.jsonl"), ("NEARDUP_EVENTS_FEED", "ftp:///without-a-host")],
+)
 def test_a_uri_that_lacks_something_stops_the_start_too(project: Project, site: NewsSite, name: str, uri: str) -> None:
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), **{**DROP, name: uri})
     assert crawl.lines("SettingsError", f"{name} = ")
@@ -172,14 +174,8 @@ VALUES = {
 }
 
 
-class News(scrapy.Spider):
+class News(Pages):
     """Yields an item of every type and with every value from a page of its own, all pages with the same text."""
-
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
 
     def parse(self, response):
         kind, _, value = response.url.rpartition("/")[2].replace("_", " ").partition("-")
@@ -226,9 +222,7 @@ import os
 import signal
 
 
-class News(scrapy.Spider):
-    name = "news"
-
+class News(Pages):
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
         spider = super().from_crawler(crawler, *args, **kwargs)
@@ -239,10 +233,6 @@ class News(scrapy.Spider):
         self.crawler.stats.inc_value("seen")
         if self.crawler.stats.get_value("seen") == 3:
             os.kill(os.getpid(), signal.SIGKILL)
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
 
     def parse(self, response):
         yield {"page": response.url}

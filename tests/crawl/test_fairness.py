@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
 
-from scrapy_neardup.crawl.fairness import Turns
+from scrapy_neardup.crawl.fairness import FairTurns
 
 
-async def rounds_of(turns: Turns, count: int) -> list[tuple[int, int]]:
+async def rounds_of(turns: FairTurns, count: int) -> list[tuple[int, int]]:
     """Who went on in which round of the event loop, of so many that ask in the same one."""
     loop, now, seen = asyncio.get_running_loop(), 0, []
 
@@ -26,7 +26,7 @@ async def rounds_of(turns: Turns, count: int) -> list[tuple[int, int]]:
     handle = loop.call_soon(tick)
 
     async def one(number: int) -> None:
-        await turns.next()
+        await turns.yield_turn()
         seen.append((number, now))
 
     await asyncio.gather(*map(one, range(count)))
@@ -36,7 +36,7 @@ async def rounds_of(turns: Turns, count: int) -> list[tuple[int, int]]:
 
 @given(st.integers(1, 40))
 def test_each_goes_on_in_a_round_of_its_own_and_in_the_order_they_came(count: int) -> None:
-    seen = asyncio.run(rounds_of(Turns(), count))
+    seen = asyncio.run(rounds_of(FairTurns(), count))
     assert [number for number, _ in seen] == list(range(count))
     assert len({at for _, at in seen}) == count
 
@@ -44,13 +44,13 @@ def test_each_goes_on_in_a_round_of_its_own_and_in_the_order_they_came(count: in
 @given(st.sets(st.integers(0, 9)))
 def test_one_who_gave_up_takes_no_turn_of_others(gone: set[int]) -> None:
     async def crowd() -> list[int]:
-        turns, seen = Turns(), []
+        turns, seen = FairTurns(), []
 
         async def one(number: int) -> None:
-            await turns.next()
+            await turns.yield_turn()
             seen.append(number)
 
-        await turns.next()
+        await turns.yield_turn()
         tasks = [asyncio.create_task(one(number)) for number in range(10)]
         await asyncio.sleep(0)
         for number in gone:

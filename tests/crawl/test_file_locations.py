@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from projects import Item, Project
+from projects import FERRY, Item, Project
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.crawl.file_locations import locate_files
@@ -23,17 +23,6 @@ from scrapy_neardup.crawl.file_locations import locate_files
 pytestmark = pytest.mark.versions
 
 NOBODY = "http://127.0.0.1:9/"  # nothing listens there
-SPIDER = """
-class News(scrapy.Spider):
-    name = "news"
-
-    start_urls = ["data:,"]
-
-    def parse(self, response):
-        words = "the ferry ran aground in fog near the old lighthouse and its crew was brought ashore safe by two tugs"
-        for number in range(7):  # sources: enough for a breaking event
-            yield {"url": f"https://paper{number}.example/ferry", "text": words}
-"""
 KILLED = """
 import os
 import signal
@@ -65,7 +54,7 @@ def script(process: str = "AsyncCrawlerProcess", **settings: Any) -> str:
     """A script as people write it who have no project."""
     given = {**SETTINGS, "FEEDS": {"items.jsonl": {"format": "jsonlines"}}, **settings}
     run = f"process = {process}({given!r})\nprocess.crawl(News)\nprocess.start()\n"
-    return f"import scrapy\nfrom scrapy.crawler import {process}\n{SPIDER}\n{run}"
+    return f"import scrapy\nfrom scrapy.crawler import {process}\n{FERRY}\n{run}"
 
 
 def run(
@@ -133,7 +122,7 @@ def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:
 def test_a_crawl_under_scrapyd_has_the_directory_of_its_project(tmp_path: Path) -> None:
     """scrapyd runs an egg in a directory of its own, without scrapy.cfg, or in that of another project."""
     project = Project(tmp_path / "source")
-    project.prepare(SPIDER, SETTINGS)
+    project.prepare(FERRY, SETTINGS)
     egg, home = tmp_path / "news.egg", tmp_path / "home"
     with zipfile.ZipFile(egg, "w") as archive:
         for path in (project.folder / "news").rglob("*.py"):

@@ -82,14 +82,8 @@ class BarePydantic(pydantic.BaseModel):
 KINDS = (dict, Declared, Plain, Partial, Mixed, Bare, Frozen, Attrs, BareAttrs, Pydantic, Strict, BarePydantic)
 
 
-class News(scrapy.Spider):
+class News(Pages):
     """Yields two items of the page's kind."""
-
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
 
     def parse(self, response):
         kind = next(kind for kind in KINDS if kind.__name__ == response.url.rpartition("/")[2])

@@ -19,13 +19,7 @@ class Article(NearDupItem):
     page = scrapy.Field()
 
 
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
+class News(Pages):
     def parse(self, response):
         name = response.url.rpartition("/")[2]
         one = {"page": name}
@@ -47,7 +41,7 @@ def test_items_of_a_page_are_one_document_with_one_verdict(project: Project, sit
     assert len({json.dumps(item, sort_keys=True) for item in first.items}) == 3
     assert extracted(project) == dict.fromkeys(KINDS, 1)
     assert first.stats["neardup/check/ms_count"] == 3
-    assert first.stats["carriage"] == 0
+    assert first.stats["waiting_contexts"] == 0
 
     second = project.crawl(TWENTY, urls=urls, **NOTING)
     assert second.neardup == {"checked": 60, "duplicate": 60, "duplicate/revisit": 60, "would_drop": 60}
@@ -68,7 +62,7 @@ def test_none_of_the_items_of_a_page_is_dropped_for_another(
     second = project.crawl(TWENTY, urls=urls, **settings)
     assert second.neardup["dropped"] == 60
     assert second.items == []
-    assert second.stats["carriage"] == 0
+    assert second.stats["waiting_contexts"] == 0
 
 
 FIRST_DROPPED = """
@@ -82,12 +76,8 @@ class Sieve:
         return item
 
 
-class News(scrapy.Spider):
-    name = "news"
+class News(Pages):
     custom_settings = {"ITEM_PIPELINES": {Sieve: 100}}
-
-    async def start(self):
-        yield scrapy.Request(self.urls)
 
     def parse(self, response):
         for number in range(3):
@@ -102,12 +92,7 @@ def test_if_the_first_item_of_a_page_is_dropped_the_next_one_is_judged(project: 
 
 
 OWN_AND_PAGE = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        yield scrapy.Request(self.urls)
-
+class News(Pages):
     def parse(self, response):
         yield {"name": "article"}
         for number, text in enumerate(self.comments.split("|")):
@@ -131,12 +116,7 @@ def test_items_with_a_text_of_their_own_are_documents_beside_their_page(project:
 
 
 RSS = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        yield scrapy.Request(self.urls)
-
+class News(Pages):
     def parse(self, response):
         for entry in response.xpath("//item"):
             item = {"name": entry.xpath("title/text()").get(), "text": entry.xpath("description/text()").get()}
@@ -168,13 +148,7 @@ def test_the_entries_of_a_feed_are_documents_of_their_own(project: Project, site
 
 
 LISTING = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
+class News(Pages):
     def parse(self, response):
         if "/listing-" not in response.url:
             yield {"url": response.url}
@@ -204,11 +178,9 @@ def test_listing_pages_cost_no_article(project: Project, site: NewsSite) -> None
 
 
 ADDRESSES = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        yield scrapy.Request(self.urls + "?utm_source=start")
+class News(Pages):
+    def request(self, url):
+        return scrapy.Request(url + "?utm_source=start")
 
     def parse(self, response):
         for name in self.names.split():
@@ -251,15 +223,47 @@ def test_an_extractor_of_the_users_own_is_asked_for_each_url(project: Project, s
     assert project.crawl(ITEM_A_PAGE, urls=urls, **settings).statuses == {"original": 3}
 
 
-OWN_TEXT = """
-class News(scrapy.Spider):
-    name = "news"
+PIPELINE_AND_EXTRACTOR = """
+import threading
 
+item_came = threading.Event()
+
+
+class Cleaning:
+    def process_item(self, item):
+        item_came.set()
+        return item
+
+
+def extract(html, url):
+    assert item_came.wait(60)
+    return html
+"""
+
+
+def test_an_item_goes_on_while_its_page_is_extracted(project: Project, site: NewsSite) -> None:
+    """Scrapy keeps ``CONCURRENT_ITEMS`` tasks for a response until its last item is out."""
+    project.write("news/cleaning.py", PIPELINE_AND_EXTRACTOR)
+    settings = {
+        "NEARDUP_EXTRACTOR": "news.cleaning.extract",
+        "NEARDUP_EXTRACT_WORKERS": 0,
+        "NEARDUP_EXTRACT_TIMEOUT": 70,
+        "ITEM_PIPELINES": {"news.cleaning.Cleaning": 200},
+    }
+    crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/a", page(article("a")))], **settings)
+    assert crawl.statuses == {"original": 1}
+
+
+OWN_TEXT = """
+class News(Pages):
     async def start(self):
         yield {"name": "start with text", "text": self.text}
         yield {"name": "start without text"}
-        for url in self.urls.split():
-            yield scrapy.Request(url, errback=self.failed)
+        async for request in super().start():
+            yield request
+
+    def request(self, url):
+        return scrapy.Request(url, errback=self.failed)
 
     def parse(self, response):
         name = response.url.rpartition("/")[2]
@@ -290,17 +294,12 @@ def test_items_with_a_text_of_their_own_skip_extraction(project: Project, site: 
         "number": ("original", None),
         "failed": ("unchecked", "no-text"),
     }
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0
 
 
 def test_no_page_is_extracted_for_requests_alone(project: Project, site: NewsSite) -> None:
     spider = """
-        class News(scrapy.Spider):
-            name = "news"
-
-            async def start(self):
-                yield scrapy.Request(self.urls)
-
+        class News(Pages):
             def parse(self, response):
                 yield scrapy.Request(response.urljoin("/story"), callback=self.story)
 
@@ -356,7 +355,7 @@ def test_300_items_replaced_on_their_way_keep_each_its_own_text(project: Project
     }
     first = project.crawl(ITEM_A_PAGE, urls=originals, **settings)
     assert first.statuses == {"original": 300}
-    assert first.stats["carriage"] == 0
+    assert first.stats["waiting_contexts"] == 0
     second = project.crawl(ITEM_A_PAGE, urls=again, **settings)
     assert second.statuses == {"duplicate": 300}
     for item in second.items:
@@ -373,7 +372,7 @@ def test_nothing_stays_behind_of_items_that_other_pipelines_drop(project: Projec
     crawl = project.crawl(ITEM_A_PAGE, urls=urls, ITEM_PIPELINES={"news.pipelines.Sieve": order}, **NOTING)
     assert crawl.statuses == {"original": 10}
     assert crawl.neardup["checked"] == 10
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0
 
 
 OPTING_OUT = """
@@ -397,12 +396,9 @@ class Comment(NearDupFields):
     name: str
 
 
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url, meta={"neardup": not url.endswith("out")})
+class News(Pages):
+    def request(self, url):
+        return scrapy.Request(url, meta={"neardup": not url.endswith("out")})
 
     def parse(self, response):
         name = response.url.rpartition("/")[2]
@@ -421,4 +417,4 @@ def test_a_request_and_an_item_class_opt_out(project: Project, site: NewsSite) -
     assert {item["name"] for item in crawl.items if item["neardup_status"] is not None} == {"article in", "longread in"}
     assert crawl.neardup["checked"] == 2
     assert extracted(project) == {"in": 1}
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0

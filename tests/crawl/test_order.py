@@ -6,20 +6,22 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from news_site import Answer, NewsSite, article, page
 from projects import Crawl, Project
 
-from scrapy_neardup.crawl.order import AnswerOrder, Place, ResponseOrder, Ticket
+from scrapy_neardup.crawl.order import AnswerOrder, ItemPlace, ResponseOrder, ResponsePlace
 
 # A crawl
 
 NOTED = """
+import scrapy
+from news.pages import Pages
 from scrapy_neardup.signals import document_checked
 
 
-class Noted(scrapy.Spider):
+class Noted(Pages):
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
         spider = super().from_crawler(crawler, *args, **kwargs)
@@ -36,23 +38,24 @@ class Noted(scrapy.Spider):
     def note(self, what, url):
         with open("order.txt", "a") as file:
             print(what, url.rpartition("/")[2], file=file)
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
-
 """
 
-PAGES = (
-    NOTED
-    + """
-class News(Noted):
-    name = "news"
 
+@pytest.fixture
+def project(project: Project) -> Project:
+    """A project with a spider that notes the order of its responses and verdicts."""
+    project.write("news/noted.py", NOTED)
+    return project
+
+
+PAGES = """
+from news.noted import Noted
+
+
+class News(Noted):
     def parse(self, response):
         yield {"page": response.url}
 """
-)
 
 
 def noted(folder: Path) -> tuple[list[str], list[str]]:
@@ -84,19 +87,17 @@ def test_the_first_version_of_a_story_is_the_original(project: Project, site: Ne
     assert crawl.item(page=f"{site.url}/{later}")["neardup_original"] == f"{site.url}/{earlier}"
 
 
-MIXED = (
-    NOTED
-    + """
-class News(Noted):
-    name = "news"
+MIXED = """
+from news.noted import Noted
 
+
+class News(Noted):
     def parse(self, response):
         item = {"page": response.url}
         if "text" in response.url:
             item["text"] = " ".join(response.css("p::text").getall())
         yield item
 """
-)
 
 DELAYING = """
 import asyncio
@@ -136,17 +137,15 @@ def test_the_order_is_kept_whatever_each_response_takes(project: Project, site: 
     assert crawl.neardup["original"] == 16
 
 
-FEEDS = (
-    NOTED
-    + """
-class News(Noted):
-    name = "news"
+FEEDS = """
+from news.noted import Noted
 
+
+class News(Noted):
     def parse(self, response):
         for number, text in enumerate(response.css("p::text").getall()):
             yield {"page": f"{response.url}-{number}", "text": text}
 """
-)
 
 
 def test_all_entries_of_a_feed_come_before_those_of_the_next(project: Project, site: NewsSite) -> None:
@@ -161,21 +160,15 @@ def test_all_entries_of_a_feed_come_before_those_of_the_next(project: Project, s
     assert checked == [f"{name}-{number}" for name in ("feed", "copy") for number in range(80)]
 
 
-LOSING = (
-    NOTED
-    + """
+LOSING = """
 import asyncio
+from news.noted import Noted
 
 
 class News(Noted):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url, meta={"neardup": not url.endswith("out")}, callback=self.callback(url))
-
-    def callback(self, url):
-        return self.returns if url.endswith("returns") else self.parse
+    def request(self, url):
+        callback = self.returns if url.endswith("returns") else self.parse
+        return scrapy.Request(url, meta={"neardup": not url.endswith("out")}, callback=callback)
 
     def returns(self, response):
         raise ValueError("before anything is returned")
@@ -190,7 +183,6 @@ class News(Noted):
         if name == "late":
             raise ValueError("after the first item")
 """
-)
 
 SIEVE = """
 from scrapy.exceptions import DropItem
@@ -230,18 +222,15 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     received, checked = noted(project.folder)
     assert checked == [name for name in received if name not in lost]
     assert len(checked) == 10
-    assert crawl.stats["carriage"] == 0
+    assert crawl.stats["waiting_contexts"] == 0
 
 
-WAITING = (
-    NOTED
-    + """
+WAITING = """
 import asyncio
+from news.noted import Noted
 
 
 class News(Noted):
-    name = "news"
-
     def checked(self, item, verdict):
         super().checked(item, verdict)
         self.others = getattr(self, "others", 0) + 1
@@ -255,7 +244,6 @@ class News(Noted):
             await self.all_others.wait()
         yield {"page": response.url}
 """
-)
 
 
 def test_a_callback_that_waits_for_the_others_is_passed_over(project: Project, site: NewsSite) -> None:
@@ -293,23 +281,25 @@ def test_a_page_that_times_out_is_waited_for_no_longer_than_that(project: Projec
 # The order by itself
 
 
-async def go(ticket: Ticket, seen: list[tuple[int, int]], name: tuple[int, int], rounds: int) -> None:
+async def go(item: ItemPlace, seen: list[tuple[int, int]], name: tuple[int, int], rounds: int) -> None:
     """An item that takes so many rounds of the event loop before it asks for its turn."""
     try:
         for _ in range(rounds):
             await asyncio.sleep(0)
-        await ticket.turn()
+        await item.wait_for_turn()
         seen.append(name)
     finally:
-        ticket.leave()
+        item.leave()
 
 
-async def respond(place: Place, seen: list[tuple[int, int]], number: int, items: list[int]) -> list[asyncio.Task[None]]:
+async def respond(
+    place: ResponsePlace, seen: list[tuple[int, int]], number: int, items: list[int]
+) -> list[asyncio.Task[None]]:
     tasks = []
     for serial, rounds in enumerate(items):
-        with place.held():
+        with place.hold():
             await asyncio.sleep(0)
-        tasks.append(asyncio.create_task(go(place.ticket(), seen, (number, serial), rounds)))
+        tasks.append(asyncio.create_task(go(place.add_item(), seen, (number, serial), rounds)))
     place.close()
     return tasks
 
@@ -317,11 +307,12 @@ async def respond(place: Place, seen: list[tuple[int, int]], number: int, items:
 RESPONSES = st.lists(st.lists(st.integers(0, 5), max_size=5), max_size=6)
 
 
+@settings(deadline=None)
 @given(RESPONSES)
 def test_turns_come_by_response_and_item(responses: list[list[int]]) -> None:
     async def run() -> None:
         order, seen = ResponseOrder(3600), list[tuple[int, int]]()
-        places = [order.join() for _ in responses]
+        places = [order.take_place() for _ in responses]
         started = await asyncio.gather(
             *(
                 respond(place, seen, number, items)
@@ -335,11 +326,12 @@ def test_turns_come_by_response_and_item(responses: list[list[int]]) -> None:
     asyncio.run(run())
 
 
+@settings(deadline=None)
 @given(RESPONSES, st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4))))
 def test_items_that_are_cancelled_are_left_out(responses: list[list[int]], lost: set[tuple[int, int]]) -> None:
     async def run() -> None:
         order, seen = ResponseOrder(3600), list[tuple[int, int]]()
-        places = [order.join() for _ in responses]
+        places = [order.take_place() for _ in responses]
         started = [await respond(*each) for each in zip(places, [seen] * 6, range(6), responses, strict=False)]
         await asyncio.sleep(0)  # they have begun
         for number, tasks in enumerate(started):
@@ -357,9 +349,9 @@ def test_items_that_are_cancelled_are_left_out(responses: list[list[int]], lost:
 @pytest.mark.parametrize("opens", [True, False], ids=["a silent spider", "a lost item"])
 async def test_the_first_place_is_passed_over_when_patience_ends(opens: bool) -> None:
     order, seen = ResponseOrder(0), list[tuple[int, int]]()
-    silent, other = order.join(), order.join()
+    silent, other = order.take_place(), order.take_place()
     if not opens:
-        silent.ticket()
+        silent.add_item()
         silent.close()
     await asyncio.gather(*await respond(other, seen, 1, [0, 0]))
     assert seen == [(1, 0), (1, 1)]
@@ -371,14 +363,14 @@ async def test_the_first_place_is_passed_over_when_patience_ends(opens: bool) ->
 
 async def test_a_place_that_is_held_is_not_passed_over() -> None:
     order, seen = ResponseOrder(0), list[tuple[int, int]]()
-    first, second = order.join(), order.join()
-    with first.held():
+    first, second = order.take_place(), order.take_place()
+    with first.hold():
         (waiting,) = await respond(second, seen, 1, [0])
         for _ in range(100):
             await asyncio.sleep(0)
         assert seen == []
-        ticket = first.ticket()
-    await go(ticket, seen, (0, 0), 0)
+        item = first.add_item()
+    await go(item, seen, (0, 0), 0)
     first.close()
     await waiting
     assert seen == [(0, 0), (1, 0)]
@@ -386,10 +378,10 @@ async def test_a_place_that_is_held_is_not_passed_over() -> None:
 
 async def test_a_place_that_two_hold_is_held_until_both_let_go() -> None:
     order, seen = ResponseOrder(0), list[tuple[int, int]]()
-    first, second = order.join(), order.join()
+    first, second = order.take_place(), order.take_place()
     (waiting,) = await respond(second, seen, 1, [0])
     for last in (0, 1):
-        holders = [first.held(), first.held()]
+        holders = [first.hold(), first.hold()]
         for holder in holders:
             holder.__enter__()
         holders[1 - last].__exit__(None, None, None)
@@ -405,8 +397,8 @@ async def test_places_that_are_late_together_are_passed_over_together(monkeypatc
     loop, now = asyncio.get_running_loop(), 1000.0
     monkeypatch.setattr(loop, "time", lambda: now)
     order, seen = ResponseOrder(10), list[tuple[int, int]]()
-    late = [order.join() for _ in range(5)]
-    other, last = order.join(), order.join()
+    late = [order.take_place() for _ in range(5)]
+    other, last = order.take_place(), order.take_place()
     tasks = await respond(other, seen, 0, [0])
     tasks += await respond(last, seen, 1, [0])
 
@@ -418,8 +410,8 @@ async def test_places_that_are_late_together_are_passed_over_together(monkeypatc
 
     await pass_time(9)
     assert seen == []
-    ticket = late[4].ticket()
-    ready = asyncio.create_task(go(ticket, seen, (4, 0), 0))
+    item = late[4].add_item()
+    ready = asyncio.create_task(go(item, seen, (4, 0), 0))
     late[4].close()
     await pass_time(0.5)
     assert seen == []
@@ -433,9 +425,9 @@ async def test_who_waits_for_slow_pipelines_is_passed_over_ten_times_as_soon(mon
     loop, now = asyncio.get_running_loop(), 1000.0
     monkeypatch.setattr(loop, "time", lambda: now)
     order, seen = ResponseOrder(10), list[tuple[int, int]]()
-    feed, other = order.join(), order.join()
+    feed, other = order.take_place(), order.take_place()
     (waiting,) = await respond(other, seen, 1, [0])
-    with feed.handed_over():
+    with feed.hand_over():
         await asyncio.sleep(0)
         now += 0.9
         for _ in range(10):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from news_site import Answer, NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Project, extracted
+from scrapy_processes import neardup
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import Extracted, ExtractedPages
@@ -32,7 +31,7 @@ def test_a_body_met_again_is_extracted_and_sketched_once(project: Project, site:
 
 def test_an_extractor_of_the_users_own_gets_the_same_page_once(project: Project, site: NewsSite) -> None:
     """A url at a time: it may go by the url."""
-    spider = ITEM_A_PAGE.replace("yield scrapy.Request(url)", "yield scrapy.Request(url, dont_filter=True)")
+    spider = ITEM_A_PAGE + "    def request(self, url):\n        return scrapy.Request(url, dont_filter=True)\n"
     urls = [site.publish(f"/{name}", page(article("the same"))) for name in ("one", "two")]
     project.crawl(spider, urls=[*urls, *urls, *urls], **NOTING)
     assert extracted(project) == {"one": 1, "two": 1}
@@ -116,8 +115,7 @@ async def test_a_remembered_sketch_is_the_same_whatever_the_url_and_source() -> 
 def test_replay_tells_where_time_goes(tmp_path: Path, json_too: bool) -> None:
     rows = [{"id": number, "html": page(article(number % 3))} for number in range(5)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = [sys.executable, "-m", "scrapy", "neardup", "replay", "in.jsonl", "--profile", *["--json"] * json_too]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = neardup(tmp_path, "replay", "in.jsonl", "--profile", *["--json"] * json_too)
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "True").exists()
     if json_too:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from projects import Project
+from projects import FERRY, Project
+from scrapy_processes import neardup
 from servers import RedisServer
-from test_file_locations import SPIDER
 
 SECRET = "sEcReT"
 
@@ -21,7 +19,7 @@ def test_a_crawl_that_logs_everything_logs_no_secret(tmp_path: Path, project: Pr
     try:
         store = f"redis://:{password}@127.0.0.1:{server.port}/0"
         crawl = project.crawl(
-            SPIDER,
+            FERRY,
             LOG_LEVEL="DEBUG",
             NEARDUP_STORE=store,
             NEARDUP_EVENTS_STREAM=f"redis://:wrong-{SECRET}@127.0.0.1:{server.port}/0#told",
@@ -29,8 +27,7 @@ def test_a_crawl_that_logs_everything_logs_no_secret(tmp_path: Path, project: Pr
             NEARDUP_EVENTS_WEBHOOK_SECRET=SECRET,
             NEARDUP_EVENTS_FEED=f"ftp://anna:{SECRET}@127.0.0.1:9/events.jsonl",
         )
-        command = [sys.executable, "-m", "scrapy", "neardup", "status", "--json"]
-        status = subprocess.run(command, cwd=project.folder, capture_output=True, encoding="utf-8")
+        status = neardup(project.folder, "status", "--json")
     finally:
         server.stop()
 

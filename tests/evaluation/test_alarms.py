@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from texts import article, neardup
+from scrapy_processes import neardup
+from texts import article
 
 from scrapy_neardup.evaluation.alarms import score_alarms
 

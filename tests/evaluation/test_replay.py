@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from projects import ITEM_A_PAGE, Project
+from scrapy_processes import run_scrapy
 
 KEYS = [
     "id",
@@ -44,8 +45,7 @@ def text(seed: int, words: int = 120) -> str:
 
 
 def scrapy_neardup(*arguments: object, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scrapy", "neardup", *map(str, arguments)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    done = run_scrapy(folder, "neardup", *map(str, arguments))
     assert done.returncode == code, done.stderr
     return done
 
@@ -280,9 +280,7 @@ def test_odd_characters_lose_no_line(replay: Replay) -> None:
 
 def test_settings_before_the_name_of_the_command_count_too(tmp_path: Path) -> None:
     (tmp_path / "input.jsonl").write_text(json.dumps({"id": 1, "text": text(1)}))
-    command = [sys.executable, "-m", "scrapy", "neardup", "-s", "NEARDUP_ACTION=wrong", "replay", "input.jsonl"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 2
+    done = scrapy_neardup("-s", "NEARDUP_ACTION=wrong", "replay", "input.jsonl", folder=tmp_path, code=2)
     assert "NEARDUP_ACTION = 'wrong'" in done.stderr
 
 

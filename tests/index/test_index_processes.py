@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.synchronize import Barrier
 from typing import TypeVar
 
+import pytest
 from conftest import CONFIG
 from documents import Article, check
 from fleet import store_of
@@ -18,9 +19,9 @@ from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy
 
 PROCESSES = 4
-DOCUMENTS = 200
+DOCUMENTS = 100
 AT_ONCE = 20
-FLOOD = 1000
+FLOOD = 300
 TIMEOUT = 10.0  # seconds: five times the default, for machines that do other work too
 
 _together: Barrier
@@ -58,17 +59,25 @@ def _crawl(url: str, namespace: str, process: int) -> tuple[list[Match | None], 
     return asyncio.run(crawl()), slowest
 
 
-def _in_processes(crawl: Callable[[str, str, int], R], url: str, namespace: str, timeout: float) -> list[R]:
-    """What one process each makes of it; they wait for each other before they begin."""
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    """Processes that wait for each other before they begin."""
     context = multiprocessing.get_context("spawn")
     barrier = context.Barrier(PROCESSES)
-    with ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=_start, initargs=(barrier,)) as pool:
-        crawls = [pool.submit(crawl, url, namespace, process) for process in range(PROCESSES)]
-        return [each.result(timeout=timeout) for each in crawls]
+    with ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=_start, initargs=(barrier,)) as running:
+        yield running
 
 
-def test_processes_that_see_the_same_text_at_once_have_one_original(shared_url: str, namespace: str) -> None:
-    results = _in_processes(_crawl, shared_url, namespace, timeout=60)
+def _in_processes(pool: ProcessPoolExecutor, crawl: Callable[[str, str, int], R], url: str, namespace: str) -> list[R]:
+    """Return the result of each process."""
+    crawls = [pool.submit(crawl, url, namespace, process) for process in range(PROCESSES)]
+    return [each.result(timeout=120) for each in crawls]
+
+
+def test_processes_that_see_the_same_text_at_once_have_one_original(
+    pool: ProcessPoolExecutor, shared_url: str, namespace: str
+) -> None:
+    results = _in_processes(pool, _crawl, shared_url, namespace)
 
     answers = [answer for part, _ in results for answer in part]
     assert len(answers) == PROCESSES * DOCUMENTS
@@ -77,9 +86,12 @@ def test_processes_that_see_the_same_text_at_once_have_one_original(shared_url: 
     assert max(slowest for _, slowest in results) < TIMEOUT
 
 
-def test_processes_that_write_without_a_pause_take_turns(shared_url: str, namespace: str) -> None:
+@pytest.mark.parametrize("store", ["sqlite_url", "redis_url"])
+def test_processes_that_write_without_a_pause_take_turns(
+    pool: ProcessPoolExecutor, request: pytest.FixtureRequest, store: str, namespace: str
+) -> None:
     """Under sustained load no process waits for longer than the timeout."""
-    answered = _in_processes(_flood, shared_url, namespace, timeout=120)
+    answered = _in_processes(pool, _flood, request.getfixturevalue(store), namespace)
 
     assert answered == [FLOOD] * PROCESSES
 

@@ -6,12 +6,11 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import cast
 
 import pytest
 from conftest import OpenIndex
 from documents import MINUTE, Article, check
-from fleet import open_client
+from heartbeats import silence
 from news_site import article as text
 
 from scrapy_neardup.detector import NearDupDetector
@@ -19,9 +18,6 @@ from scrapy_neardup.document import Join, Match, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
-from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
-from scrapy_neardup.index.sqlite.index import SQLiteIndex
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.similarity.verification import MOST_LINKS
 
@@ -56,21 +52,6 @@ async def check_as(index: Index, run: int, article: Article) -> Match | None:
 async def end(index: Index, run: int) -> None:
     index.run = run
     await index.end_run()
-
-
-async def silence(index: Index, url: str, run: int, seconds: float, *, beat_alone: bool = False) -> None:
-    """Make the last heartbeat of a run so many seconds older, by the clock of the store; the first one as well."""
-    if isinstance(index, SQLiteIndex):
-        since = "" if beat_alone else f", started = started - {seconds}"
-        change = f"UPDATE runs_{index._space} SET beat = beat - {seconds}{since} WHERE run = {run}"
-        await index._in_thread(index._write, lambda sql: sql.execute(change))
-        return
-    assert isinstance(index, RedisIndex)
-    with open_client(url) as client:
-        for layout in index._runs._layouts:
-            first, last = map(int, cast("bytes", client.hget(layout.runs, str(run))).split())
-            age = int(seconds * 1000)
-            client.hset(layout.runs, str(run), f"{first if beat_alone else first - age} {last - age}")
 
 
 def is_seen(match: Match | None) -> bool:
@@ -232,7 +213,7 @@ async def test_nothing_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
     assert (await detector.index.summary()).documents == 1
 
     detector.breaker.succeeded()
-    await detector.delivery.tell()
+    await detector.delivery.report()
     assert (await detector.index.summary()).documents == 0
     await detector.close()
 
@@ -246,6 +227,17 @@ async def test_a_folder_that_cannot_be_used_costs_the_locks_alone(tmp_path: Path
     assert (await detector.check(detector.document("A text of a few words."))).status != "original"
     assert detector.breaker.is_open is False
     await detector.close()
+
+
+async def test_the_folder_of_the_locks_goes_with_the_last_run(tmp_path: Path) -> None:
+    first, second = (_detector(f"sqlite:///{tmp_path}/window.sqlite", "shared") for _ in range(2))
+    await first.open()
+    await second.open()
+    await first.close()
+    assert len([*(tmp_path / "window.sqlite-runs").rglob("*.run")]) == 1
+
+    await second.close()
+    assert not (tmp_path / "window.sqlite-runs").exists()
 
 
 # Documents that are dropped count while their match does.
@@ -306,8 +298,8 @@ async def test_chains_of_dropped_documents_fall_with_the_first(
         await check_as(index, FIRST, visit)
 
     alive = await check_as(index, SECOND, COPY.copy(at=60))
-    if isinstance(index, ShardedRedisIndex):
-        await index._decisions.join()  # shards are told of a match after it is answered
+    await index.close()  # shards are told of a match after it is answered
+    await index.open()
     await index.withdraw([visits[0].id, COPY.id])
     fallen = await check_as(index, THIRD, PAGE.copy(at=61, url="https://third.example/c", source="third.example"))
 
@@ -452,7 +444,7 @@ async def test_what_could_not_be_taken_back_is_taken_back_later(tmp_path: Path) 
         other.execute("ROLLBACK")
     detector.index._file.timeout = 5  # type: ignore[attr-defined]
     detector.breaker.succeeded()
-    await detector.delivery.tell()
+    await detector.delivery.report()
 
     verdict = await detector.check(detector.document(text("a"), url="https://b.example/b"))
     await detector.close()

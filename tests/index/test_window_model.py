@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from documents import HOUR, Article, check
 from fleet import store_of
+from heartbeats import silence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_runs import silence
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy

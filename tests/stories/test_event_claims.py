@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import OpenIndex
-from faults import Network
+from faults import Clock, Network
+from newsroom import MINUTE, START, opened
 from redis import Redis
 from servers import RedisServer
-from test_events import MINUTE, opened
 
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member
 from scrapy_neardup.exceptions import StoreError
@@ -20,7 +20,6 @@ from scrapy_neardup.index import Breaker, Index
 from scrapy_neardup.stories import special_report
 from scrapy_neardup.stories.draft import Draft
 
-START = 1_700_000_000
 TOKENS = ["0123456789abcdef", "fedcba9876543210"]
 LEVELS = ["watch", "breaking", "update", "ended"]
 
@@ -120,7 +119,7 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
     """The server grants it. The client asks twice, and again with the next document."""
     network = Network(redis_server.port)
     async with opened(store=network.url, namespace=namespace, store_timeout=30) as room:
-        index, clock = room.detector.index, Ahead()
+        index, clock = room.detector.index, Clock()
         claim = index.claim
         await claim(Claim("00" * 8, "watch"))  # the server has learned the script
         room.detector.breaker = Breaker(clock)
@@ -134,7 +133,7 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
 
         index.claim = lose_answers  # type: ignore[method-assign,assignment]
         for n in range(9):
-            clock.now += 60
+            clock.now += 60  # the breaker tries again
             await room.publish("fire", f"s{n}", n * MINUTE)
 
     assert room.levels == ["breaking"]
@@ -142,21 +141,12 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
     assert len({each.token for each in asked if each.level == "breaking"}) == 1
 
 
-class Ahead:
-    """A clock that lets the breaker try again with each document."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 # Processes that die
 
 DIES = """
 import asyncio, json, os, signal, sys
 sys.path[:0] = {folders!r}
-from test_events import MINUTE, opened, text, toll
+from newsroom import MINUTE, opened
 
 async def main():
     async with opened(store=sys.argv[1], namespace=sys.argv[2]) as room:
@@ -264,3 +254,20 @@ async def test_events_raised_before_the_store_fails_are_not_lost() -> None:
         await room.detector.finish(all_over=True)
 
         assert [event.level for event in room.detector.take_events()] == ["ended", "ended"]
+
+
+# A crash between joining a story and claiming its level
+
+
+async def test_a_crash_between_join_and_claim_loses_no_event() -> None:
+    """The document that is checked again, as after a lost answer, raises the event that is due."""
+    async with opened(store="memory://") as room:
+        documents = [room.article("fire", f"s{n}", n) for n in range(6)]
+        await room.detector.check_in_order(documents[:5])
+        rule, room.detector.stories.rule = room.detector.stories.rule, lambda **_: None
+        await room.detector.check(documents[5])
+        room.detector.stories.rule = rule
+
+        verdict = await room.detector.check(documents[5])
+
+    assert verdict.event == "breaking"

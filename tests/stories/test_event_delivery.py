@@ -16,9 +16,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from receivers import BadReceiver, Behaviour, drip_body, drip_headers, drip_interim_answers, flood, flood_chunks
+from receivers import (
+    ENDS,
+    BadReceiver,
+    Behaviour,
+    Receiver,
+    drip_body,
+    drip_headers,
+    drip_interim_answers,
+    files,
+    flood,
+    flood_chunks,
+    report,
+)
 from receivers import say_nothing as never_answer
-from test_event_sinks import Receiver, files, report
 
 from scrapy_neardup.stories.outbox import Outbox, Refused
 from scrapy_neardup.stories.webhook import DeliveryFailed, Webhook
@@ -296,27 +307,6 @@ async def test_a_flood_is_not_read(behaviour: Behaviour) -> None:
 
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert grown < 50_000  # kilobytes
-
-
-ENDS = """
-import asyncio, json, sys
-from pathlib import Path
-from scrapy_neardup.stories.outbox import Outbox
-from scrapy_neardup.stories.webhook import Webhook
-
-async def main():
-    webhook = Webhook(sys.argv[2])
-    outbox = Outbox("webhook", Path(sys.argv[1]), webhook.deliver)
-    await outbox.open()
-    for number in range(3):
-        outbox.put({**json.loads(sys.argv[3]), "id": f"story-{number}"})
-    await asyncio.sleep(0)
-    await outbox.close()
-    await webhook.close()
-    print("closed", flush=True)
-
-asyncio.run(main())
-"""
 
 
 def test_the_process_ends_whatever_the_receiver_does(tmp_path: Path) -> None:

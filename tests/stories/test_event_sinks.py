@@ -7,18 +7,16 @@ import hashlib
 import hmac
 import json
 import stat
-import subprocess
-import sys
-import threading
 from collections.abc import AsyncIterator, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
 from projects import HAS_REACTORLESS, ITEM_A_PAGE, Project
+from receivers import Receiver, files, report
 from redis import Redis
+from scrapy_processes import neardup
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.redis.connection import connect
@@ -28,48 +26,6 @@ from scrapy_neardup.stories.stream import RedisStream, stream_of
 from scrapy_neardup.stories.webhook import SIGNATURE, Webhook
 
 pytestmark = pytest.mark.versions
-
-
-def report(number: int) -> dict[str, Any]:
-    return {"id": f"story-{number}", "time": f"2023-11-14T22:{number:02}:00Z", "level": "breaking", "story": "story",
-            "headline": "Feuer über der Stadt"}  # fmt: skip
-
-
-class Receiver:
-    """A web server that answers with the statuses it is told, then with 204."""
-
-    def __init__(self, *statuses: int) -> None:
-        self.statuses = list(statuses)
-        self.requests: list[tuple[dict[str, str], bytes]] = []
-        receiver = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                receiver.requests.append((dict(self.headers), body))
-                status = receiver.statuses.pop(0) if receiver.statuses else 204
-                self.send_response(status)
-                self.send_header("Location", "/elsewhere")
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/events"
-
-    def __enter__(self) -> Receiver:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def ids(self) -> list[str]:
-        return [json.loads(body)["id"] for _, body in self.requests]
 
 
 @pytest.fixture
@@ -83,10 +39,6 @@ async def hook(receiver: Receiver) -> AsyncIterator[Webhook]:
     webhook = Webhook(receiver.url, "secret")
     yield webhook
     await webhook.close()
-
-
-def files(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()]
 
 
 def unreachable() -> str:
@@ -238,8 +190,7 @@ COVERAGE = """
 from scrapy_neardup import signals
 
 
-class News(scrapy.Spider):
-    name = "news"
+class News(Pages):
     levels = []
 
     @classmethod
@@ -250,10 +201,6 @@ class News(scrapy.Spider):
 
     async def on_event(self, event, report, spider):
         self.logger.info("EVENT %s %s %s", event.level, report["items"], spider is self)
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url)
 
     def parse(self, response):
         for n in range(8):
@@ -292,8 +239,7 @@ def test_a_crawl_tags_signals_counts_and_sends_an_event(
     assert stat.S_IMODE((tmp_path / "events-news.jsonl").stat().st_mode) == 0o600
     assert written["languages"] == [{"language": "fr", "items": 3}]
 
-    listed = subprocess.run([sys.executable, "-m", "scrapy", "neardup", "events", "--json"],
-                            cwd=tmp_path, capture_output=True, text=True, check=True)  # fmt: skip
+    listed = neardup(tmp_path, "events", "--json")
     (running,) = [json.loads(line) for line in listed.stdout.splitlines()]
     assert (running["level"], running["items"], running["story"]) == ("breaking", 8, written["story"])
 

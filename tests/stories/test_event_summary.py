@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy_processes import neardup
 
 from scrapy_neardup.document import Extent, Level, Member, Story
 from scrapy_neardup.stories import StoryEvent
@@ -175,17 +173,11 @@ def test_the_list_of_running_events_shows_it(tmp_path: Path) -> None:
     store = ("--store", "sqlite:///window.sqlite")
     neardup(tmp_path, "replay", "feed.jsonl", "-O", "out.jsonl", *store)
 
-    (report,) = map(json.loads, neardup(tmp_path, "events", "--json", *store).splitlines())
-    table = " ".join(re.findall(r"[\w.:\"(),>-]+", neardup(tmp_path, "events", *store)))
+    (report,) = map(json.loads, neardup(tmp_path, "events", "--json", *store).stdout.splitlines())
+    table = " ".join(re.findall(r"[\w.:\"(),>-]+", neardup(tmp_path, "events", *store, columns=240).stdout))
 
     assert report["headline"] == "Great fire in the old harbour"
     assert report["summary"].startswith("At least two sources now say ")
     assert "12" in report["summary"]
     assert "s7.example" in report["summary"]
     assert "At least two sources" in table
-
-
-def neardup(folder: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "scrapy", "neardup", *arguments]
-    wide = {**os.environ, "COLUMNS": "240"}
-    return subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, check=True).stdout

@@ -22,6 +22,8 @@ BANDS = 42
 ROWS = 3
 PAIRED = 4
 
+WIRE = "https://wire.example/a"
+
 _serial = itertools.count()
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import random
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
-from servers import free_port
+from servers import RedisServer, free_port
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
@@ -127,6 +129,39 @@ class Network:
                 time.sleep(max(0.0, parcel[0] - time.monotonic()))  # the very delay that is tested
                 target.sendall(parcel[1])
         _close(target)
+
+
+WORDS = [f"{first}{second}" for first in "bdfgklmnprst" for second in ("an", "el", "ion", "ora", "ust", "ibe", "ock")]
+
+
+def unlike_text(name: object) -> str:
+    """A text that shares nothing with that of another name."""
+    return " ".join(random.Random(repr(name)).choices(WORDS, k=60)) + "."
+
+
+Step = Callable[[RedisServer, Network], object]
+FAULTS: dict[str, tuple[Step, Step, bool]] = {
+    "killed": (lambda server, _: server.stop(), lambda server, _: server.start(), False),
+    "hung": (lambda server, _: server.pause(), lambda server, _: server.resume(), True),
+    "out of memory": (
+        lambda server, _: server.execute("CONFIG", "SET", "maxmemory", "1"),
+        lambda server, _: server.execute("CONFIG", "SET", "maxmemory", "0"),
+        True,
+    ),
+    "read-only replica": (
+        lambda server, _: server.execute("REPLICAOF", "127.0.0.1", free_port()),
+        lambda server, _: server.execute("REPLICAOF", "NO", "ONE"),
+        True,
+    ),
+    "network cut": (lambda _, network: network.cut(), lambda _, network: network.join(), True),
+    "network silent": (lambda _, network: network.swallow(), lambda _, network: network.flow(), True),
+    "connections closed": (
+        lambda server, network: (server.execute("CLIENT", "KILL", "TYPE", "normal"), network.cut()),
+        lambda _, network: network.join(),
+        True,
+    ),
+}
+"""How a store is lost, how it comes back, and whether it then still knows what it knew."""
 
 
 def _close(each: socket.socket) -> None:

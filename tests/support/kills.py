@@ -22,12 +22,9 @@ from projects import Item, Project
 from servers import wait_until
 
 SPIDER = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for url in self.urls.split():
-            yield scrapy.Request(url, meta={"proxy": self.settings["SITE"]})
+class News(Pages):
+    def request(self, url):
+        return scrapy.Request(url, meta={"proxy": self.settings["SITE"]})
 
     def parse(self, response):
         yield {"page": response.url, "text_of": response.css("article ::text").getall()[-1][:30]}

@@ -18,6 +18,7 @@ from textwrap import dedent
 from typing import Any
 
 import scrapy
+from scrapy_processes import run_scrapy
 
 Item = dict[str, Any]
 
@@ -32,29 +33,53 @@ _LOOPBACK = {
     "REMOTE_CONTROL_ENABLED": False,
 }
 
-ITEM_A_PAGE = """
-class News(scrapy.Spider):
+_PAGES = '''
+import scrapy
+
+
+class Pages(scrapy.Spider):
+    """Requests every url of its argument ``urls``; what it does with the pages is left to the spiders of the tests."""
+
     name = "news"
 
     async def start(self):
         for url in self.urls.split():
-            yield scrapy.Request(url)
+            yield self.request(url)
 
+    def request(self, url):
+        return scrapy.Request(url)
+'''
+
+ITEM_A_PAGE = """
+class News(Pages):
     def parse(self, response):
         yield {"page": response.url}
 """
-"""A spider that reads the pages of its argument ``urls`` and yields a dict for each."""
+"""A spider that yields a dict for each page."""
+
+FERRY = """
+class News(scrapy.Spider):
+    name = "news"
+
+    start_urls = ["data:,"]
+
+    def parse(self, response):
+        words = "the ferry ran aground in fog near the old lighthouse and its crew was brought ashore safe by two tugs"
+        for number in range(7):
+            yield {"url": f"https://paper{number}.example/ferry", "text": words}
+"""
+"""A spider that asks no server and yields seven copies of one text: enough sources for a breaking event."""
 
 _STATS_FILE = '''
 import json
 from pathlib import Path
 
 from scrapy import signals
-from scrapy_neardup.crawl.carriage import carriage_of
+from scrapy_neardup.crawl.shared import shared_state
 
 
 class StatsFile:
-    """Leaves the stats of a crawl, and how much its carriage still holds, in a file."""
+    """Leaves the stats of a crawl, and how many item contexts are still waiting, in a file."""
 
     def __init__(self, crawler):
         self.crawler = crawler
@@ -65,7 +90,7 @@ class StatsFile:
         return cls(crawler)
 
     def write(self):
-        stats = {**self.crawler.stats.get_stats(), "carriage": len(carriage_of(self.crawler))}
+        stats = {**self.crawler.stats.get_stats(), "waiting_contexts": len(shared_state(self.crawler).contexts)}
         Path("stats.json").write_text(json.dumps(stats, default=str))
 '''
 
@@ -124,6 +149,7 @@ class Project:
         self.folder = folder
         for name, text in _template().items():
             self.write(name, text)
+        self.write("news/pages.py", _PAGES)
         self.write("news/stats_file.py", _STATS_FILE)
 
     def write(self, name: str, text: str) -> None:
@@ -132,9 +158,9 @@ class Project:
         path.write_text(dedent(text), encoding="utf-8")
 
     def prepare(self, spider: str, settings: dict[str, Any]) -> None:
-        """Put the spider's module and the settings in place."""
+        """Put the spider's module and the settings in place. The module may use ``scrapy`` and ``Pages``."""
         (self.folder / "stats.json").unlink(missing_ok=True)
-        self.write("news/spiders/news.py", "import scrapy\n\n" + dedent(spider))
+        self.write("news/spiders/news.py", "import scrapy\n\nfrom news.pages import Pages\n\n" + dedent(spider))
         everything = {**_LOOPBACK, "EXTENSIONS": {"news.stats_file.StatsFile": 0}, "ADDONS": ADDON, **settings}
         lines = (f"{name} = {value!r}" for name, value in everything.items())
         self.write("news/settings.py", _template()["news/settings.py"] + "\n" + "\n".join(lines) + "\n")
@@ -151,18 +177,19 @@ class Project:
             encoding="utf-8",
         )
 
+    def run(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run any scrapy command to its end, with its errors in its output."""
+        return run_scrapy(self.folder, *arguments, one_output=True, timeout=timeout)
+
     def crawl(
         self, spider: str, *arguments: str, urls: Iterable[str] = (), timeout: float = 120, **settings: Any
     ) -> Crawl:
         """Crawl to the end with these settings. ``spider`` is a module's text; its spider is called news."""
         self.prepare(spider, settings)
         began = time.monotonic()
-        process = self.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", *arguments)
-        try:
-            log, _ = process.communicate(timeout=timeout)
-        finally:
-            process.kill()
-        return self.finished(process.returncode, log, time.monotonic() - began)
+        command = ("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", *arguments)
+        done = self.run(*command, timeout=timeout)
+        return self.finished(done.returncode, done.stdout, time.monotonic() - began)
 
     def finished(self, status: int, log: str, seconds: float) -> Crawl:
         return Crawl(self.folder, status, log, seconds)

@@ -1,11 +1,62 @@
-"""Servers that behave badly: they drip, flood or never answer."""
+"""Receivers of events: one that answers as it is told, and some that drip, flood or never answer."""
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+
+def report(number: int) -> dict[str, Any]:
+    return {"id": f"story-{number}", "time": f"2023-11-14T22:{number:02}:00Z", "level": "breaking", "story": "story",
+            "headline": "Feuer über der Stadt"}  # fmt: skip
+
+
+class Receiver:
+    """A web server that answers with the statuses it is told, then with 204."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.statuses = list(statuses)
+        self.requests: list[tuple[dict[str, str], bytes]] = []
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.requests.append((dict(self.headers), body))
+                status = receiver.statuses.pop(0) if receiver.statuses else 204
+                self.send_response(status)
+                self.send_header("Location", "/elsewhere")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/events"
+
+    def __enter__(self) -> Receiver:
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def ids(self) -> list[str]:
+        return [json.loads(body)["id"] for _, body in self.requests]
+
+
+def files(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
 
 Behaviour = Callable[[socket.socket, threading.Event], None]
 
@@ -90,3 +141,24 @@ def flood_chunks(connection: socket.socket, over: threading.Event) -> None:
     connection.sendall(b"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n")
     while not over.is_set():
         connection.sendall(b"1" * (1 << 20))  # the size of a chunk, without an end
+
+
+ENDS = """
+import asyncio, json, sys
+from pathlib import Path
+from scrapy_neardup.stories.outbox import Outbox
+from scrapy_neardup.stories.webhook import Webhook
+
+async def main():
+    webhook = Webhook(sys.argv[2])
+    outbox = Outbox("webhook", Path(sys.argv[1]), webhook.deliver)
+    await outbox.open()
+    for number in range(3):
+        outbox.put({**json.loads(sys.argv[3]), "id": f"story-{number}"})
+    await asyncio.sleep(0)
+    await outbox.close()
+    await webhook.close()
+    print("closed", flush=True)
+
+asyncio.run(main())
+"""

@@ -111,6 +111,10 @@ class RedisServer:
         """As an administrator."""
         return Redis(port=self.port, password=self.password or None, socket_timeout=5)
 
+    def execute(self, *command: object) -> None:
+        with self.client() as client:
+            client.execute_command(*command)
+
     def start(self) -> RedisServer:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "redis.log").open("ab") as log:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.document import Document
@@ -72,16 +68,3 @@ async def opened(
         yield detector
     finally:
         await detector.close()
-
-
-def neardup(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs the command outside any project."""
-    return subprocess.run(
-        [sys.executable, "-m", "scrapy", "neardup", *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "160"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )

@@ -1,4 +1,4 @@
-"""The client of a url: of one server, of whatever server Sentinels say is the master, or of a cluster."""
+"""Make the client of a url: for one server, for the master that Sentinels name, or for a cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KINDS: dict[str, Kind] = {
 REDIS_SCHEMES = tuple(_KINDS)
 
 CONNECTIONS = 3
-"""A process: one for the checks, one for the stories, one for whatever else."""
+"""Connections of a process: one for checks, one for stories, one for everything else."""
 
 _PORT = 6379
 _SENTINEL_PORT = 26379
@@ -43,10 +43,10 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A store's url, read."""
+    """The parts of a store's url."""
 
     kind: Kind
-    nodes: tuple[tuple[str, int], ...] = ()  # of a unix socket none
+    nodes: tuple[tuple[str, int], ...] = ()  # none for a unix socket
     socket: str = ""
     service: str = ""  # what the Sentinels call the master
     database: int = 0
@@ -57,7 +57,7 @@ class Address:
 
     @classmethod
     def read(cls, url: str) -> Address:
-        """Raises ValueError with what would be right; never with the password."""
+        """Read a url. Raise ValueError if it is wrong. The message says what is allowed, and has no password."""
         scheme, _, rest = url.partition("://")
         if scheme not in _KINDS:
             raise ValueError(f"must begin with one of {', '.join(f'{each}://' for each in _KINDS)}")
@@ -88,9 +88,9 @@ class Address:
         return cls(kind, nodes, "", service, database, tls, username, secret, options)
 
     def client(self, timeout: float, connections: int = CONNECTIONS) -> Redis:
-        """A client that connects with its first command, and waits for ``timeout`` seconds at most for each answer.
+        """Return a client that connects with its first command, and waits at most ``timeout`` seconds for each answer.
 
-        To be used by one event loop, with at most ``connections`` commands or pipelines under way.
+        Use it in one event loop, with at most ``connections`` commands or pipelines under way.
         """
         from redis.asyncio import Redis
         from redis.asyncio.cluster import ClusterNode, RedisCluster
@@ -99,7 +99,7 @@ class Address:
         from redis.backoff import NoBackoff
         from redis.exceptions import ConnectionError as LostConnection
 
-        # A connection the server closed while idle; a check may be sent twice, and is one check.
+        # Retry once: the server may have closed an idle connection. A check that is sent twice counts once.
         once_more = Retry(NoBackoff(), 1, supported_errors=(LostConnection,))
         plain: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout, "protocol": 2}
         plain.update(self._tls_options(), client_name=self.options.get("client_name"))
@@ -116,11 +116,11 @@ class Address:
             return cast("Redis", cluster)
         plain.update(login, max_connections=connections, retry=once_more, db=self.database)
         if self.kind == "sentinel":
-            # All of them may hang, and the master be asked after that, in about the time one answer may take.
+            # Even if all Sentinels hang, the whole question takes about as long as one answer may take.
             patience = timeout / (len(self.nodes) + 1)
-            asking = {**plain, "socket_timeout": patience, "socket_connect_timeout": patience, "db": 0}
-            asking.update(zip(_CREDENTIALS, map(self.options.get, _SENTINEL_CREDENTIALS), strict=True))
-            sentinel = Sentinel(list(self.nodes), sentinel_kwargs=asking)  # type: ignore[no-untyped-call]
+            sentinel_options = {**plain, "socket_timeout": patience, "socket_connect_timeout": patience, "db": 0}
+            sentinel_options.update(zip(_CREDENTIALS, map(self.options.get, _SENTINEL_CREDENTIALS), strict=True))
+            sentinel = Sentinel(list(self.nodes), sentinel_kwargs=sentinel_options)  # type: ignore[no-untyped-call]
             return cast("Redis", sentinel.master_for(self.service, **plain))
         if self.socket:
             return Redis(unix_socket_path=self.socket, **plain)
@@ -145,14 +145,14 @@ class Connection:
         self._free = asyncio.Semaphore(CONNECTIONS)
 
     async def ask(self, question: Callable[[Redis], Awaitable[R]]) -> R:
-        """What ``question`` returns, once asked of the client. Raises what redis-py raises, or OSError."""
+        """Return the answer of ``question``, called with the client. Raise what redis-py raises, or OSError."""
         async with self._free:
             if self._address.kind != "cluster":
                 return await question(self._client)
             return await self._ask_cluster(question)
 
     async def _ask_cluster(self, question: Callable[[Redis], Awaitable[R]]) -> R:
-        """Where a node is lost, the others are asked who has its slots now, at once and before each further try."""
+        """Ask, and if a node is lost, ask the other nodes who has its slots now and try again."""
         from redis.exceptions import ClusterDownError
         from redis.exceptions import ConnectionError as LostConnection
         from redis.exceptions import TimeoutError as TookTooLong
@@ -175,12 +175,12 @@ class Connection:
 
 
 def connect(url: str, timeout: float) -> Redis:
-    """A client of one caller at a time. Raises ValueError on a url that is none of a Redis."""
+    """Return a client for one caller at a time. Raise ValueError if the url does not name a Redis."""
     return Address.read(url).client(timeout, connections=1)
 
 
 def without_password(url: str) -> str:
-    """The url as it may be shown: no user, no password, neither before the host nor among the options."""
+    """Return the url without user and password, before the host and among the options, so that it can be shown."""
     url = re.sub(r"(?i)([?&][^=&#]*(?:password|username)[^=&#]*=)[^&#]*", r"\1***", url)
     scheme, separator, rest = url.partition("://")
     tail = rest.rpartition("@")[2]
@@ -188,7 +188,7 @@ def without_password(url: str) -> str:
 
 
 def _split_query(rest: str) -> tuple[str, str, str]:
-    """Where there is an @ after a question mark, the password holds the mark, or the options hold the @."""
+    """Split a url with an @ after a question mark: the password holds the mark, or the options hold the @."""
     head, _, query = rest.partition("?")
     if re.fullmatch(r"(?:[a-z_]+=[^&]*&)*[a-z_]+=[^&]*", query):
         return head, "?", query

@@ -1,4 +1,4 @@
-"""What redis-py raises, said so that a user can mend it."""
+"""Explain errors of redis-py so that a user can fix their cause."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _MENDS = {
 }
 
 _DAMAGE = ("WRONGTYPE", "attempt to", "bad argument", "data string too short", "not an integer")
-"""Words of errors that other documents need not share: the store is there, and what it holds is not as expected."""
+"""Words in errors about damaged data: the store works, and only some documents are affected."""
 
 
-def named(url: str, error: Exception) -> StoreError:
-    """Names the server and what to do. StoreUnavailable where it may be back by itself, else StoreError."""
+def explain_error(url: str, error: Exception) -> StoreError:
+    """Return an error that names the server and what to do: StoreUnavailable if it may come back by itself."""
     from redis import exceptions
 
-    where, text = without_password(url), f"{type(error).__name__}: {error}"
+    location, text = without_password(url), f"{type(error).__name__}: {error}"
     if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):
-        return StoreError(f"{where}: {error}; {_RIGHTS_MEND}")
+        return StoreError(f"{location}: {error}; {_RIGHTS_MEND}")
     if isinstance(error, exceptions.MovedError) and "+cluster" not in url:
-        return StoreError(f"{where}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
+        return StoreError(f"{location}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
     if any(words in str(error) for words in _DAMAGE):
-        return StoreError(f"{where}: what is kept of a document or story is damaged: {error}")
-    # A cluster's client hides in its own error what the first node answered.
-    said = f"{text} {error.__cause__ or ''} {error.__context__ or ''}"
+        return StoreError(f"{location}: the data of a document or story is damaged: {error}")
+    # The client of a cluster hides the answer of the first node behind its own error.
+    details = f"{text} {error.__cause__ or ''} {error.__context__ or ''}"
     for words, mend in _MENDS.items():
-        if words in said.lower():
-            return StoreError(f"{where}: {text}; {mend}")
-    if "no such file or directory" in said.lower() and "ssl_" in url:
-        return StoreError(f"{where}: {text}; check the ssl_… files in NEARDUP_STORE")
-    return StoreUnavailable(f"{where}: {text}")
+        if words in details.lower():
+            return StoreError(f"{location}: {text}; {mend}")
+    if "no such file or directory" in details.lower() and "ssl_" in url:
+        return StoreError(f"{location}: {text}; check the ssl_… files in NEARDUP_STORE")
+    return StoreUnavailable(f"{location}: {text}")

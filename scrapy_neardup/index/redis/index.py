@@ -1,7 +1,7 @@
 """The shared store: one Redis that any number of crawler processes use as one window.
 
-All keys carry one hash tag, ``{neardup:<namespace>:<config>}``, and every one of them expires. Records are the truth;
-bands are hints, and a posting whose record is gone is no candidate. The keys: layout.py, stories.py.
+All keys carry one hash tag, ``{neardup:<namespace>:<config>}``, and all of them expire. Only records count: a posting
+whose record is gone is no candidate. The keys: layout.py, stories.py.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from scrapy_neardup.document import (
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.damage import DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.redis.connection import Address, Connection, without_password
-from scrapy_neardup.index.redis.errors import named
+from scrapy_neardup.index.redis.errors import explain_error
+from scrapy_neardup.index.redis.key_lookup import records_by_keys
 from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
 from scrapy_neardup.index.redis.learned import share_learned
 from scrapy_neardup.index.redis.lua import Call, script, window_script
 from scrapy_neardup.index.redis.runs import RedisRuns
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import purge, records_of, survey
-from scrapy_neardup.index.redis.tables import records_by_keys
 from scrapy_neardup.index.redis.types import WrongTypes, is_wrong_type
 from scrapy_neardup.index.runs import shared_folder
 from scrapy_neardup.records.documents import KEY_BYTES, Record, new_record, read_record, seconds_of
@@ -76,7 +76,7 @@ class RedisIndex(Index):
         self._connection: Connection | None = None
         self._layout = RedisLayout(self.prefix, policy.window)
         self._check_script = window_script("check", policy, parts=1)
-        self._damage = Damage(self.prefix)
+        self._damage = DamageLog(self.prefix)
         self._runs = RedisRuns([self._layout], self._types, 2 * policy.window)
 
     async def open(self) -> None:
@@ -88,7 +88,7 @@ class RedisIndex(Index):
                 await connection.ask(self._try)
             except Exception as error:
                 await connection.close()
-                raise self._named(error) from error
+                raise self._explained(error) from error
             self._connection = connection
 
     async def close(self) -> None:
@@ -100,7 +100,7 @@ class RedisIndex(Index):
         await connection.close()
 
     async def _try(self, client: Redis) -> None:
-        """A command on a key of ours: a node of a cluster that is no store for us says so now, not at each check."""
+        """Send a command for one of our keys, so that a node of a cluster fails now and not at each check."""
         await client.exists(f"{self.prefix}:records:0")
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
@@ -164,7 +164,7 @@ class RedisIndex(Index):
         call = ([f"{self.prefix}:frequencies"], arguments)
         (answer,) = await self._ask(lambda client: self._types.run(client, [(script("learn"), *call)]))
         if isinstance(answer, Exception):
-            raise self._named(answer) from answer
+            raise self._explained(answer) from answer
         return cast("bytes", answer)
 
     async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
@@ -184,23 +184,23 @@ class RedisIndex(Index):
         except Exception as error:
             if is_wrong_type(error) and (lines := await self._wrong_keys()):
                 raise StoreError(f"{without_password(self.url)}: {'; '.join(lines)}") from error
-            raise self._named(error) from error
+            raise self._explained(error) from error
 
     async def _wrong_keys(self) -> list[str]:
-        """Name the keys of another type among those that are not of an hour or a story."""
+        """Return a line for each key of another type, except the keys of an hour or a story."""
         assert self._connection is not None
         names = [f"{prefix}:{kind}" for prefix in self._prefixes for kind in ("stories", "events", "peaks", "grants")]
         try:
             return await self._connection.ask(lambda client: self._types.look_at(client, names))
         except Exception as error:
-            raise self._named(error) from error
+            raise self._explained(error) from error
 
     @property
     def _prefixes(self) -> list[str]:
         return [self.prefix]
 
-    def _named(self, error: Exception) -> StoreError:
-        return error if isinstance(error, StoreError) else named(self.url, error)
+    def _explained(self, error: Exception) -> StoreError:
+        return error if isinstance(error, StoreError) else explain_error(self.url, error)
 
     async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
         records = [new_record(fingerprint, document, self.run) for fingerprint, document in batch]
@@ -210,16 +210,16 @@ class RedisIndex(Index):
         return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
 
     async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
-        return self._each_named(await self._ask(lambda client: self._stories.join(client, batch)))
+        return self._each_explained(await self._ask(lambda client: self._stories.join(client, batch)))
 
     async def _run_claims(self, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
-        return self._each_named(await self._ask(lambda client: self._stories.claim(client, batch)))
+        return self._each_explained(await self._ask(lambda client: self._stories.claim(client, batch)))
 
-    def _each_named(self, answers: Sequence[R | BaseException]) -> list[R | BaseException]:
-        return [self._named(answer) if isinstance(answer, Exception) else answer for answer in answers]
+    def _each_explained(self, answers: Sequence[R | BaseException]) -> list[R | BaseException]:
+        return [self._explained(answer) if isinstance(answer, Exception) else answer for answer in answers]
 
     def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> Call:
-        """Keys and arguments of one call of ``check.lua``."""
+        """Return keys and arguments of one call of ``check.lua``."""
         posted = fingerprint.identity_keys + fingerprint.text_keys
         least_dropped = self.policy.least_dropped_share(document.source)
         key = bytes.fromhex(document.id)
@@ -231,12 +231,12 @@ class RedisIndex(Index):
         if answer is None:
             return None
         if isinstance(answer, Exception):
-            return self._named(answer)
+            return self._explained(answer)
         number, key, packed, other_key, other_packed, before, damaged = cast(
             "tuple[int, bytes, bytes, bytes, bytes, bytes, bytes]", answer
         )
         if damaged:
-            self._note_damage()
+            self._damage.warn_of_record()
         if not key:
             return None
         if len(key) != KEY_BYTES:
@@ -246,27 +246,24 @@ class RedisIndex(Index):
         other = read_record(other_packed) if other_packed else None
         return None if scored is None else to_match(scored, (other_key, other) if other else None, before)
 
-    def _note_damage(self) -> None:
-        self._damage.note("a record", "it is no candidate")
-
     async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
-        """Free what left the window now: a replay runs faster than the clock its keys expire by."""
+        """Delete keys that have left the window: a replay runs faster than the clock by which they expire."""
         dead: list[str] = []
-        overs: set[ExpiredSpan] = set()
+        spans: set[ExpiredSpan] = set()
         for _, document in batch:
             if (found := self._layout.dead_after(int(document.seen_at))) is not None:
                 dead += found[0]
-                overs.add(found[1])
+                spans.add(found[1])
         if dead:
-            await self._free(self._stories, dead, overs)
+            await self._free(self._stories, dead, spans)
 
-    async def _free(self, stories: RedisStories, dead: Sequence[str], overs: Iterable[ExpiredSpan]) -> None:
+    async def _free(self, stories: RedisStories, dead: Sequence[str], spans: Iterable[ExpiredSpan]) -> None:
         async def unlink(client: Redis) -> None:
             await client.unlink(*dead)
-            for over in overs:
-                await stories.unlink_dead(client, over)
+            for span in spans:
+                await stories.unlink_dead(client, span)
 
         try:
             await self._ask(unlink)
-        except StoreError as error:  # the checks are done, and what is not freed now expires
+        except StoreError as error:  # the checks are done, and the keys expire anyway
             logger.warning("Dead keys are not freed: %s", error)

@@ -1,4 +1,4 @@
-"""What is learned of boilerplate in Redis, under the hash tag of the window. All keys expire.
+"""Keep the boilerplate that was learned of sources in Redis, under the hash tag of the window. All keys expire.
 
 ``…:learned:lines:<source hash>``    LIST of lines that are boilerplate, the newest last
 ``…:learned:printed:<source hash>``  LIST of documents that others are compared with, the newest last
@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 
 
 async def share_learned(client: Redis, prefix: str, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
-    """See ``Index.share_learned``. Raises what redis-py raises, but a list that cannot be read is empty, and replaced.
+    """See ``Index.share_learned``. Raise what redis-py raises. A key that is no list counts as empty and is replaced.
 
-    A source that prints keeps what is known of it, its older lines too.
+    A source that prints keeps its older lines too.
     """
     pipeline = client.pipeline(transaction=False)
     places: list[str] = []

@@ -1,4 +1,7 @@
-"""Runs in Redis: which of them live, and what they have not delivered. Every function raises what redis-py raises."""
+"""Runs in Redis: which of them are alive, and which documents they have not delivered.
+
+Every method raises what redis-py raises.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The shared store over several hash tags of a Redis Cluster, so that one window is served by several nodes.
 
-Each shard has the keys of layout.py under a hash tag of its own,
+Each shard has the keys of layout.py under its own hash tag,
 ``{neardup:<namespace>:<config>/<shards>.<shard>}``, and one more: ``…:pending``, HASH document key -> its keys, of
 documents whose match is not decided yet. A story lives in one shard. The protocol: sharding.py.
 """
@@ -53,7 +53,7 @@ R = TypeVar("R")
 
 
 class Shard:
-    """The keys of one shard, and the calls of scripts that work on them."""
+    """The keys of one shard, and the script calls that work on them."""
 
     def __init__(self, prefix: str, policy: Policy, shards: int, types: WrongTypes) -> None:
         self.prefix = prefix
@@ -70,7 +70,7 @@ class Shard:
         return self._probe_script, keys, (*of_document, question.packed_keys, str(MOST_RETURNED).encode())
 
     def settle(self, key: bytes, record: bytes, state: bytes = b"") -> ScriptCall:
-        """``record`` is empty where the document matches nothing."""
+        """Return the call that decides a document. ``record`` is empty if the document matches nothing."""
         arguments = key, state or (b"matched" if record else b"first"), record
         return script("settle"), (self.pending, self.records(key)), arguments
 
@@ -79,7 +79,7 @@ class Shard:
 
 
 class ShardedRedisIndex(RedisIndex):
-    """``url``: see connection.py; a single server will do as well as a Cluster.
+    """``url``: see connection.py. A single server works as well as a Cluster.
 
     The calls of all checks that wait together travel at the same time, in one pipeline a node.
     """
@@ -103,7 +103,7 @@ class ShardedRedisIndex(RedisIndex):
         self._configs = [f"{config}/{shards}.{number}" for number in range(shards)]
         self.shards = [Shard(f"{{neardup:{namespace}:{each}}}", policy, shards, self._types) for each in self._configs]
         self._runs = RedisRuns([shard.layout for shard in self.shards], self._types, 2 * policy.window)
-        # Each call of a batch holds up the decisions others wait for.
+        # Each call of a batch delays the decisions for which others wait.
         self._calls: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, max(1, _BATCH // shards))
         self._decisions: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, _BATCH)
         self._looks: Batcher[tuple[int, bytes], bytes | None] = Batcher(self._run_looks, _BATCH)
@@ -114,7 +114,7 @@ class ShardedRedisIndex(RedisIndex):
             Batcher(partial(self._claim_in, shard), _BATCH) for shard in self.shards
         ]
         self._under_way: set[asyncio.Task[Match | None]] = set()
-        # What this process knows itself until all shards have been told.
+        # Decisions that this process knows before all shards do.
         self._checks: dict[bytes, asyncio.Task[Match | None]] = {}
         self._undecided: dict[bytes, asyncio.Future[bytes]] = {}
 
@@ -133,7 +133,7 @@ class ShardedRedisIndex(RedisIndex):
     # Checks
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
-        """Goes on where its caller is cancelled: others may wait for what it decides."""
+        """Check, even if the caller is cancelled: others may wait for the decision."""
         least_dropped = self.policy.least_dropped_share(document.source)
         question = Question.of(fingerprint, document, len(self.shards), least_dropped, self.run)
         if (task := self._checks.get(question.key)) is None:
@@ -145,7 +145,7 @@ class ShardedRedisIndex(RedisIndex):
     async def _check(self, question: Question) -> Match | None:
         decided: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._undecided[question.key] = decided
-        # Of a single server that failed there is nothing to be settled, and one more answer to wait for.
+        # If a single server fails, there is nothing to settle, and it would be one more answer to wait for.
         undecided = [part.shard for part in question.parts] if self._address.kind == "cluster" else []
         packed = b""
         try:
@@ -155,7 +155,7 @@ class ShardedRedisIndex(RedisIndex):
                 match, packed = known
                 return match
             found = await self._found(
-                question, candidates(question, answers, self.policy, len(self.shards), self._note_damage)
+                question, candidates(question, answers, self.policy, len(self.shards), self._damage.warn_of_record)
             )
             if found.match is not None:
                 packed = found.link(question.record, self.policy, question.least_dropped).pack()
@@ -167,12 +167,12 @@ class ShardedRedisIndex(RedisIndex):
         return found.answer()
 
     async def _found(self, question: Question, scored: Sequence[tuple[ScoredCandidate, Candidate]]) -> Choice:
-        """Choose the match, once those that are likelier are decided."""
+        """Choose the match, after the likelier candidates are decided."""
         best = await self._decide(question, [each for each in scored if each[0].state != "lost"])
         found = choose_match([each for each, _ in scored if each.state == "lost"])
         if best is None:
             return found
-        # The story of one that is not decided is not known.
+        # The story of an undecided candidate is not known.
         decided = (each for each, candidate in scored if candidate.is_decided and each.state != "lost")
         return Choice(best, best_of_another_story(decided, best), found.before)
 
@@ -181,14 +181,14 @@ class ShardedRedisIndex(RedisIndex):
         answers = await self._calls.submit(calls)
         for answer in answers:
             if isinstance(answer, Exception):
-                raise self._named(answer)
+                raise self._explained(answer)
         shards = (part.shard for part in question.parts)
         return dict(zip(shards, cast("list[Sequence[bytes]]", answers), strict=True))
 
     async def _decide(
         self, question: Question, found: Sequence[tuple[ScoredCandidate, Candidate]]
     ) -> ScoredCandidate | None:
-        # Not all of a ring lose patience at once.
+        # Documents that wait in a ring must not lose patience all at once.
         until = self._clock() + self.timeout * (1 + question.key[-1] / 1024)
         for scored, candidate in found:
             if candidate.is_decided:
@@ -196,7 +196,7 @@ class ShardedRedisIndex(RedisIndex):
             record = read_record(await self._decision(candidate, until))
             if record is None or record.original == question.key:
                 continue
-            # Of one topic with it, the document may not be once it turns out to be no beginning of a story.
+            # The grade may change with the decision: a document of the same topic may turn out not to begin a story.
             if (
                 decided := score_candidate(candidate.key, question.record, record, self.policy, scored.state)
             ) is not None:
@@ -204,13 +204,13 @@ class ShardedRedisIndex(RedisIndex):
         return None
 
     async def _decision(self, candidate: Candidate, until: float) -> bytes:
-        """The record of a candidate once its match is decided; empty where that takes too long or it is gone."""
+        """Return the record of a candidate once its match is decided; empty if that takes too long or it is gone."""
         own = self._undecided.get(candidate.key)
         if own is not None:
             await asyncio.wait([own], timeout=max(0.0, until - self._clock()))
             return own.result() if own.done() else b""
         pause, longest = self.pauses
-        while True:  # at least once, even if the wait for another one took all the time there was
+        while True:  # look at least once, even if waiting for another candidate took all the time
             record = await self._looks.submit((min(candidate.shards), candidate.key))
             if record is not None:
                 return record
@@ -218,14 +218,14 @@ class ShardedRedisIndex(RedisIndex):
                 break
             await asyncio.sleep(pause)
             pause = min(2 * pause, longest)
-        # Its process died, or there is a ring, which ends before the patience of another does.
+        # Its process died, or documents wait in a ring: decide it, before others lose patience too.
         self._settle(sorted(candidate.shards), candidate.key, b"", b"first" if candidate.is_doubted else b"doubt")
         return b""
 
     def _settle(
         self, shards: Sequence[int], key: bytes, record: bytes, state: bytes = b""
     ) -> asyncio.Future[list[object]]:
-        """Others may wait for it; the verdict does not. Until it is told, this process goes by what it knows itself."""
+        """Tell the shards a decision. Others may wait for it, but the verdict does not wait until they are told."""
         settled = self._decisions.put([self.shards[shard].settle(key, record, state) for shard in shards])
         settled.add_done_callback(_note_failure)
         return settled
@@ -242,7 +242,7 @@ class ShardedRedisIndex(RedisIndex):
         async def look(client: Redis) -> list[object]:
             pipeline = client.pipeline(transaction=False)
             for number, key in batch:
-                pipeline.hexists(self.shards[number].pending, key)  # first: what is settled stays so
+                pipeline.hexists(self.shards[number].pending, key)  # first, because a settled document stays settled
                 pipeline.hget(self.shards[number].records(key), key)
             return cast("list[object]", await pipeline.execute())
 
@@ -273,10 +273,10 @@ class ShardedRedisIndex(RedisIndex):
         return await self._story_claims[self._shard_of(claim.story)].submit(claim)
 
     async def _join_in(self, shard: Shard, batch: Sequence[Join]) -> list[Story | BaseException]:
-        return self._each_named(await self._ask(lambda client: shard.stories.join(client, batch)))
+        return self._each_explained(await self._ask(lambda client: shard.stories.join(client, batch)))
 
     async def _claim_in(self, shard: Shard, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
-        return self._each_named(await self._ask(lambda client: shard.stories.claim(client, batch)))
+        return self._each_explained(await self._ask(lambda client: shard.stories.claim(client, batch)))
 
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
         by_shard: dict[int, list[tuple[str, str]]] = {}
@@ -320,6 +320,6 @@ class ShardedRedisIndex(RedisIndex):
 
 
 def _note_failure(settled: asyncio.Future[list[object]]) -> None:
-    """Others find the document undecided, wait for a while and go on without it."""
+    """Log that a decision is lost: others find the document undecided, wait for a while and go on without it."""
     if not settled.cancelled() and (error := settled.exception()) is not None:
-        logger.debug("A decision was not told to the store: %s", error)
+        logger.debug("A decision did not reach the store: %s", error)

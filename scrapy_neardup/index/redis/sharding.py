@@ -1,15 +1,16 @@
-"""One namespace over several shards: where a document's keys go, and which of two documents came first.
+"""Spread one namespace over several shards: where a document's keys go, and which of two documents came first.
 
 A document's keys are spread over the shards, and each shard that has one of them has its record. All are asked at the
-same time, each by one call of ``scripts/probe.lua``: it answers with the candidates that arrived in that shard before
-the document, and registers it there as one whose match is not decided yet. Between two documents that are under way at
-the same time the lowest-numbered shard in which they share a key decides: who came later there may match the other.
-Both work it out by themselves, for beside a document that is undecided stand its keys. So of any two that are alike
-exactly one sees the other before it, however their calls are interleaved. It waits until the other is decided, so that
-it links to an original and not to a duplicate.
+same time, each by one call of ``scripts/probe.lua``. It returns the candidates that arrived in that shard before the
+document, and registers the document there as one whose match is not decided yet.
 
-Three or more that are alike but not identical can wait for each other in a ring, for each pair may share another shard.
-Whose patience ends first is an original, and the others follow.
+If two documents are checked at the same time, the lowest-numbered shard in which they share a key decides: the one that
+came later there may match the other. Both find this out by themselves, because an undecided document is stored with its
+keys. So of any two that are alike exactly one sees the other before it, however their calls are interleaved. It waits
+until the other is decided, so that it links to an original and not to a duplicate.
+
+Three or more that are alike but not identical can wait for each other in a ring, because each pair may share another
+shard. The first one whose patience ends is an original, and the others follow.
 """
 
 from __future__ import annotations
@@ -26,20 +27,20 @@ from scrapy_neardup.similarity.policy import Policy
 from scrapy_neardup.similarity.verification import CANDIDATE_STATES, ScoredCandidate, score_candidate, to_match
 
 MOST_RETURNED = 8
-"""Candidates a shard returns: its best, and what may stand in for those the document came before."""
+"""Candidates that a shard returns: its best, and some more in case the document came before some of them."""
 
 _MIX = 0x9E37_79B1  # odd, near 2**32 over the golden ratio: every bit of a key reaches the high ones
 _WORD = 0xFFFF_FFFF
 
 
 def shard_of(key: int, shards: int) -> int:
-    """The shard of an unsigned 32-bit key. Its bits are mixed first: shards and what is inside one use others."""
+    """Return the shard of an unsigned 32-bit key. The bits are mixed first: a shard uses the unmixed ones itself."""
     return ((key * _MIX) & _WORD) * shards >> 32
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A document's keys in one shard, those of text and url first."""
+    """A document's keys in one shard. The first ``identities`` of them are of its text and url."""
 
     shard: int
     identities: int
@@ -48,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A document that is asked about."""
+    """A document to be checked."""
 
     key: bytes
     second: int
@@ -84,11 +85,11 @@ class Question:
 
 @dataclass(slots=True)
 class Candidate:
-    """What the shards say of a document that arrived before another in at least one of them."""
+    """A document that arrived before the new one in at least one shard, as the shards describe it."""
 
     key: bytes
     record: bytes  # packed
-    keys: bytes  # packed, and a byte more where somebody waited in vain; empty where its match is decided
+    keys: bytes  # packed, with one more byte if somebody waited in vain; empty once its match is decided
     shards: set[int] = field(default_factory=set)  # in which it arrived before
     state: int = 0  # its place in CANDIDATE_STATES, the worst that a shard says
 
@@ -101,7 +102,7 @@ class Candidate:
         return len(self.keys) % 4 == 1
 
     def came_first(self, keys: frozenset[int], shards: int) -> bool:
-        """Whether a document with these keys may match it."""
+        """Return whether a document with these keys may match it."""
         words = len(self.keys) // 4
         shared = keys.intersection(struct.unpack_from(f">{words}I", self.keys))
         return self.is_decided or min((shard_of(key, shards) for key in shared), default=-1) in self.shards
@@ -110,7 +111,7 @@ class Candidate:
 def known_answer(
     question: Question, answers: Iterable[Sequence[bytes]], policy: Policy
 ) -> tuple[Match | None, bytes] | None:
-    """The match and the record of a document that was decided when it was asked about before, else None."""
+    """Return match and record of a document that was checked before and is decided, else None."""
     decided = [answer for answer in answers if answer[0]]
     for packed, *matched in decided:
         known = read_record(packed)
@@ -127,9 +128,9 @@ def candidates(
     answers: Mapping[int, Sequence[bytes]],
     policy: Policy,
     shards: int,
-    note_damage: Callable[[], None],
+    warn_of_damage: Callable[[], None],
 ) -> list[tuple[ScoredCandidate, Candidate]]:
-    """What the document may match, the best first. Raises StoreError on an answer that is none of ours."""
+    """Return the candidates that the document may match, the best first. Raise StoreError on an answer not of ours."""
     found: dict[bytes, Candidate] = {}
     for shard, answer in answers.items():
         if len(answer) % 4 != 1 or answer[0]:
@@ -141,18 +142,18 @@ def candidates(
             candidate = found.setdefault(key, Candidate(key, packed, keys))
             candidate.state = max(candidate.state, int(state))
             candidate.shards.add(shard)
-            if not keys:  # one shard may have heard of the decision before another
+            if not keys:  # one shard may learn the decision before another
                 candidate.record, candidate.keys = packed, b""
     scored = []
     for candidate in found.values():
         if not candidate.came_first(question.keys, shards):
             continue
         if (record := read_record(candidate.record)) is None:
-            note_damage()
+            warn_of_damage()
             continue
         if record.original == question.key:
             continue
         if passed := score_candidate(candidate.key, question.record, record, policy, CANDIDATE_STATES[candidate.state]):
             scored.append((passed, candidate))
-    # Of equals one that is decided: it need not be waited for.
+    # Among equals, one that is decided comes first: nobody has to wait for it.
     return sorted(scored, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].rank[-1]))

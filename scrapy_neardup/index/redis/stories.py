@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS
-from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.damage import DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.redis.lua import Call, script
 from scrapy_neardup.index.redis.types import WrongTypes, is_wrong_type
@@ -37,13 +37,13 @@ _UNLINKED_AT_ONCE = 1000
 
 
 class RedisStories:
-    """The stories of one namespace and configuration. Raises what redis-py raises; its caller names the server."""
+    """The stories of one namespace and configuration. Methods raise what redis-py raises."""
 
     def __init__(self, prefix: str, window: int, types: WrongTypes) -> None:
         self._prefix = prefix
         self._types = types
         self._window = window
-        self._damage = Damage(prefix)
+        self._damage = DamageLog(prefix)
         names = "stories", "events", "peaks", "grants"
         self._all, self._open, self._peaks, self._grants = (f"{prefix}:{name}" for name in names)
 
@@ -86,7 +86,7 @@ class RedisStories:
             return None
         story = _story(key, kept)
         if isinstance(story, BaseException):
-            self._damage.note("a story", "its event is not told")
+            self._damage.warn_of_story()
             return None
         return replace(story, signalled=told)
 
@@ -106,7 +106,7 @@ class RedisStories:
             elif answer[0] is None:
                 await client.zrem(self._open, key)  # its story has expired
             elif isinstance(story := _story(key.hex(), answer), BaseException):
-                self._damage.note("a story", "its event is not told")
+                self._damage.warn_of_story()
             else:
                 stories.append(story)
         return stories
@@ -121,9 +121,9 @@ class RedisStories:
             await client.zrem(self._peaks, *gone)
         return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
 
-    async def unlink_dead(self, client: Redis, over: ExpiredSpan) -> None:
+    async def unlink_dead(self, client: Redis, span: ExpiredSpan) -> None:
         """Free stories whose last member has left the window."""
-        found = client.zrangebyscore(self._all, over.floor, f"({over.horizon}", start=0, num=_UNLINKED_AT_ONCE)
+        found = client.zrangebyscore(self._all, span.floor, f"({span.horizon}", start=0, num=_UNLINKED_AT_ONCE)
         dead = cast("list[bytes]", await found)
         if dead:
             await client.unlink(*map(self._name, dead))
@@ -167,7 +167,7 @@ def _story(story: str, answer: object) -> Story | BaseException:
         return answer
     joined, items, copies, levels, last, ids, sources, *more = cast("list[bytes]", answer)
     try:
-        # What a story has not come to yet is not there.
+        # Redis has no value for counters that the story did not need yet.
         said, changes, told, languages, neighbours = (value or b"" for value in more)
         counters = int(joined), int(items), int(copies), int(levels), int(last), ids, sources
         tally = StoryCounters(*counters, said, changes, told.decode(), languages.decode(), neighbours)

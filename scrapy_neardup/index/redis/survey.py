@@ -1,4 +1,4 @@
-"""What a Redis holds of a namespace, and how to be rid of it. For people: these read every key of the namespace."""
+"""Summarise what a Redis holds of a namespace, and purge it. For people: both read every key of the namespace."""
 
 from __future__ import annotations
 
@@ -8,26 +8,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy_neardup.document import EVERYWHERE
-from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
 from scrapy_neardup.index.membership import remaining_neighbours
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import read_name
 from scrapy_neardup.index.redis.lua import script
 from scrapy_neardup.index.redis.types import WrongTypes
-from scrapy_neardup.records.documents import KEY_BYTES, read_record, seconds_of
-from scrapy_neardup.records.members import unpack_member
+from scrapy_neardup.records.documents import read_record, seconds_of
 from scrapy_neardup.similarity.policy import HOUR
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
 AT_ONCE = 500
-_SAMPLES = 50  # fields measured of a hash: enough for a per cent or so, and no hash holds up the server
+_SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without blocking the server
 
 
 async def survey(client: Redis, url: str, namespace: str, config: str) -> StoreSummary:
-    """Raises what redis-py raises."""
+    """Return what the store holds of a configuration. Raise what redis-py raises."""
     prefix = f"{{neardup:{namespace}:{config}}}:"
     hours: Counter[int] = Counter()
     others: set[str] = set()
@@ -64,7 +62,7 @@ async def _size_of(client: Redis, name: str, wrong: Sequence[str]) -> int:
 
 
 async def _documents_per_hour(client: Redis, name: str) -> dict[int, int]:
-    """Count what a slice holds. Only one of several hours has to be read."""
+    """Count the documents of a slice. Only a slice of several hours has to be read."""
     number, times = read_name(name)
     if times == 1:
         return {number: int(await client.hlen(name))}
@@ -73,7 +71,7 @@ async def _documents_per_hour(client: Redis, name: str) -> dict[int, int]:
 
 
 async def survey_shards(client: Redis, url: str, namespace: str, config: str, shards: Sequence[str]) -> StoreSummary:
-    """Of all shards of a configuration; ``shards`` are their own. Raises what redis-py raises."""
+    """Return what the store holds of a configuration with these shards. Raise what redis-py raises."""
     parts = [await survey(client, url, namespace, each) for each in shards]
     # A document has a record in each shard that has one of its keys.
     names: dict[str, set[bytes]] = {}  # by slice
@@ -96,9 +94,9 @@ async def survey_shards(client: Redis, url: str, namespace: str, config: str, sh
 
 
 async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run: bool) -> int:
-    """See ``Index.purge``. Raises what redis-py raises."""
+    """See ``Index.purge``. Raise what redis-py raises."""
     gone = {key async for _, key, record in _records(client, namespace) if selection.takes(*record[:2])}
-    removed = set()  # of a configuration in shards several have a document
+    removed = set()  # with its configuration: several shards have the same document
     async for name, key, (_, _, original) in _records(client, namespace):
         if key in gone or original in gone:
             removed.add((_configuration(name), key))
@@ -116,7 +114,7 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
 
 
 async def records_of(client: Redis, namespace: str, config: str) -> list[tuple[bytes, bytes]]:
-    """Document keys and packed records of ``<config>``, or ``<config>/<shards>``. Raises what redis-py raises."""
+    """Return document keys and packed records of a configuration, which is ``<config>`` or ``<config>/<shards>``."""
     found: dict[bytes, bytes] = {}  # several shards have a document
     async for name in names_of(client, namespace):
         if _configuration(name) == config and ":records:" in name:
@@ -129,14 +127,14 @@ async def _purge_members(client: Redis, namespace: str, selection: Selection, go
         if ":story:" not in name:
             continue
         async for key, packed in client.hscan_iter(name, count=AT_ONCE):
-            if len(key) == KEY_BYTES and (key in gone or _takes_member(selection, key, packed)):
+            if key in gone or selection.takes_member(key, packed):
                 await client.hdel(name, key)
             elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, gone)) != packed:
                 await script("forget").run(client, [((name,), (packed, kept))])
 
 
 async def _purge_learned(client: Redis, namespace: str, source: bytes) -> None:
-    """Forget what was learned of a source, also as part of what is boilerplate everywhere."""
+    """Forget the boilerplate of a source, also its entries in the boilerplate of all sources."""
     if not source:
         return
     async for name in names_of(client, namespace):
@@ -150,15 +148,8 @@ async def _purge_learned(client: Redis, namespace: str, source: bytes) -> None:
                     await client.lrem(name, 0, cast("str", entry))  # redis-py takes bytes too
 
 
-def _takes_member(selection: Selection, key: bytes, packed: bytes) -> bool:
-    try:
-        return selection.takes_member(unpack_member(key, packed))
-    except StoreError:
-        return False  # damaged: it names nobody
-
-
 async def _records(client: Redis, namespace: str) -> AsyncIterator[tuple[str, bytes, tuple[bytes, bytes, bytes]]]:
-    """Key of the hash, document key, and hashes of the source and of the url and the original's document key."""
+    """Yield the key of the hash, the document key, and the hash of the source, that of the url, and the original."""
     async for name in names_of(client, namespace):
         if ":records:" not in name:
             continue
@@ -169,24 +160,24 @@ async def _records(client: Redis, namespace: str) -> AsyncIterator[tuple[str, by
 
 
 async def names_of(client: Redis, namespace: str) -> AsyncIterator[str]:
-    """Keys of a namespace, of every configuration."""
+    """Yield the keys of a namespace, of every configuration."""
     escaped = "".join(f"\\{character}" if character in "\\*?[]" else character for character in namespace)
     async for name in client.scan_iter(match=f"{{neardup:{escaped}:*", count=AT_ONCE):
         yield cast("bytes", name).decode()
 
 
 def _is_of_all_shards(name: str) -> bool:
-    """Whether a key is under the hash tag of no shard."""
+    """Return whether all shards of a configuration share the key."""
     return name.endswith(":frequencies") or ":learned:" in name
 
 
 def _configuration(name: str) -> str:
-    """Of a key: ``<config>``, or ``<config>/<shards>`` of any of its shards."""
+    """Return the configuration of a key, ``<config>``, or ``<config>/<shards>`` if it is in a shard."""
     return name.partition("}")[0].rpartition(":")[2].partition(".")[0]
 
 
 async def _server(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Facts of the server that holds a key, and warnings about its settings."""
+    """Return facts about the server that holds a key, and warnings about its settings."""
     from redis.asyncio.cluster import RedisCluster
     from redis.exceptions import NoPermissionError
 

@@ -1,7 +1,7 @@
-"""Keys of Redis that have our names and are of another type: somebody else's, or damaged.
+"""Work around keys of Redis that have our names but another type: somebody else made them, or they are damaged.
 
-A key of another type is not touched, and another one stands in for it: ``…:records:<slice>`` becomes
-``…:records-instead:<slice>``. All processes that meet it take the same one, so nothing else is lost.
+A key of another type is not touched. A stand-in replaces it: ``…:records:<slice>`` becomes
+``…:records-instead:<slice>``. All processes use the same stand-in, so nothing else is lost.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOOKED_AT_AGAIN = 10.0  # seconds: somebody may have removed the key
 
 
 def type_of(name: str) -> str:
-    """Return the type that a key of ours has, empty for one that is none of ours."""
+    """Return the type that a key of ours must have, "" if the key is not ours."""
     return _TYPES.get(name.partition("}:")[2].partition(":")[0].removesuffix("-instead"), "")
 
 
@@ -38,19 +38,19 @@ def is_wrong_type(answer: object) -> bool:
 
 
 class WrongTypes:
-    """Knows which keys of one namespace and configuration are of another type, and says so once a key."""
+    """Knows which keys of one namespace and configuration have another type, and warns once about each."""
 
     def __init__(self) -> None:
         self._found: dict[str, float] = {}  # key -> when it was found, by the monotonic clock
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     async def run(self, client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
         """Return one answer, or one error, for each call of a script, as ``run_all``."""
-        answers = await run_all(client, self._in_place(calls) if self._found else calls)
+        answers = await run_all(client, self._with_stand_ins(calls) if self._found else calls)
         failed = [number for number, answer in enumerate(answers) if is_wrong_type(answer)]
         if failed:
             await self.look_at(client, {_text(key) for number in failed for key in calls[number][1]})
-            again = await run_all(client, self._in_place([calls[number] for number in failed]))
+            again = await run_all(client, self._with_stand_ins([calls[number] for number in failed]))
             for number, answer in zip(failed, again, strict=True):
                 answers[number] = answer
         return answers
@@ -68,21 +68,21 @@ class WrongTypes:
         for name in wrong:
             self._found[name] = time.monotonic()
             lines.append(f"{name} is {await _type(client, name)} and not a {type_of(name)} of this package: DEL it")
-            if name not in self._told:
-                self._told.add(name)
-                logger.warning("%s. Until then %s stands in for it.", lines[-1], _instead_of(name))
+            if name not in self._warned:
+                self._warned.add(name)
+                logger.warning("%s. Until then %s stands in for it.", lines[-1], _stand_in(name))
         return lines
 
-    def _in_place(self, calls: Sequence[ScriptCall]) -> list[ScriptCall]:
+    def _with_stand_ins(self, calls: Sequence[ScriptCall]) -> list[ScriptCall]:
         now = time.monotonic()
         self._found = {name: since for name, since in self._found.items() if now - since < _LOOKED_AT_AGAIN}
-        instead = {name: _instead_of(name) for name in self._found}
+        stand_ins = {name: _stand_in(name) for name in self._found}
         return [
-            (called, [instead.get(_text(key), key) for key in keys], arguments) for called, keys, arguments in calls
+            (called, [stand_ins.get(_text(key), key) for key in keys], arguments) for called, keys, arguments in calls
         ]
 
 
-def _instead_of(name: str) -> str:
+def _stand_in(name: str) -> str:
     head, separator, tail = name.partition("}:")
     kind, colon, number = tail.partition(":")
     return f"{head}{separator}{kind}-instead{colon}{number}"

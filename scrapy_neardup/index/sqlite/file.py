@@ -1,4 +1,4 @@
-"""The SQLite file of a store: how it is opened, held while it is written, and what its errors say."""
+"""Open the SQLite file of a store, run transactions on it, and explain its errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class SQLiteFile:
-    """One connection to a file, or to a database in memory. Everything but ``named`` is called in one thread.
+    """One connection to a file, or to a database in memory. Everything but ``run_step`` is called in one thread.
 
     A file that may not be written, or whose folder may not, is opened to be read.
     """
@@ -36,7 +36,7 @@ class SQLiteFile:
         self._version = 0  # changes with every commit of another connection
 
     def connect(self) -> None:
-        """Open the file and bring its tables up to date. Raises StoreError if it is none of ours."""
+        """Open the file and bring its tables up to date. Raise StoreError if it is not one of ours."""
         if self.path != MEMORY:
             try:
                 make_private_directory(Path(self.path).absolute().parent)
@@ -44,7 +44,7 @@ class SQLiteFile:
                 raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
         self.is_read_only = self._may_only_be_read()
         if self.path != MEMORY and not self.is_read_only:
-            with suppress(OSError):  # SQLite says it better; -wal and -shm take the mode of the file
+            with suppress(OSError):  # SQLite explains it better; -wal and -shm get the mode of the file
                 make_private_file(Path(self.path))
         # No waiting in SQLite: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         location = self._read_only_uri() if self.is_read_only else self.path
@@ -74,7 +74,7 @@ class SQLiteFile:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A writer's transaction from its first statement on, so that no other process reads in between."""
+        """Run a transaction that writes from its first statement on, so that no other process writes in between."""
         if self.is_read_only:
             raise StoreError(f"{self.path}: the file or its folder may not be written: give this user the right to")
         with self._transaction("BEGIN IMMEDIATE") as sql:
@@ -83,7 +83,7 @@ class SQLiteFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that reads one state of the file, however long it takes; it holds up nobody."""
+        """Run a transaction that reads one state of the file, however long it takes. It blocks nobody."""
         with self._transaction("BEGIN") as sql:
             yield sql
 
@@ -99,8 +99,8 @@ class SQLiteFile:
             raise
         sql.execute("COMMIT")
 
-    def named(self, step: Callable[..., R], *arguments: object) -> R:
-        """Return what a step returns. Errors of SQLite name the file and what to do about it."""
+    def run_step(self, step: Callable[..., R], *arguments: object) -> R:
+        """Return what ``step`` returns. Errors of SQLite name the file and what to do about them."""
         try:
             return step(*arguments)
         except sqlite3.OperationalError as error:
@@ -123,7 +123,10 @@ class SQLiteFile:
         return not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
     def _read_only_uri(self) -> str:
-        """Nobody writes a file without a log in a folder nobody may write: SQLite need not look for one."""
+        """Return the uri to read the file.
+
+        If it has no log, and its folder may not be written, nobody writes it: SQLite need not look for a log.
+        """
         has_log = Path(f"{self.path}-wal").exists()
         is_still = not has_log and not os.access(Path(self.path).parent, os.W_OK)
         return f"file:{quote(str(Path(self.path).absolute()))}?mode=ro{'&immutable=1' if is_still else ''}"
@@ -143,7 +146,7 @@ class SQLiteFile:
                 time.sleep(_POLL)
 
     def _leave_room(self) -> None:
-        """Where others write too, pause for long enough that the one who waits gets its turn."""
+        """If other processes write too, pause for long enough that a waiting one gets its turn."""
         version = self.connection.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version:
             self._version = version

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file shared by the processes of one machine, or a database in memory."""
+"""The embedded store: one SQLite file that processes of one machine share, or a database in memory."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from scrapy_neardup.document import (
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.damage import DamageLog
 from scrapy_neardup.index.horizon import Horizon
 from scrapy_neardup.index.spans import slice_seconds
 from scrapy_neardup.index.sqlite.file import MEMORY as MEMORY
 from scrapy_neardup.index.sqlite.file import SQLiteFile
 from scrapy_neardup.index.sqlite.learned import share_learned
-from scrapy_neardup.index.sqlite.postings import Looked, SQLitePostings
+from scrapy_neardup.index.sqlite.postings import FoundPostings, SQLitePostings
 from scrapy_neardup.index.sqlite.runs import SQLiteRuns
 from scrapy_neardup.index.sqlite.spaces import (
     claim_space,
     drop_idle_spaces,
     imagine_tables,
-    keep_passed,
-    read_passed,
+    read_horizon_state,
+    save_horizon_state,
     space_of,
     spaces_of,
 )
@@ -60,7 +60,7 @@ from scrapy_neardup.similarity.verification import (
 
 _BATCH = 64
 _STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs
-_LEAP_DOCUMENTS = 1000  # so many in a row say that time leapt, in a window that nobody shares
+_LEAP_DOCUMENTS = 1000  # so many in a row mean that time leapt, in a window that nobody shares
 _CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
 R = TypeVar("R")
 _Step = Callable[..., R]
@@ -68,9 +68,9 @@ _StateOf = Callable[[Record], CandidateState]
 
 
 class SQLiteIndex(Index):
-    """``path`` is a file, made with its folder where it is missing, or ``":memory:"``.
+    """``path`` is a file, or ``":memory:"``. A missing file is made with its folder.
 
-    All SQL runs in one thread of its own; checks that wait together share one transaction.
+    All SQL runs in one separate thread. Checks that wait together share one transaction.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class SQLiteIndex(Index):
         self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
         self._file = SQLiteFile(self.path, timeout)
-        self._damage = Damage(self.path)
+        self._damage = DamageLog(self.path)
         self._window = SQLitePostings(0, policy.window, self._damage)
         self._runs = SQLiteRuns(0, self._window, clock)
         self._stories = SQLiteStories(0, self._damage)
@@ -177,12 +177,10 @@ class SQLiteIndex(Index):
         return await self._in_thread(self._read, lambda sql: self._similar(sql, new, keys, most))
 
     async def add_frequencies(self, counted: bytes) -> bytes:
-        run = self._read if self._file.is_read_only else self._write
-        return await self._in_thread(run, lambda sql: self._add_frequencies(sql, counted))
+        return await self._in_thread(self._share, lambda sql: self._add_frequencies(sql, counted))
 
     async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
-        run = self._read if self._file.is_read_only else self._write
-        return await self._in_thread(run, lambda sql: self._share_learned(sql, learned))
+        return await self._in_thread(self._share, lambda sql: self._share_learned(sql, learned))
 
     async def summary(self) -> StoreSummary:
         return await self._in_thread(self._read, self._summarise)
@@ -199,9 +197,9 @@ class SQLiteIndex(Index):
     async def _in_thread(self, step: _Step[R], *arguments: object) -> R:
         if self._thread is None:
             raise StoreUnavailable(f"{self.path}: the store is closed")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._file.named, step, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._file.run_step, step, *arguments)
 
-    # What follows runs in the store's own thread.
+    # All methods below run in the store's own thread.
 
     def _connect(self) -> None:
         try:
@@ -234,7 +232,7 @@ class SQLiteIndex(Index):
                     self._claim_space(sql)
                 return step(sql)
         except BaseException:
-            self._claimed = 0.0  # what was rolled back may have been the claim
+            self._claimed = 0.0  # the claim may have been rolled back
             raise
 
     def _read(self, step: Callable[[sqlite3.Connection], R]) -> R:
@@ -243,9 +241,13 @@ class SQLiteIndex(Index):
         with self._file.reading() as sql:
             return step(sql)
 
+    def _share(self, step: Callable[[sqlite3.Connection], R]) -> R:
+        """Write if the file may be written, otherwise read."""
+        return self._read(step) if self._file.is_read_only else self._write(step)
+
     def _check_all(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
         def step(sql: sqlite3.Connection) -> list[Match | None]:
-            state = self._runs.states(sql, self.run)
+            state = self._runs.state_reader(sql, self.run)
             matches = [self._check(sql, fingerprint, document, state) for fingerprint, document in batch]
             self._expire(sql, batch)
             return matches
@@ -259,16 +261,16 @@ class SQLiteIndex(Index):
         if self._window.is_registered(sql, key):
             return self._answer_again(sql, key, state)
         keys = fingerprint.identity_keys + fingerprint.text_keys
-        looked = self._window.find(sql, keys, len(fingerprint.identity_keys), key)
-        found = choose_match(list(self._scored(sql, looked, new, state)))
+        postings = self._window.find(sql, keys, len(fingerprint.identity_keys), key)
+        found = choose_match(list(self._scored(sql, postings, new, state)))
         registered = found.link(new, self.policy, self.policy.least_dropped_share(document.source))
-        self._window.insert(sql, key, registered, keys, looked)
+        self._window.insert(sql, key, registered, keys, postings)
         return found.answer()
 
     def _join(self, sql: sqlite3.Connection, join: Join) -> Story | StoreError:
         try:
             return self._stories.join(sql, join)
-        except StoreError as error:  # a damaged story is no reason to lose those of others
+        except StoreError as error:  # a damaged story must not fail the joins of others
             return error
 
     def _answer_again(self, sql: sqlite3.Connection, key: bytes, state: _StateOf) -> Match | None:
@@ -279,22 +281,22 @@ class SQLiteIndex(Index):
         return None if scored is None else to_match(scored)
 
     def _scored(
-        self, sql: sqlite3.Connection, looked: Looked, new: Record, state: _StateOf
+        self, sql: sqlite3.Connection, postings: FoundPostings, new: Record, state: _StateOf
     ) -> Iterator[ScoredCandidate]:
-        for candidate, old in self._window.candidates(sql, looked):
+        for candidate, old in self._window.candidates(sql, postings):
             if (scored := score_candidate(candidate, new, old, self.policy, state(old))) is not None:
                 yield scored
 
     def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
-        """Remove what has left the window by these documents."""
-        kept = read_passed(sql, self._space)
-        self._horizon.passed = replace(kept)
-        overs = {self._horizon.observe(int(document.seen_at)) for _, document in batch}
-        if self._horizon.passed != kept:
-            keep_passed(sql, self._space, self._horizon.passed)
-        for over in filter(None, overs):
-            self._window.expire(sql, over)
-            self._stories.expire(sql, over, _STORIES_EXPIRED_A_CHECK * len(batch))
+        """Remove the records and stories that have left the window with these documents."""
+        before = read_horizon_state(sql, self._space)
+        self._horizon.state = replace(before)
+        spans = {self._horizon.observe(int(document.seen_at)) for _, document in batch}
+        if self._horizon.state != before:
+            save_horizon_state(sql, self._space, self._horizon.state)
+        for span in filter(None, spans):
+            self._window.expire(sql, span)
+            self._stories.expire(sql, span, _STORIES_EXPIRED_A_CHECK * len(batch))
 
     def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
         row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()

@@ -1,4 +1,4 @@
-"""What is learned of boilerplate in SQLite: one table beside those of the window."""
+"""Keep the boilerplate that was learned of sources in a table of the SQLite file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def share_learned(
 
 
 def forget_learned(sql: sqlite3.Connection, space: int, source: bytes) -> None:
-    """Forget what was learned of a source, also as part of what is boilerplate everywhere."""
+    """Forget the boilerplate of a source, also its entries in the boilerplate of all sources."""
     sql.execute(f"DELETE FROM learned_{space} WHERE source = ?", (source,))
     # An entry of EVERYWHERE names its source behind the line.
     sql.execute(f"DELETE FROM learned_{space} WHERE source = ? AND substr(entry, 5, 4) = ?", (EVERYWHERE, source))
@@ -48,7 +48,7 @@ def forget_learned(sql: sqlite3.Connection, space: int, source: bytes) -> None:
 def _add(
     sql: sqlite3.Connection, table: str, source: bytes, is_line: bool, now: float, entries: tuple[bytes, ...], most: int
 ) -> tuple[bytes, ...]:
-    """Add entries, forget the oldest over ``most``, and return what is there."""
+    """Add entries, forget the oldest over ``most``, and return all that are left."""
     if entries:
         rows = [(source, is_line, now, entry) for entry in entries]
         sql.executemany(f"INSERT INTO {table} (source, is_line, added, entry) VALUES (?, ?, ?, ?)", rows)

@@ -1,7 +1,7 @@
-"""The window in SQLite: documents, and the postings of their keys by which candidates are found.
+"""The window in SQLite: records of documents, and postings (key -> documents) that find candidates.
 
-Every method is part of a transaction its caller has begun. A document key is kept as a number, its 8 bytes read as a
-signed integer with the highest bit turned, so that numbers are in the order of the keys.
+Every method is part of a transaction that its caller has begun. A document key is kept as a number: its 8 bytes
+read as a signed integer with the highest bit turned, so that numbers are in the order of the keys.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.damage import DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.spans import generation_seconds
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
@@ -48,17 +48,17 @@ def _last_number(second: int) -> int:
 
 
 @dataclass(slots=True)
-class Looked:
-    """What is posted under the keys of a document."""
+class FoundPostings:
+    """The postings under the keys of a document."""
 
     candidates: list[int]  # the likeliest first
-    crowded: dict[int, int] = field(default_factory=dict)  # band -> the oldest posting, where there is no room for more
+    crowded: dict[int, int] = field(default_factory=dict)  # full bands -> their oldest posting
 
 
 class SQLitePostings:
     """Records and postings of one space."""
 
-    def __init__(self, space: int, window: int, damage: Damage) -> None:
+    def __init__(self, space: int, window: int, damage: DamageLog) -> None:
         self._documents = f"documents_{space}"
         self._window = window
         self._damage = damage
@@ -92,10 +92,10 @@ class SQLitePostings:
         """Return a record, None if it is damaged."""
         record = read_record(packed) if isinstance(packed, bytes) else None
         if record is None:
-            self._damage.note("a record", "it is no candidate")
+            self._damage.warn_of_record()
         return record
 
-    def find(self, sql: sqlite3.Connection, keys: Sequence[int], identities: int, key: bytes) -> Looked:
+    def find(self, sql: sqlite3.Connection, keys: Sequence[int], identities: int, key: bytes) -> FoundPostings:
         """Look up keys of a document, of which the first are ``identities``. See ``Index`` for the rule."""
         number, second = number_of(key), int.from_bytes(key[:4], "big")
         first, last = number_at(second - self._window), _last_number(second + self._window)
@@ -114,7 +114,7 @@ class SQLitePostings:
                     room[band] -= 1
                     weights[candidate] += weight[band]
         likeliest = sorted(weights, key=lambda each: (-weights[each], each))[:MAX_CANDIDATES]
-        return Looked([each for each in likeliest if each != number], crowded)
+        return FoundPostings([each for each in likeliest if each != number], crowded)
 
     def _posted(self, sql: sqlite3.Connection, generation: int, bands: Sequence[int]) -> list[tuple[int, int]]:
         """Return the postings of some keys in a generation, of each the newest first."""
@@ -122,11 +122,11 @@ class SQLitePostings:
         rows = sql.execute(query, bands).fetchall()
         whole = [row for row in rows if type(row[1]) is int]
         if len(whole) < len(rows):
-            self._damage.note("a posting", "it is no candidate")
+            self._damage.warn_once("a posting", "it is no candidate")
         return sorted(whole, reverse=True)
 
     def _known(self, sql: sqlite3.Connection) -> set[int]:
-        """Return the generations there are; other processes begin and end them too."""
+        """Return the numbers of all generations. Other processes make and drop them too."""
         (schema,) = sql.execute("PRAGMA schema_version").fetchone()
         if schema != self._schema:
             tables = sql.execute(
@@ -137,36 +137,38 @@ class SQLitePostings:
             self._schema = schema
         return self._generations
 
-    def candidates(self, sql: sqlite3.Connection, looked: Looked) -> Iterator[tuple[bytes, Record]]:
-        """Yield keys and records of what was found, the likeliest first; a posting may outlive its record."""
-        for number in looked.candidates:
+    def candidates(self, sql: sqlite3.Connection, found: FoundPostings) -> Iterator[tuple[bytes, Record]]:
+        """Yield keys and records of the candidates, the likeliest first. A posting may outlive its record."""
+        for number in found.candidates:
             if (record := self._record(sql, number)) is not None:
                 yield key_of(number), record
 
-    def insert(self, sql: sqlite3.Connection, key: bytes, record: Record, keys: Iterable[int], looked: Looked) -> None:
+    def insert(
+        self, sql: sqlite3.Connection, key: bytes, record: Record, keys: Iterable[int], found: FoundPostings
+    ) -> None:
         number = number_of(key)
         sql.execute(f"INSERT INTO {self._documents} (key, record) VALUES (?, ?)", (number, record.pack()))
         generation = int.from_bytes(key[:4], "big") // self._seconds
         table = f"{self._prefix}{generation}"
         if generation not in self._known(sql):
             sql.execute(_GENERATION.format(table=table))
-        crowded = looked.crowded
+        crowded = found.crowded
         gone = [(band, oldest) for band, oldest in crowded.items() if oldest < number]
         if gone:
             sql.executemany(f"DELETE FROM {table} WHERE band = ? AND key = ?", gone)
         posted = [(band, number) for band in keys if band not in crowded or crowded[band] < number]
         sql.executemany(f"INSERT OR IGNORE INTO {table} (band, key) VALUES (?, ?)", posted)
 
-    def expire(self, sql: sqlite3.Connection, over: ExpiredSpan) -> None:
+    def expire(self, sql: sqlite3.Connection, span: ExpiredSpan) -> None:
         """Remove the records that have left the window, and the generations of postings."""
-        first, last = number_at(over.floor), number_at(over.horizon)
+        first, last = number_at(span.floor), number_at(span.horizon)
         records = f"{self._documents} WHERE key >= ? AND key < ?"
         if sql.execute(f"SELECT 1 FROM {records} LIMIT 1", (first, last)).fetchone():
             most = f"SELECT key FROM {records} ORDER BY key LIMIT 1 OFFSET {_MOST_EXPIRED}"
             (last,) = sql.execute(most, (first, last)).fetchone() or (last,)
             sql.execute(f"DELETE FROM {records}", (first, last))
         for generation in [*self._known(sql)]:
-            if -(-over.floor // self._seconds) <= generation < over.horizon // self._seconds:
+            if -(-span.floor // self._seconds) <= generation < span.horizon // self._seconds:
                 sql.execute(f"DROP TABLE {self._prefix}{generation}")
 
     def records(self, sql: sqlite3.Connection) -> Iterator[tuple[bytes, Record]]:
@@ -176,9 +178,9 @@ class SQLitePostings:
                 yield key_of(number), record
 
     def packed_records(self, sql: sqlite3.Connection, keys: Sequence[int] | None) -> Iterator[tuple[bytes, bytes]]:
-        """Yield keys and packed records of the documents that have one of the keys; of all if the keys are None.
+        """Yield keys and packed records of the documents that have one of the keys.
 
-        Of all as well if a key has so many postings that older ones may be gone.
+        Yield all documents if the keys are None, or if one has so many postings that older ones may be gone.
         """
         query = f"SELECT key, record FROM {self._documents}"
         numbers = None if keys is None else self._all_posted(sql, list(dict.fromkeys(keys)))

@@ -1,10 +1,14 @@
-"""Runs in SQLite: which of them live, and what they have not delivered. Each function is part of a transaction."""
+"""Runs in SQLite: which of them are alive, and which documents they have not delivered.
+
+Each method is part of a transaction that its caller has begun.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, state_of_run
 from scrapy_neardup.index.sqlite.postings import SQLitePostings
@@ -50,22 +54,23 @@ class SQLiteRuns:
             if isinstance(packed, bytes) and (changed := mark_delivered(packed)) is not None:
                 self._window.replace(sql, key, changed)
 
-    def states(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], CandidateState]:
+    def state_reader(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], CandidateState]:
         """Return a function that decides, within this transaction, whether a document counts as seen for a run."""
-        beats: dict[int, tuple[float, float]] = {}
+
+        @cache
+        def beats() -> dict[int, tuple[float, float]]:
+            rows = sql.execute(f"SELECT run, started, beat FROM {self._table}")
+            return {run: (started, beat) for run, started, beat in rows}
 
         def state(record: Record, links: int = MOST_LINKS) -> CandidateState:
             if not record.run:
                 return "seen"
-            if not beats:
-                rows = sql.execute(f"SELECT run, started, beat FROM {self._table}")
-                beats.update({run: (started, beat) for run, started, beat in rows})
-                beats.setdefault(0, (0.0, 0.0))
             run = record.run & ~IS_DROPPED
-            started, _ = beats.get(own, (None, None))
             found: CandidateState = "seen"
             if run != own:
-                found = state_of_run(beats.get(run, (None, None))[1], self._clock(), started)
+                started, _ = beats().get(own, (None, None))
+                _, beat = beats().get(run, (None, None))
+                found = state_of_run(beat, self._clock(), started)
             if found == "lost" or run == record.run:
                 return found
             match = self._window.record(sql, record.candidate) if links else None

@@ -1,6 +1,6 @@
-"""The spaces of a SQLite file: the tables of each namespace and configuration.
+"""Make, find and drop spaces. A space is the set of tables of one namespace and configuration in a SQLite file.
 
-Every function is part of a transaction its caller has begun.
+Every function is part of a transaction that its caller has begun.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 import time
 
-from scrapy_neardup.index.horizon import Passed
+from scrapy_neardup.index.horizon import HorizonState
 from scrapy_neardup.index.sqlite.learned import SCHEMA as _LEARNED_SCHEMA
 from scrapy_neardup.index.sqlite.postings import SCHEMA as _WINDOW_SCHEMA
 from scrapy_neardup.index.sqlite.postings import TABLES as _WINDOW_TABLES
@@ -42,7 +42,7 @@ TABLES = (*_WINDOW_TABLES, "frequencies", "learned", *_RUNS_TABLES, *_STORIES_TA
 
 
 def claim_space(sql: sqlite3.Connection, namespace: str, config: str, window: int) -> int:
-    """Put off the end of the tables of a namespace and configuration; make them where they are missing.
+    """Return the space of a namespace and configuration, and postpone its end. Make its tables if they are missing.
 
     Another process may have removed them while this one was idle for longer than the window.
     """
@@ -69,7 +69,7 @@ def make_tables(sql: sqlite3.Connection, space: int) -> None:
 
 
 def imagine_tables(sql: sqlite3.Connection) -> int:
-    """Return a space that is empty and not in the file, for a file that may not be written."""
+    """Return an empty space that is not in the file, for a file that may not be written."""
     for statement in _SPACE_SCHEMA:
         if "CREATE TABLE" in statement:
             sql.execute(statement.format(space=0).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
@@ -77,7 +77,7 @@ def imagine_tables(sql: sqlite3.Connection) -> int:
 
 
 def tables_of(sql: sqlite3.Connection, space: int) -> list[str]:
-    """Return the tables a space has, those of its postings too."""
+    """Return the tables of a space, including those of its postings."""
     names = sql.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
     own = {f"{table}_{space}" for table in TABLES}
     return [name for (name,) in names if name in own or name.startswith(f"postings_{space}_")]
@@ -100,14 +100,14 @@ def drop_idle_spaces(sql: sqlite3.Connection) -> None:
             sql.execute("DELETE FROM spaces WHERE id = ?", (space,))
 
 
-def read_passed(sql: sqlite3.Connection, space: int) -> Passed:
+def read_horizon_state(sql: sqlite3.Connection, space: int) -> HorizonState:
     row = sql.execute("SELECT top, floor, before, held_since FROM spaces WHERE id = ?", (space,)).fetchone()
     if row is None or not all(isinstance(each, int | float) for each in row[1:]):
-        return Passed()
-    return Passed(row[0] if isinstance(row[0], int) else None, int(row[1]), int(row[2]), float(row[3]))
+        return HorizonState()
+    return HorizonState(row[0] if isinstance(row[0], int) else None, int(row[1]), int(row[2]), float(row[3]))
 
 
-def keep_passed(sql: sqlite3.Connection, space: int, passed: Passed) -> None:
+def save_horizon_state(sql: sqlite3.Connection, space: int, passed: HorizonState) -> None:
     sql.execute(
         "UPDATE spaces SET top = ?, floor = ?, before = ?, held_since = ? WHERE id = ?",
         (passed.top, passed.floor, passed.before, passed.held_since, space),

@@ -10,7 +10,7 @@ from dataclasses import astuple, replace
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
-from scrapy_neardup.index.damage import Damage
+from scrapy_neardup.index.damage import DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.membership import count_join, grant
 from scrapy_neardup.records.documents import KEY_BYTES
@@ -51,7 +51,7 @@ _TALLY = "joined, items, copies, levels, last, ids, sources, said, changes, told
 class SQLiteStories:
     """The stories of one space. Each method is part of a transaction its caller has begun."""
 
-    def __init__(self, space: int, damage: Damage) -> None:
+    def __init__(self, space: int, damage: DamageLog) -> None:
         self._space = space
         self._damage = damage
 
@@ -73,7 +73,7 @@ class SQLiteStories:
         return tally.story(key)
 
     def claim(self, sql: sqlite3.Connection, claim: Claim) -> Granted | None:
-        if (before := self._told_before(sql, claim.token)) is not None:
+        if (before := self._extent_before(sql, claim.token)) is not None:
             return Granted(self.members(sql, claim.story), before)
         key = bytes.fromhex(claim.story)
         tally = self._tally(sql, key)
@@ -92,7 +92,7 @@ class SQLiteStories:
         sql.executemany(f"DELETE FROM grants_{self._space} WHERE token = ?", [(token,) for _, token in grants])
 
     def take_over(self, sql: sqlite3.Connection, seconds: float) -> list[UnconfirmedGrant]:
-        # Also what is dated ahead: the clock was set back.
+        # Grants of the future count as old too: the clock was set back.
         now = time.time()
         rows = sql.execute(
             f"SELECT token, story, told, note FROM grants_{self._space} WHERE abs(? - granted_at) >= ?"
@@ -129,18 +129,18 @@ class SQLiteStories:
         rows = sql.execute(f"SELECT story, peak FROM peaks_{self._space} WHERE typeof(peak) = 'integer'")
         return {story.hex(): peak for story, peak in rows if self._are_bytes("a peak", story)}
 
-    def expire(self, sql: sqlite3.Connection, over: ExpiredSpan, limit: int) -> None:
+    def expire(self, sql: sqlite3.Connection, span: ExpiredSpan, limit: int) -> None:
         """Remove a few stories whose last member has left the window."""
         expired = sql.execute(
             f"SELECT key FROM stories_{self._space} WHERE last >= ? AND last < ? ORDER BY last LIMIT ?",
-            (over.floor, over.horizon, limit),
+            (span.floor, span.horizon, limit),
         ).fetchall()
         for key in expired:
             sql.execute(f"DELETE FROM members_{self._space} WHERE story = ?", key)
             sql.execute(f"DELETE FROM stories_{self._space} WHERE key = ?", key)
 
-    def _told_before(self, sql: sqlite3.Connection, token: str) -> Extent | None:
-        """Return what had been told before a claim of this token was granted, None if none was."""
+    def _extent_before(self, sql: sqlite3.Connection, token: str) -> Extent | None:
+        """Return the extent that was reported before a claim with this token was granted, None if none was."""
         row = sql.execute(f"SELECT told FROM grants_{self._space} WHERE token = ?", (token,)).fetchone()
         return read_extent(str(row[0])) if row else None
 
@@ -150,19 +150,19 @@ class SQLiteStories:
         return None if row is None else self._readable(key, row)
 
     def _readable(self, key: object, counters: Sequence[object]) -> Story | None:
-        """Return a story of its counters, None if they are damaged."""
+        """Return the story with these counters, None if they are damaged."""
         try:
             if isinstance(key, bytes) and len(key) == KEY_BYTES:
                 return _tally(key, counters).story(key)
         except StoreError:
             pass
-        self._damage.note("a story", "its event is not told")
+        self._damage.warn_of_story()
         return None
 
     def _are_bytes(self, what: str, *values: object) -> bool:
         are_bytes = all(isinstance(value, bytes) for value in values)
         if not are_bytes:
-            self._damage.note(what, "it is left out")
+            self._damage.warn_once(what, "it is left out")
         return are_bytes
 
     def _tally(self, sql: sqlite3.Connection, key: bytes) -> StoryCounters | None:
@@ -183,4 +183,4 @@ def _tally(key: bytes, counters: Sequence[object]) -> StoryCounters:
     """Raise StoreError on counters of other types than the schema declares."""
     if [*map(type, counters)] != [*map(type, astuple(StoryCounters()))]:
         raise StoreError(f"story {key.hex()}: its counters are not those of this version")
-    return StoryCounters(*counters)  # type: ignore[arg-type]  # as was just looked at
+    return StoryCounters(*counters)  # type: ignore[arg-type]  # checked above

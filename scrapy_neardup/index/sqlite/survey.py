@@ -1,6 +1,6 @@
-"""What a SQLite file holds of a namespace, and how to be rid of it.
+"""Summarise what a SQLite file holds of a namespace, and purge it.
 
-Both read in a transaction that holds up nobody. What is purged goes in many small steps, between which others write.
+Both read in a transaction that blocks nobody. A purge deletes in many small steps, between which others write.
 """
 
 from __future__ import annotations
@@ -8,22 +8,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 
-from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection, StoreSummary
 from scrapy_neardup.index.membership import remaining_neighbours
 from scrapy_neardup.index.sqlite.file import SQLiteFile
 from scrapy_neardup.index.sqlite.learned import forget_learned
 from scrapy_neardup.index.sqlite.postings import SQLitePostings, number_of
 from scrapy_neardup.index.sqlite.spaces import make_tables, tables_of
-from scrapy_neardup.records.documents import KEY_BYTES
-from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.similarity.policy import HOUR
 
 _AT_ONCE = 500  # rows removed in one transaction
+_PRAGMAS = ("page_count", "page_size", "journal_mode")
 
 
 def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, config: str) -> StoreSummary:
-    # Numbers of document keys: see sqlite_postings.py.
+    # Numbers of document keys: see postings.py.
     hours = f"SELECT ((key >> 32) + {1 << 31}) / {HOUR}, count(*) FROM documents_{space} GROUP BY 1"
     events = f"SELECT count(*) FROM stories_{space} WHERE open_since IS NOT NULL"
     pages, size, mode = (sql.execute(f"PRAGMA {name}").fetchone()[0] for name in _PRAGMAS)
@@ -39,9 +37,6 @@ def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, confi
         other_configs=tuple(sorted(str(other) for (other,) in others)),
         server={"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)},
     )
-
-
-_PRAGMAS = ("page_count", "page_size", "journal_mode")
 
 
 class Purge:
@@ -85,7 +80,7 @@ class Purge:
                     sql.execute(f"{'DROP TABLE' if table.startswith('postings_') else 'DELETE FROM'} {table}")
 
     def _documents(self, sql: sqlite3.Connection) -> tuple[set[bytes], list[bytes]]:
-        """Return the documents of the selection; and with them those that name one of them as their original."""
+        """Return the selected documents, and a list that also has those which name one of them as their original."""
         links: dict[bytes, bytes] = {}  # document key -> key of its original
         gone: set[bytes] = set()
         for key, record in self._window.records(sql):
@@ -96,11 +91,11 @@ class Purge:
 
     def _members(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[tuple[object, object]]:
         for story, key, packed in sql.execute(f"SELECT story, key, packed FROM members_{self._space}"):
-            if key in gone or _takes_member(self._selection, key, packed):
+            if key in gone or self._selection.takes_member(key, packed):
                 yield story, key
 
     def _stories(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[object]:
-        """Yield the stories that name a neighbour that goes."""
+        """Yield the stories that name a selected neighbour."""
         for story, packed in sql.execute(f"SELECT key, neighbours FROM stories_{self._space}"):
             if isinstance(packed, bytes) and packed != remaining_neighbours(packed, self._selection, gone):
                 yield story
@@ -121,12 +116,3 @@ class Purge:
                         sql.execute(f"UPDATE stories_{self._space} SET neighbours = ? WHERE key = ?", (kept, story))
                 if self._selection.source_hash:
                     forget_learned(sql, self._space, self._selection.source_hash)
-
-
-def _takes_member(selection: Selection, key: object, packed: object) -> bool:
-    if not isinstance(key, bytes) or not isinstance(packed, bytes) or len(key) != KEY_BYTES:
-        return False  # damaged: it names nobody
-    try:
-        return selection.takes_member(unpack_member(key, packed))
-    except StoreError:
-        return False

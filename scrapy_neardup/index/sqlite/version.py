@@ -1,4 +1,4 @@
-"""Whose a SQLite file is, of which version of the tables, and how an older one is brought up to date."""
+"""Check that a SQLite file is ours and which version its tables have, and bring older tables up to date."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_version(sql: sqlite3.Connection, path: str) -> int | None:
 
 
 def bring_up_to_date(sql: sqlite3.Connection, path: str) -> None:
-    """Make the tables a file of ours has, whatever its space; part of a transaction. Raises as ``check_version``."""
+    """Make the tables that every file has, whatever its spaces. Raise as ``check_version``. Part of a transaction."""
     found = check_version(sql, path)
     if found == VERSION:
         return
@@ -56,7 +56,7 @@ def bring_up_to_date(sql: sqlite3.Connection, path: str) -> None:
 
 
 def _migrate(sql: sqlite3.Connection, path: str) -> None:
-    """Drop the records and postings of version 0, which nobody reads any more; keep what was learned, and stories."""
+    """Drop the records and postings of version 0, which nobody can read. Keep learned boilerplate and stories."""
     dropped = 0
     for (space,) in sql.execute("SELECT id FROM spaces").fetchall():
         for table in ("records", "postings", "expired"):

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from documents import Article, check
-from faults import LOST, Clock, Network, detector_on, recovered
+from faults import FAULTS, LOST, Clock, Network, detector_on, recovered, unlike_text
 from servers import RedisServer, free_port
 from topologies import Cluster, Sentinels
 
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
     from conftest import OpenIndex
 
 TIMEOUT = 0.5
-WORDS = [f"{first}{second}" for first in "bdfgklmnprst" for second in ("an", "el", "ion", "ora", "ust", "ibe", "ock")]
-
-
-def text(name: object) -> str:
-    """A text that shares nothing with that of another name."""
-    return " ".join(random.Random(repr(name)).choices(WORDS, k=60)) + "."
 
 
 @pytest.fixture
@@ -48,36 +41,6 @@ def network(redis_server: RedisServer) -> Iterator[Network]:
     network.cut()
 
 
-def _execute(server: RedisServer, *command: object) -> None:
-    with server.client() as client:
-        client.execute_command(*command)
-
-
-Step = Callable[[RedisServer, Network], object]
-FAULTS: dict[str, tuple[Step, Step, bool]] = {
-    "killed": (lambda server, _: server.stop(), lambda server, _: server.start(), False),
-    "hung": (lambda server, _: server.pause(), lambda server, _: server.resume(), True),
-    "out of memory": (
-        lambda server, _: _execute(server, "CONFIG", "SET", "maxmemory", "1"),
-        lambda server, _: _execute(server, "CONFIG", "SET", "maxmemory", "0"),
-        True,
-    ),
-    "read-only replica": (
-        lambda server, _: _execute(server, "REPLICAOF", "127.0.0.1", free_port()),
-        lambda server, _: _execute(server, "REPLICAOF", "NO", "ONE"),
-        True,
-    ),
-    "network cut": (lambda _, network: network.cut(), lambda _, network: network.join(), True),
-    "network silent": (lambda _, network: network.swallow(), lambda _, network: network.flow(), True),
-    "connections closed": (
-        lambda server, network: (_execute(server, "CLIENT", "KILL", "TYPE", "normal"), network.cut()),
-        lambda _, network: network.join(),
-        True,
-    ),
-}
-"""How a store is lost, how it comes back, and whether it then still knows what it knew."""
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_lost_store_costs_verdicts_and_nothing_else(
     fault: str, redis_server: RedisServer, network: Network, clock: Clock, caplog: pytest.LogCaptureFixture
@@ -85,13 +48,13 @@ async def test_a_lost_store_costs_verdicts_and_nothing_else(
     caplog.set_level(logging.WARNING)
     lose, mend, remembers = FAULTS[fault]
     detector = await detector_on(network.url, clock, TIMEOUT)
-    assert [await _status(detector, text(number)) for number in range(5)] == ["original"] * 5
+    assert [await _status(detector, unlike_text(number)) for number in range(5)] == ["original"] * 5
 
     lose(redis_server, network)
     started = time.monotonic()
-    verdicts = await asyncio.gather(*(detector.check(detector.document(text(n % 50))) for n in range(200)))
+    verdicts = await asyncio.gather(*(detector.check(detector.document(unlike_text(n % 50))) for n in range(200)))
     first = time.monotonic() - started
-    verdicts += [await detector.check(detector.document(text(n))) for n in range(200)]
+    verdicts += [await detector.check(detector.document(unlike_text(n))) for n in range(200)]
     after = time.monotonic() - started - first
 
     assert set(verdicts) == {LOST}
@@ -100,9 +63,9 @@ async def test_a_lost_store_costs_verdicts_and_nothing_else(
     assert [record.message.split(";")[0] for record in caplog.records] == ["The store is lost"]
 
     mend(redis_server, network)
-    known = await recovered(detector, clock, text(0))
-    new = [await _status(detector, text(("new", number))) for number in range(20)]
-    copies = [await _status(detector, text(("new", number))) for number in range(20)]
+    known = await recovered(detector, clock, unlike_text(0))
+    new = [await _status(detector, unlike_text(("new", number))) for number in range(20)]
+    copies = [await _status(detector, unlike_text(("new", number))) for number in range(20)]
 
     assert known.status == ("duplicate" if remembers else "original")
     assert (new, copies) == (["original"] * 20, ["duplicate"] * 20)
@@ -134,7 +97,7 @@ async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server
     _to_pause.append(redis_server)
 
     started = time.monotonic()
-    verdicts = await detector.check_in_order([detector.document(text("fire")) for _ in range(16)])
+    verdicts = await detector.check_in_order([detector.document(unlike_text("fire")) for _ in range(16)])
     waited = time.monotonic() - started
     redis_server.resume()
 
@@ -145,32 +108,32 @@ async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server
 
 async def test_a_server_restarted_empty_costs_no_item(redis_server: RedisServer, clock: Clock) -> None:
     detector = await detector_on(redis_server.url, clock)
-    await detector.check(detector.document(text("before")))
+    await detector.check(detector.document(unlike_text("before")))
 
     redis_server.stop()
     redis_server.start()
 
     # The lost connection is replaced and the script is taught again, within the one check.
-    assert await _status(detector, text("before")) == "original"
-    assert await _status(detector, text("before")) == "duplicate"
+    assert await _status(detector, unlike_text("before")) == "original"
+    assert await _status(detector, unlike_text("before")) == "duplicate"
     await detector.close()
 
 
 async def test_a_connection_the_server_closed_costs_no_check(redis_server: RedisServer, clock: Clock) -> None:
     detector = await detector_on(redis_server.url, clock)
-    await detector.check(detector.document(text("before")))
+    await detector.check(detector.document(unlike_text("before")))
 
-    _execute(redis_server, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    redis_server.execute("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 
-    assert await _status(detector, text("before")) == "duplicate"
+    assert await _status(detector, unlike_text("before")) == "duplicate"
     await detector.close()
 
 
 async def test_scripts_flushed_under_load_cost_no_check(redis_server: RedisServer, clock: Clock) -> None:
     detector = await detector_on(redis_server.url, clock)
-    checks = [asyncio.create_task(detector.check(detector.document(text(n % 100)))) for n in range(1000)]
+    checks = [asyncio.create_task(detector.check(detector.document(unlike_text(n % 100)))) for n in range(1000)]
     while not all(each.done() for each in checks):
-        _execute(redis_server, "SCRIPT", "FLUSH")
+        redis_server.execute("SCRIPT", "FLUSH")
         await asyncio.sleep(0)
 
     statuses = [each.result().status for each in checks]
@@ -182,11 +145,11 @@ async def test_a_slow_network_slows_nobody_who_does_not_wait_for_it(
     network: Network, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     detector = await detector_on(network.url, clock, timeout=2)
-    await detector.check(detector.document(text("before")))
+    await detector.check(detector.document(unlike_text("before")))
     network.latency = 0.1  # 200 ms there and back
 
     started = time.monotonic()
-    verdicts = await asyncio.gather(*(detector.check(detector.document(text(n % 160))) for n in range(320)))
+    verdicts = await asyncio.gather(*(detector.check(detector.document(unlike_text(n % 160))) for n in range(320)))
     took = time.monotonic() - started
 
     statuses = [verdict.status for verdict in verdicts]
@@ -229,17 +192,17 @@ async def test_sentinels_name_another_master(tmp_path: Path, clock: Clock, caplo
     sentinels = Sentinels(tmp_path).start()
     try:
         detector = await detector_on(sentinels.url, clock)
-        await detector.check(detector.document(text("before")))
+        await detector.check(detector.document(unlike_text("before")))
         with sentinels.master.client() as client:
             client.wait(2, 5000)
 
         sentinels.master.stop()
-        verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(50)))
+        verdicts = await asyncio.gather(*(detector.check(detector.document(unlike_text(n))) for n in range(50)))
         assert set(verdicts) == {LOST}
         sentinels.fail_over()
 
-        assert (await recovered(detector, clock, text("before"))).status == "duplicate"
-        assert await _status(detector, text("after")) == "original"
+        assert (await recovered(detector, clock, unlike_text("before"))).status == "duplicate"
+        assert await _status(detector, unlike_text("after")) == "original"
         assert [record.message.split(";")[0] for record in caplog.records[:1]] == ["The store is lost"]
         assert len(caplog.records) == 2
         await detector.close()
@@ -254,17 +217,17 @@ async def test_a_replica_takes_over_in_a_cluster(
     cluster = Cluster(tmp_path).start()
     try:
         detector = await detector_on(cluster.url, clock)
-        await detector.check(detector.document(text("before")))
+        await detector.check(detector.document(unlike_text("before")))
         key = detector.index.prefix  # type: ignore[attr-defined]
         with cluster.master_of(key).client() as client:
             client.wait(1, 5000)
 
         cluster.master_of(key).stop()
-        verdicts = await asyncio.gather(*(detector.check(detector.document(text(n))) for n in range(50)))
+        verdicts = await asyncio.gather(*(detector.check(detector.document(unlike_text(n))) for n in range(50)))
         assert set(verdicts) == {LOST}
 
-        assert (await recovered(detector, clock, text("before"), 30)).status == "duplicate"
-        assert await _status(detector, text("after")) == "original"
+        assert (await recovered(detector, clock, unlike_text("before"), 30)).status == "duplicate"
+        assert await _status(detector, unlike_text("after")) == "original"
         assert len(caplog.records) == 2
         await detector.close()
     finally:

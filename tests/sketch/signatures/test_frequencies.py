@@ -12,7 +12,8 @@ from conftest import OpenIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
-from texts import START, article, neardup, opened
+from scrapy_processes import neardup
+from texts import START, article, opened
 
 from scrapy_neardup.document import Document
 from scrapy_neardup.index import Index

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from texts import article, neardup
+from scrapy_processes import neardup
+from texts import article
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.exceptions import SettingsError

@@ -14,7 +14,8 @@ from fleet import Sharded
 from hypothesis import given
 from hypothesis import strategies as st
 from redis import Redis
-from texts import START, article, neardup, noisy, opened
+from scrapy_processes import neardup
+from texts import START, article, noisy, opened
 
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.exceptions import SettingsError

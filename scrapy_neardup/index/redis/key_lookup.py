@@ -1,4 +1,4 @@
-"""Records of a Redis that have a key in common with a document, found by the tables. The layout: layout.py."""
+"""Find the records in a Redis that share a look-up key with a document. Layout of the keys: layout.py."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ async def records_by_keys(
 ) -> list[tuple[bytes, bytes]] | None:
     """Return document keys and packed records of all documents that have one of the keys.
 
-    ``keys`` are those of a document, by the prefix under which they are posted. Return None if one of them has so many
-    postings that older ones may be gone. Raise what redis-py raises.
+    ``keys`` are the look-up keys of one document, by the prefix under which they are posted. Return None if one of
+    them has so many postings that older ones may be gone. Raise what redis-py raises.
     """
     names = [name async for name in names_of(client, namespace)]
     found: dict[bytes, bytes] = {}  # several shards have a document

@@ -1,0 +1,92 @@
+"""Documents that have their verdict while their items are still in the crawl, and the files that hold these items."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import IO, TYPE_CHECKING, Any
+
+from scrapy.utils.defer import ensure_awaitable
+
+if TYPE_CHECKING:
+    from scrapy.extensions.feedexport import FeedSlot
+
+
+class FeedFile:
+    """One file of a feed, from its first item until it is stored."""
+
+    def __init__(self, slot: FeedSlot) -> None:
+        self.slot = slot
+        self.items = slot.itemcount
+        self.is_stored = False
+        self.is_closed = False
+        self.has_unwritten_item = False  # its filter accepted an item that is not written yet
+        self._filter = slot.filter
+        self._store = slot.storage.store
+        # A filter is asked once an item: one of the user's may count.
+        slot.filter = self  # type: ignore[assignment]
+        # Scrapy tells when a slot is closed, but not whether it was stored.
+        slot.storage.store = self._store_and_note  # type: ignore[method-assign, assignment]
+
+    def accepts(self, item: Any) -> bool:
+        """Ask the filter of the feed whether it takes an item."""
+        self.has_unwritten_item = True  # also if the filter raises: then no feed has the item
+        self.has_unwritten_item = self._filter.accepts(item)
+        return self.has_unwritten_item
+
+    async def _store_and_note(self, file: IO[bytes]) -> None:
+        await ensure_awaitable(self._store(file))
+        self.is_stored = True
+
+    def has_grown(self) -> bool:
+        """Decide whether the slot has taken an item since this was last asked."""
+        before, self.items = self.items, self.slot.itemcount
+        if self.items > before:
+            self.has_unwritten_item = False
+        return self.items > before
+
+
+class PendingDocument:
+    """A document that was judged, until each of its items is delivered or lost.
+
+    ``is_page_done`` tells whether the page yields no more items of this document. ``finish`` is called when all items
+    have left the crawl.
+    """
+
+    def __init__(
+        self, document_id: str, is_page_done: Callable[[], bool], finish: Callable[[PendingDocument], Awaitable[None]]
+    ) -> None:
+        self.id = document_id
+        self.files: set[FeedFile] = set()
+        self.is_kept = False  # at least one item was scraped
+        self.is_dropped = False  # at least one item was dropped as a copy
+        self._is_page_done = is_page_done
+        self._finish = finish
+        self._items = 0  # in the pipelines
+
+    def add_item(self) -> None:
+        """Count an item that begins its way through the pipelines."""
+        self._items += 1
+
+    async def item_scraped(self, files: Iterable[FeedFile]) -> None:
+        """Note that an item was scraped into these files."""
+        self.is_kept = True
+        self.files.update(files)
+        await self._item_left()
+
+    async def item_dropped(self) -> None:
+        """Note that an item was dropped as a copy: the document is delivered with its match."""
+        self.is_dropped = True
+        await self._item_left()
+
+    async def item_lost(self) -> None:
+        """Note that another pipeline dropped an item or failed."""
+        await self._item_left()
+
+    async def _item_left(self) -> None:
+        self._items -= 1
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Finish if no item of the document is on its way, and its page yields no more."""
+        if not self._items and self._is_page_done():
+            await self._finish(self)

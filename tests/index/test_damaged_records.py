@@ -1,0 +1,109 @@
+"""Every store: what is read back is checked, and any title and url can be kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import random
+import sqlite3
+from contextlib import closing
+
+import pytest
+from conftest import OpenIndex
+from documents import Article, check
+from fleet import open_client
+from redis import Redis
+
+from scrapy_neardup.index import Index
+from scrapy_neardup.index.sqlite.postings import key_of as key_of_number
+
+GARBAGE = {
+    "empty": b"",
+    "short": b"\x01\x00",
+    "zeros": bytes(400),
+    "noise": random.Random(1).randbytes(400),
+    "cut": None,
+    "pickle": pickle.dumps({"original": "anything"}),
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
+async def test_damaged_records_are_no_candidates(
+    open_index: OpenIndex,
+    shared_url: str,
+    namespace: str,
+    garbage: bytes | None,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    index = await open_index(shared_url)
+    article = Article()
+    await check(index, article)
+    await check(index, article.copy(at=1))
+
+    await index.close()  # what is still under way would mend the records
+    _overwrite_records(shared_url, namespace, garbage)
+    await index.open()
+
+    assert await check(index, article.copy(at=2)) is None
+    assert await check(index, article.copy(at=3)) is not None
+    assert await check(index, article) is None
+    (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert "a record is damaged" in warning.getMessage()
+
+
+async def test_a_repeat_whose_original_is_damaged_stops_nothing(
+    open_index: OpenIndex, shared_url: str, namespace: str
+) -> None:
+    index = await open_index(shared_url)
+    original, copy = Article(), Article(at=1)
+    await check(index, original)
+    await check(index, copy)
+
+    await index.close()
+    _overwrite_records(shared_url, namespace, b"noise", only=original.id)
+    await index.open()
+    answers = await asyncio.gather(check(index, copy), check(index, Article("unlike")), return_exceptions=True)
+
+    assert list(answers) == [None, None]
+
+
+async def test_damaged_postings_are_no_candidates(open_index: OpenIndex, redis_url: str, redis_keys: Redis) -> None:
+    index = await open_index(redis_url)
+    await check(index, Article())
+    for name in redis_keys.scan_iter(match="*:bands:*"):
+        for number, field in enumerate(redis_keys.hkeys(name)):
+            redis_keys.hset(name, field, random.Random(number).randbytes(number))
+
+    assert await check(index, Article()) is None
+    assert await check(index, Article()) is not None
+
+
+@pytest.mark.parametrize("title", ["", "x" * 500, "é" * 119, "終" * 90, "\x00", "\ud800"])
+@pytest.mark.parametrize("url", ["", "https://wire.example/" + "a" * 3000, "https://wire.example/\ud800?ü"])
+async def test_any_title_and_url_can_be_kept(index: Index, title: str, url: str) -> None:
+    await check(index, Article(title=title, url=url))
+
+    match = await check(index, Article())
+
+    assert match is not None
+    kept = title.encode("utf-8", "replace")[:120].decode("utf-8", "ignore")
+    assert (match.title, match.url) == (kept, url.encode("utf-8", "replace")[:2000].decode())
+
+
+def _overwrite_records(url: str, namespace: str, garbage: bytes | None, *, only: str = "") -> None:
+    """``None`` cuts the last byte off."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as sql:
+            for key, record in sql.execute("SELECT key, record FROM documents_1").fetchall():
+                if only and key_of_number(key).hex() != only:
+                    continue
+                value = record[:-1] if garbage is None else garbage
+                sql.execute("UPDATE documents_1 SET record = ? WHERE key = ?", (value, key))
+        return
+    with closing(open_client(url)) as client:
+        for name in client.scan_iter(match=f"{{neardup:{namespace}:*:records:*"):
+            for key, record in client.hgetall(name).items():
+                if only and key.hex() != only:
+                    continue
+                client.hset(name, key, record[:-1] if garbage is None else garbage)

@@ -1,0 +1,157 @@
+"""Laws that hold for every sequence of documents: all stores agree, and exactly one of identical documents is first."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from conftest import CONFIG
+from documents import DAY, HOUR, LANES, Article, check, specifics
+from fleet import Sharded, store_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scrapy_neardup.document import Match
+from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
+
+# What fills a template, and what fills it in another report.
+FILLED: list[tuple[str, ...]] = [
+    ("AB", "123"),
+    ("CD", "456"),
+    ("AB", "456"),
+    ("AD", "123"),
+    ("", "12345"),
+    ("", "67890"),
+    ("", "12390"),
+]
+FILLED += [("AB", "1", "A"), ("AB", "1", "BC"), ("", "", "ABC"), ("", "", "D")]
+
+
+Printed = tuple[str, str, str, str]
+PRINTED: list[Printed] = [
+    # terms of the title, figures, article number, language
+    ("", "", "", ""),
+    ("abcde", "4 12 300 7 8 9", "1", "en"),
+    ("abcdx", "5 12 300 7 8 9", "1", "en"),
+    ("axyz", "1 2 3", "1", "de"),
+    ("vwxyz", "11 22 33 7 8 9", "", "en"),
+    ("ab", "4 120000 5.25 3-1", "2", ""),
+]
+
+
+def _articles(late: int) -> st.SearchStrategy[list[Article]]:
+    """Sequences of a few texts and their edits. ``late``: by how many seconds a document may come after its time."""
+    step = st.tuples(
+        st.sampled_from("abc"),  # base text
+        st.sampled_from([LANES, LANES, 120, 100, 60, 43, 30, 20]),  # lanes it keeps
+        st.sampled_from([300, 300, 90]),  # size
+        st.sampled_from(["", "", "https://one.example/1", "https://two.example/2"]),
+        st.booleans(),  # too short to have a signature
+        st.one_of(st.integers(0, HOUR), st.integers(0, 20 * HOUR)),  # since the one before
+        st.one_of(st.just(0), st.integers(0, late)) if late else st.just(0),
+        st.sampled_from([b"", b"", *(specifics(*filled) for filled in FILLED)]),
+        st.sampled_from(["", "abcdefgh", "abcdefxy", "abcxyz", "abcdeijklmno"]),
+        st.sampled_from(PRINTED),
+    )
+
+    def articles(steps: list[tuple[str, int, int, str, bool, int, int, bytes, str, Printed]]) -> list[Article]:
+        clock, made = 0, []
+        for number, (base, equal, size, url, short, passed, delay, filling, names, printed) in enumerate(steps):
+            clock = min(clock + passed, 60 * HOUR)
+            text = base if equal == LANES else f"{base}{number}"
+            source = url.removeprefix("https://")[:3] if url else "wir"
+            made.append(
+                Article(
+                    *(text, max(0, clock - delay), url, source, f"title {number}"),
+                    like=base,
+                    equal=equal,
+                    size=size,
+                    short=short,
+                    specifics=filling,
+                    names="" if short else names,
+                    headline=printed[0],
+                    figures=printed[1],
+                    number=printed[2],
+                    language=printed[3],
+                    edition=len(printed[1]) % 3,
+                    serial=number,
+                )
+            )
+        return made
+
+    return st.lists(step, min_size=2, max_size=14).map(articles)
+
+
+@asynccontextmanager
+async def _opened(url: str, namespace: str, policy: Policy) -> AsyncIterator[Index]:
+    index = store_of(url, namespace=namespace, config=CONFIG, policy=policy, timeout=5)
+    await index.open()
+    try:
+        yield index
+    finally:
+        await index.close()
+
+
+async def _answers(url: str, namespace: str, policy: Policy, articles: list[Article]) -> list[Match | None]:
+    answers = []
+    async with _opened(url, namespace, policy) as index:
+        for article in articles:
+            answers.append(await check(index, article))
+            if isinstance(index, ShardedRedisIndex):
+                # Of candidates that are quite alike it takes one that is decided, which the last one may not be yet.
+                await index._decisions.join()
+    return answers
+
+
+_namespaces = itertools.count()
+_POLICIES = st.builds(
+    Policy,
+    measure=st.sampled_from(["containment", "resemblance", "larger"]),
+    scope=st.sampled_from(["all", "all", "same-source", "cross-source"]),
+    window=st.sampled_from([DAY, DAY, 2 * HOUR, 5 * HOUR + 17]),
+    by_titles=st.booleans(),
+    keep_updates=st.booleans(),
+    drop_share=st.sampled_from([0.6, 0.7, 0.95]),
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(articles=_articles(late=60 * HOUR), policy=_POLICIES)
+def test_all_stores_give_the_same_answers(
+    articles: list[Article], policy: Policy, redis_url: str, sqlite_url: str, namespace: str
+) -> None:
+    own = f"{namespace}-{next(_namespaces)}"
+
+    urls = ("memory://", sqlite_url, redis_url, Sharded(redis_url, 3))
+    by_memory, by_sqlite, by_redis, by_shards = (asyncio.run(_answers(url, own, policy, articles)) for url in urls)
+
+    assert by_memory == by_sqlite
+    assert by_sqlite == by_redis
+    assert by_redis == by_shards
+
+
+@settings(max_examples=100, deadline=None)
+@given(articles=_articles(late=0))
+def test_of_identical_documents_in_a_window_exactly_one_is_first(articles: list[Article]) -> None:
+    # A few words under two headlines of one source are two documents.
+    articles = [replace(article, headline="") for article in articles]
+    matches = asyncio.run(_answers("memory://", "laws", Policy(), articles))
+
+    for number, (article, match) in enumerate(zip(articles, matches, strict=True)):
+        earlier = [each for each in articles[:number] if each.text == article.text and article.at - each.at <= DAY]
+        assert (match is not None and match.same_text) is bool(earlier)
+
+
+@settings(max_examples=100, deadline=None)
+@given(articles=_articles(late=60 * HOUR))
+def test_an_original_is_never_a_duplicate_of_another(articles: list[Article]) -> None:
+    matches = asyncio.run(_answers("memory://", "laws", Policy(), articles))
+
+    by_id = dict(zip((article.id for article in articles), matches, strict=True))
+    for match in filter(None, matches):
+        answer = by_id[match.original]
+        assert answer is None or answer.related

@@ -1,0 +1,166 @@
+"""Every store: what counts as a match. Measures, thresholds, scope and precedence."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Literal
+
+import pytest
+from conftest import OpenIndex
+from documents import MINUTE, WIRE, Article, check, estimate
+
+from scrapy_neardup.index import Index, Policy, Scope
+from scrapy_neardup.similarity.likeness import containment, share_of_larger
+
+
+def _at(equal: int, size: int = 300, other: int = 300) -> float:
+    return containment(estimate(equal), size, other)
+
+
+@pytest.mark.parametrize(
+    ("measure", "threshold", "related_threshold"),
+    [("resemblance", estimate(64), estimate(32)), ("containment", _at(64), _at(32)), ("larger", _at(64), _at(32))],
+)
+@pytest.mark.parametrize(("equal", "answer"), [(64, "copy"), (63, "related"), (32, "related"), (31, "none")])
+async def test_thresholds_are_reached_at_their_very_value(
+    open_index: OpenIndex,
+    store_url: str,
+    measure: Literal["containment", "resemblance", "larger"],
+    threshold: float,
+    related_threshold: float,
+    equal: int,
+    answer: str,
+) -> None:
+    policy = Policy(measure=measure, threshold=threshold, related_threshold=related_threshold)
+    index = await open_index(store_url, policy)
+    await check(index, Article())
+
+    match = await check(index, Article("other", like="wire", equal=equal))
+
+    assert ("none" if match is None else "related" if match.related else "copy") == answer
+
+
+async def test_an_excerpt_is_no_copy_by_the_share_of_the_larger(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url, Policy(measure="larger", threshold=0.5, related_threshold=0.5))
+    await check(index, Article(size=300))
+    excerpt = Article("excerpt", like="wire", equal=40, size=140)
+
+    assert share_of_larger(estimate(40), 300, 140) < 0.5 < _at(40, 300, 140)
+    assert await check(index, excerpt) is None
+    again = await check(index, excerpt.copy())
+    assert again is not None
+    assert again.original == excerpt.id
+
+
+async def test_similarity_and_containment_are_both_told(index: Index) -> None:
+    await check(index, Article(size=300))
+
+    match = await check(index, Article("abridged", like="wire", equal=40, size=100))
+
+    assert match is not None
+    assert match.similarity == estimate(40)
+    assert match.containment == containment(estimate(40), 100, 300)
+
+
+async def test_an_abridged_copy_matches_by_containment_and_not_by_resemblance(
+    open_index: OpenIndex, store_url: str
+) -> None:
+    abridged = Article("abridged", like="wire", equal=38, size=100)
+    for measure, related in (("containment", False), ("resemblance", True)):
+        index = await open_index(store_url, Policy(measure=measure), namespace=measure)
+        await check(index, Article(size=330))
+
+        match = await check(index, abridged.copy())
+
+        assert match is not None
+        assert match.related is related
+
+
+@pytest.mark.parametrize(
+    ("scope", "same_source", "other_source", "no_source"),
+    [("all", True, True, True), ("same-source", True, False, False), ("cross-source", False, True, True)],
+)
+async def test_scope_says_which_sources_are_compared(
+    open_index: OpenIndex, store_url: str, scope: Scope, same_source: bool, other_source: bool, no_source: bool
+) -> None:
+    for source, matches in (("wire.example", same_source), ("other.example", other_source), ("", no_source)):
+        index = await open_index(store_url, Policy(scope=scope), namespace=source)
+        await check(index, Article(source="wire.example"))
+
+        match = await check(index, Article(source=source))
+
+        assert (match is not None) is matches
+
+
+async def test_documents_without_a_source_are_not_of_one_source(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url, Policy(scope="same-source"))
+    await check(index, Article())
+
+    assert await check(index, Article()) is None
+
+
+@pytest.mark.parametrize("scope", ["all", "same-source", "cross-source"])
+async def test_scope_never_hides_the_page_itself(open_index: OpenIndex, store_url: str, scope: Scope) -> None:
+    index = await open_index(store_url, Policy(scope=scope))
+    await check(index, Article(url=WIRE, source="wire.example"))
+
+    match = await check(index, Article(url=WIRE, source="wire.example"))
+
+    assert match is not None
+    assert match.same_url
+
+
+PAGE = "https://page.example/p"
+PRECEDENCE = {
+    "the page itself unchanged": Article("wire", url=PAGE),
+    "the same text elsewhere": Article("wire", url="https://elsewhere.example/"),
+    "the page itself changed": Article("another text", url=PAGE),
+    "a copy": Article("a copy", like="wire", equal=120),
+    "a looser copy": Article("a looser copy", like="wire", equal=100),
+    "a related one": Article("a related one", like="wire", equal=30),
+    "one of the same topic": Article("another report", names="abcdefxy"),
+    "one of much the same topic": Article("one more report", names="abcghuvw"),
+}
+
+
+@pytest.mark.parametrize(("better", "worse"), list(itertools.pairwise(PRECEDENCE)))
+@pytest.mark.parametrize("better_is_first", [True, False])
+async def test_precedence(
+    open_index: OpenIndex, store_url: str, better: str, worse: str, better_is_first: bool
+) -> None:
+    index = await open_index(store_url)
+    order = (better, worse) if better_is_first else (worse, better)
+    articles = {name: PRECEDENCE[name].copy(at=number) for number, name in enumerate(order)}
+    for name in order:
+        await check(index, articles[name])
+
+    match = await check(index, Article("wire", url=PAGE, names="abcdefgh", at=MINUTE))
+
+    assert match is not None
+    assert match.candidate == articles[better].id
+
+
+async def test_of_equal_candidates_the_oldest_matches(index: Index) -> None:
+    articles = [Article(at=at) for at in (500, 100, 300)]
+    for article in articles:
+        await check(index, article)
+
+    match = await check(index, Article(at=600))
+
+    assert match is not None
+    assert match.candidate == articles[1].id
+
+
+async def test_a_changed_page_matches_however_different(index: Index) -> None:
+    await check(index, Article("morning", url=WIRE))
+
+    match = await check(index, Article("evening", url=WIRE))
+
+    assert match is not None
+    assert (match.same_url, match.same_text, match.related, match.similarity) == (True, False, False, 0.0)
+
+
+async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
+    await check(index, Article("morning"))
+
+    assert await check(index, Article("evening")) is None

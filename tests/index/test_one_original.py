@@ -1,0 +1,102 @@
+"""Every store: of documents alike exactly one is the original, whoever asks and however many ask at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from conftest import CONFIG, OpenIndex
+from documents import HOUR, START, Article, check
+
+from scrapy_neardup.index import Index
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize("count", [20, 200])
+async def test_of_identical_documents_at_once_exactly_one_is_the_original(index: Index, count: int) -> None:
+    article = Article()
+
+    matches = await asyncio.gather(*(check(index, article.copy()) for _ in range(count)))
+
+    assert matches.count(None) == 1
+    assert len({match.original for match in matches if match}) == 1
+
+
+@pytest.mark.every_store
+async def test_near_copies_at_once_have_exactly_one_original(index: Index) -> None:
+    copies = [Article(f"edit {number}", like="wire", equal=110) for number in range(20)]
+
+    matches = await asyncio.gather(*(check(index, copy) for copy in copies))
+
+    assert matches.count(None) == 1
+
+
+@pytest.mark.every_store
+async def test_identical_documents_over_two_connections_have_exactly_one_original(
+    open_index: OpenIndex, shared_url: str
+) -> None:
+    indexes = [await open_index(shared_url) for _ in range(2)]
+    article = Article()
+
+    matches = await asyncio.gather(*(check(index, article.copy()) for index in indexes * 50))
+
+    assert matches.count(None) == 1
+
+
+async def test_checks_that_arrive_together_are_answered_each_for_itself(index: Index) -> None:
+    texts = [f"story {number}" for number in range(100)]
+
+    await asyncio.gather(*(check(index, Article(text, title=text)) for text in texts))
+    again = await asyncio.gather(*(check(index, Article(text)) for text in texts))
+
+    assert [match.title for match in again if match] == texts
+
+
+@pytest.mark.parametrize("what", ["namespace", "config"])
+async def test_two_namespaces_and_two_configurations_never_meet(
+    open_index: OpenIndex, store_url: str, what: str
+) -> None:
+    index = await open_index(store_url)
+    other = await (
+        open_index(store_url, namespace="-2") if what == "namespace" else open_index(store_url, config="00000002")
+    )
+    await check(index, Article())
+
+    assert await check(other, Article()) is None
+    assert ((await index.summary()).documents, (await other.summary()).documents) == (1, 1)
+
+
+@pytest.mark.every_store
+async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace: str) -> None:
+    for at in (0, 1, HOUR - 1, HOUR, 5 * HOUR):
+        await check(index, Article(at=at))
+
+    summary = await index.summary()
+
+    hour = START // HOUR
+    assert summary.documents_per_hour == {hour: 3, hour + 1: 1, hour + 5: 1}
+    assert (summary.documents, summary.namespace, summary.config) == (5, namespace, CONFIG)
+    assert summary.bytes
+
+
+@pytest.mark.every_store
+async def test_an_index_is_closed_twice_and_opened_again(open_index: OpenIndex, shared_url: str) -> None:
+    index = await open_index(shared_url)
+    await check(index, Article())
+    await index.close()
+    await index.close()
+
+    await index.open()
+
+    assert await check(index, Article()) is not None
+
+
+@pytest.mark.every_store
+async def test_closing_waits_for_the_checks_under_way(open_index: OpenIndex, store_url: str) -> None:
+    index = await open_index(store_url)
+    checks = [asyncio.create_task(check(index, Article())) for _ in range(100)]
+    await asyncio.sleep(0)
+
+    await index.close()
+
+    assert (await asyncio.gather(*checks)).count(None) == 1

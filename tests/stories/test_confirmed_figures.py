@@ -1,0 +1,78 @@
+"""Every store: a changed figure is confirmed when a second source prints it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from joins import changed, copying
+
+from scrapy_neardup.document import Join
+from scrapy_neardup.index import Index
+from scrapy_neardup.index.membership import MOST_VALUES
+
+
+async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:
+    return list((await index.join(each)).changes)
+
+
+@pytest.mark.every_store
+async def test_a_figure_has_changed_when_a_second_source_prints_the_change(index: Index) -> None:
+    bearer = changed("news", "a.example", "12")
+
+    assert await changes_after(index, bearer) == []
+    assert await changes_after(index, copying("own copy", "a.example", "12")) == []
+    assert await changes_after(index, copying("no source", "", "12")) == []
+    assert await changes_after(index, copying("old copy", "b.example", "4")) == []
+    assert await changes_after(index, copying("copy", "c.example", "7", "12")) == [(bearer.member.id, 0)]
+    assert await changes_after(index, copying("third", "d.example", "12")) == [(bearer.member.id, 0)]
+
+
+async def test_a_copy_with_another_value_confirms_nothing(index: Index) -> None:
+    assert await changes_after(index, changed("one", "a.example", "12")) == []
+    assert await changes_after(index, changed("other", "b.example", "15", before="12")) == []
+
+
+async def test_each_of_several_changes_is_confirmed_by_itself(index: Index) -> None:
+    bearer = changed("news", "a.example", "12", "30", "31")
+
+    await index.join(bearer)
+    assert await changes_after(index, copying("one", "b.example", "31")) == [(bearer.member.id, 2)]
+    assert await changes_after(index, copying("both", "c.example", "12", "31")) == [
+        (bearer.member.id, 2),
+        (bearer.member.id, 0),
+    ]
+
+
+async def test_a_change_that_nobody_owns_needs_two_sources(index: Index) -> None:
+    bearer = changed("news", "", "12")
+
+    assert await changes_after(index, bearer) == []
+    assert await changes_after(index, copying("one", "b.example", "12")) == []
+    assert await changes_after(index, copying("same", "b.example", "12")) == []
+    assert await changes_after(index, copying("two", "c.example", "12")) == [(bearer.member.id, 0)]
+
+
+async def test_what_was_said_before_a_change_is_no_news(index: Index) -> None:
+    await index.join(changed("news", "a.example", "12"))
+    await index.join(changed("late", "b.example", "4", before="12"))
+
+    confirmed = await changes_after(index, copying("copy", "c.example", "4"))
+
+    assert confirmed == []
+
+
+async def test_a_digest_says_no_one_thing(index: Index) -> None:
+    digests = {"figures_before": bytes(4), "figures_after": bytes(4), "figures": bytes(4)}
+
+    for source in ("a.example", "b.example", "c.example"):
+        assert await changes_after(index, replace(changed(source, source, "1"), **digests)) == []
+
+
+async def test_a_table_of_figures_takes_bounded_space(index: Index) -> None:
+    for number in range(20):
+        await index.join(changed(f"a{number}", "a.example", *(f"{number} {row}" for row in range(16))))
+
+    within, beyond = f"{MOST_VALUES // 16 - 1} 3", f"{MOST_VALUES // 16 + 1} 3"
+    assert len(await changes_after(index, copying("within", "b.example", within))) == 1
+    assert len(await changes_after(index, copying("beyond", "b.example", beyond))) == 1

@@ -1,0 +1,116 @@
+"""The report of an event: who, when, how fast and of what, in the form of docs/event.schema.json."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from newsroom import MINUTE, START, Newsroom, opened, text, toll
+
+from scrapy_neardup.document import Member, Story
+from scrapy_neardup.stories import StoryEvent, special_report
+
+
+async def test_the_language_of_a_story_is_in_its_report(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, language="de-AT" if n % 2 else "no language")
+
+    report = special_report(newsroom.events[0])
+    assert report["languages"] == [{"language": "de", "items": 3}]
+    assert [member["language"] for member in report["members"]] == ["", "de", "", "de", "", "de"]
+
+
+async def test_the_first_document_counts_among_the_languages(newsroom: Newsroom) -> None:
+    for n in range(25):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, language="de" if n else "en")
+
+    languages = {each["language"]: each["items"] for each in special_report(newsroom.events[-1])["languages"]}
+    assert languages == {"de": 23, "en": 1}
+    assert special_report(newsroom.events[0])["members"][0]["language"] == "en"
+
+
+async def test_stories_that_share_a_document_are_related(newsroom: Newsroom) -> None:
+    flood = await newsroom.publish("flood", "wire", 0)
+    for n in range(6):
+        body = text("fire", 200) + "\n" + text("flood", 100) if n == 3 else text("fire", 200)
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=body)
+
+    (related,) = special_report(newsroom.events[0])["related"]
+    assert related == {"story": flood.story, "url": "https://www.wire.example/flood/0", "title": "News of flood"}
+
+
+async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom) -> None:
+    fire = text("fire", 200)
+    for n in range(7):
+        dead = 4 if n < 4 else 12
+        body = f"{fire}\nRescue workers said that {dead} people were dead after the great fire in the old harbour."
+        await newsroom.publish("fire", f"s{n}", n * 5 * MINUTE, text=body)
+
+    report = special_report(newsroom.events[0])
+
+    assert json.loads(json.dumps(report)) == report
+    assert (report["version"], report["level"], report["headline"]) == (1, "breaking", "News of fire")
+    assert report["time"] == "2023-11-14T22:38:20Z"
+    assert report["first"] == {"time": "2023-11-14T22:13:20Z", "source": "s0.example",
+                               "url": "https://www.s0.example/fire/0"}  # fmt: skip
+    assert [source["source"] for source in report["sources"]] == [f"s{n}.example" for n in range(6)]
+    assert [(slot["items"], slot["new_sources"]) for slot in report["growth"]] == [(2, 2), (2, 2), (2, 2)]
+    assert report["items"] == len(report["members"]) == 6
+    assert report["measures"] == {"sources": 6, "new_sources_in_an_hour": 6, "items_in_4_hours": 6, "breaking_over": 5}
+    assert [change["new"] for change in report["figures"]][:1] == ["12"]
+
+
+def test_sources_that_disagree_are_set_side_by_side() -> None:
+    def member(number: int, source: str, *changes: str) -> Member:
+        key = (START + number).to_bytes(4, "big").hex() + f"{number:08x}"
+        return Member(key, "", "", source, source, "update", changes=changes, number=number)
+
+    members = (member(1, "a"), member(2, "b", "dead: 4 -> 12", "hurt: 1 -> 2"), member(3, "c", "dead: 4 -> 11"))
+    event = StoryEvent("breaking", START, "sources", Story("00" * 8, 0, 0, 0, (), ()), members)
+
+    assert special_report(event)["disagreements"] == [
+        {"figure": "dead", "values": [{"source": "b", "value": "12"}, {"source": "c", "value": "11"}]}
+    ]
+    agreed = replace(event, members=(*members[:2], member(3, "c", "dead: 4 -> 12")))
+    assert special_report(agreed)["disagreements"] == []
+
+
+@pytest.fixture(scope="session")
+def schema() -> Draft202012Validator:
+    text_ = (Path(__file__).parents[2] / "docs/event.schema.json").read_text(encoding="utf-8")
+    Draft202012Validator.check_schema(json.loads(text_))
+    return Draft202012Validator(json.loads(text_))
+
+
+async def test_every_report_keeps_the_schema(schema: Draft202012Validator) -> None:
+    async with opened(store="memory://", source_owners={"s1.example": "Press"}) as room:
+        for n in range(12):
+            more = {"url": ""} if n % 4 == 3 else {}
+            more["language"] = "en" if n % 2 else ""
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4 if n < 8 else 12), **more)
+        await room.detector.finish(all_over=True)
+        reports = [special_report(event) for event in room.events + room.detector.take_events()]
+
+    assert [each["level"] for each in reports] == ["breaking", "update", "ended"]
+    assert reports[1]["update"]["figures"]
+    for each in reports:
+        schema.validate(each)
+        assert set(each) == set(schema.schema["properties"])
+    assert not schema.is_valid({**reports[0], "level": "broken"})
+
+
+async def test_ids_keep_their_form_however_often_a_figure_changes(schema: Draft202012Validator) -> None:
+    async with opened(store="memory://") as room:
+        for n in range(6):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+        for n in range(20):
+            for source in (f"t{n}", f"u{n}"):
+                await room.publish("fire", source, (10 + n) * MINUTE, text=toll(5 + n))
+
+    updates = [special_report(event) for event in room.events if event.level == "update"]
+    assert len({each["id"] for each in updates}) == len(updates) > 10
+    for each in updates:
+        schema.validate(each)

@@ -1,0 +1,155 @@
+"""Updates of events: told once, when coverage doubles or a second source confirms a changed figure."""
+
+from __future__ import annotations
+
+import asyncio
+
+from newsroom import HOUR, MINUTE, Newsroom, opened, toll
+
+from scrapy_neardup.document import Join, Story
+from scrapy_neardup.index import Index
+from scrapy_neardup.stories import special_report
+
+
+async def test_an_event_that_doubles_is_told_again(newsroom: Newsroom) -> None:
+    verdicts = [await newsroom.publish("fire", f"s{n}", n * MINUTE) for n in range(30)]
+
+    said = {number: verdict.event for number, verdict in enumerate(verdicts, 1) if verdict.event}
+    assert said == {6: "breaking", 12: "update", 24: "update"}
+    report = special_report(newsroom.events[1])
+    assert report["update"] == {"level": "breaking", "items_before": 6, "sources_before": 6, "figures": []}
+    assert (report["items"], report["item"]) == (12, newsroom.events[1].item)
+    assert special_report(newsroom.events[0])["update"] is None
+    assert len({event.id for event in newsroom.events}) == 3
+
+
+async def test_a_figure_that_changed_is_told_once_a_second_source_prints_it(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+
+    first = await newsroom.publish("fire", "news", 8 * MINUTE, text=toll(12))
+    again = await newsroom.publish("fire", "news", 9 * MINUTE, text=toll(12))
+    second = await newsroom.publish("fire", "other", 10 * MINUTE, text=toll(12))
+    third = await newsroom.publish("fire", "more", 11 * MINUTE, text=toll(12))
+
+    assert (first.status, first.changes) == ("update", ("people: 4 -> 12",))
+    assert [verdict.event for verdict in (first, again, second, third)] == [None, None, "update", None]
+    (change,) = special_report(newsroom.events[-1])["update"]["figures"]
+    assert (change["figure"], change["old"], change["new"]) == ("people", "4", "12")
+    assert change["source"] == "news.example"
+    assert special_report(newsroom.events[-1])["summary"] == (
+        'Two sources now say "people: 12" (before: 4): news.example at 22:21, other.example at 22:23 UTC.'
+    )
+    assert special_report(newsroom.events[0])["summary"] == ""
+
+
+async def test_an_older_version_that_comes_late_is_no_news(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+    for n in range(7, 9):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(12))
+    for n in range(9, 11):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+
+    assert newsroom.levels == ["breaking", "update"]
+
+
+async def test_what_has_been_told_is_not_told_again_by_the_next_process(shared_url: str, namespace: str) -> None:
+    async with opened(store=shared_url, namespace=namespace) as room:
+        for n in range(8):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4 if n < 6 else 12))
+        assert room.levels == ["breaking", "update"]
+    async with opened(store=shared_url, namespace=namespace) as room:
+        for n in range(8, 14):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(12))
+        assert room.levels == []
+        await room.publish("fire", "s14", 14 * MINUTE, text=toll(12))
+        await room.publish("fire", "s15", 15 * MINUTE, text=toll(12))
+        assert room.levels == ["update"]
+
+
+async def test_pages_of_a_crawl_that_died_raise_nothing_when_they_come_again(shared_url: str, namespace: str) -> None:
+    """They rejoin their story, which counts none of them twice."""
+    crawl = {"store": shared_url, "namespace": namespace, "delivers_later": True}
+    async with opened(run="first", **crawl) as room:
+        for n in range(8):
+            await room.publish("fire", f"s{n}", n * MINUTE)
+        assert room.levels == ["breaking"]  # at the sixth
+        story = room.events[0].story.id
+    async with opened(run="second", **crawl) as room:  # nothing was delivered
+        verdicts = [await room.publish("fire", f"s{n}", n * MINUTE) for n in range(8)]
+        assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 7
+        assert {verdict.story for verdict in verdicts} == {story}
+        for n in range(8, 11):
+            await room.publish("fire", f"s{n}", n * MINUTE)
+        assert room.levels == []
+        await room.publish("fire", "s11", 11 * MINUTE)
+        assert room.levels == ["update"]  # twelve sources are twice six
+
+
+async def test_what_has_ended_is_updated_no_more(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+    await newsroom.pass_time(10 * MINUTE, 3 * HOUR)
+    for n in range(7, 30):
+        await newsroom.publish("fire", f"s{n}", 3 * HOUR + n * MINUTE, text=toll(12))
+
+    assert newsroom.levels == ["breaking", "ended"]
+
+
+async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespace: str) -> None:
+    async with opened(store=store_url, namespace=namespace) as room:
+        room.detector.stories.breaking_over = 8
+        for n in range(7):
+            await room.publish("fire", f"s{n}", n * MINUTE)
+        await room.detector.finish(all_over=True)
+        room.events += room.detector.take_events()
+        for n in range(7, 40):
+            await room.publish("fire", f"s{n}", HOUR // 2 + n * MINUTE)
+
+    assert room.levels == ["watch", "ended", "breaking", "update", "update"]
+
+
+class Held:
+    """Joins that are made and whose answers wait: a process that the machine has no time for."""
+
+    def __init__(self, index: Index) -> None:
+        self.joined: asyncio.Queue[Story] = asyncio.Queue()
+        self.go = asyncio.Event()
+        self._join = index.join
+        index.join = self  # type: ignore[method-assign,assignment]
+
+    async def __call__(self, join: Join) -> Story:
+        story_ = await self._join(join)
+        self.joined.put_nowait(story_)
+        await self.go.wait()
+        return story_
+
+
+async def test_an_update_is_told_by_a_process_that_came_late_for_the_level(shared_url: str, namespace: str) -> None:
+    async with (
+        opened(store=shared_url, namespace=namespace) as one,
+        opened(store=shared_url, namespace=namespace) as two,
+    ):
+        for n in range(5):
+            await one.publish("fire", f"s{n}", n * MINUTE)
+        first, second = Held(one.detector.index), Held(two.detector.index)
+        sixth = asyncio.create_task(one.publish("fire", "s5", 5 * MINUTE))
+        await first.joined.get()
+        others = [asyncio.create_task(two.publish("fire", f"t{n}", 6 * MINUTE + n)) for n in range(8)]
+        for _ in others:
+            await second.joined.get()
+
+        first.go.set()
+        assert (await sixth).event == "breaking"
+        second.go.set()
+        assert [(await each).event for each in others].count("update") == 1
+
+
+async def test_a_flood_of_one_source_updates_nothing(newsroom: Newsroom) -> None:
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", n * MINUTE)
+    for n in range(100):
+        await newsroom.publish("fire", "s1", 10 * MINUTE + n, url=f"https://www.s1.example/again/{n}")
+
+    assert newsroom.levels == ["breaking"]

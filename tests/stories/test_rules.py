@@ -1,0 +1,176 @@
+"""Rules decide which stories are events; owners decide which sources are independent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from newsroom import HOUR, MINUTE, opened
+
+from scrapy_neardup.document import Story
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories import RULES, load_rule, read_owners
+from scrapy_neardup.stories.rules import calibrated, count, most_within, peak, sources
+
+
+def story(first_times: Sequence[int] = (), times: Sequence[int] = ()) -> Story:
+    at = tuple(sorted(first_times))
+    items = tuple(sorted(times or first_times))
+    return Story("00" * 8, len(items), len(items), 0, items, at)
+
+
+def minutes(*values: float) -> list[int]:
+    return [int(value * MINUTE) for value in values]
+
+
+# Rules
+
+
+def test_six_new_sources_within_an_hour_break() -> None:
+    assert sources(story(minutes(0, 10, 20, 30, 40)), 40 * MINUTE, 5) is None
+    assert sources(story(minutes(0, 10, 20, 30, 40, 59)), 59 * MINUTE, 5) == "breaking"
+    assert sources(story(minutes(0, 10, 20, 30, 40, 60)), 60 * MINUTE, 5) is None
+
+
+def test_below_the_calibrated_threshold_an_event_is_a_watch() -> None:
+    assert sources(story(minutes(*range(8))), 7 * MINUTE, 8) == "watch"
+    assert sources(story(minutes(*range(9))), 8 * MINUTE, 8) == "breaking"
+
+
+def test_a_story_that_has_run_all_day_is_watched_but_does_not_break() -> None:
+    slow = minutes(*range(0, 600, 60))
+
+    assert sources(story([*slow, *minutes(*range(700, 714))]), 713 * MINUTE, 5) == "watch"
+    assert sources(story([*slow, *minutes(*range(700, 715))]), 714 * MINUTE, 5) == "breaking"
+
+
+def test_a_late_document_completes_the_hour_it_belongs_to() -> None:
+    times = minutes(0, 10, 20, 30, 40, 50)
+
+    assert sources(story(times), 10 * MINUTE, 5) == "breaking"
+
+
+def test_a_document_dated_ahead_does_not_hide_the_others() -> None:
+    times = [*minutes(0, 10, 20, 30, 40, 50), 20 * HOUR]
+
+    assert sources(story(times), 50 * MINUTE, 5) == "breaking"
+    assert sources(story(times), 20 * HOUR, 5) is None
+
+
+def test_count_breaks_at_the_sixteenth_item_within_four_hours() -> None:
+    assert count(story(times=minutes(*range(0, 225, 15))), 210 * MINUTE, 5) is None
+    assert count(story(times=minutes(*range(0, 240, 15))), 225 * MINUTE, 5) == "breaking"
+    assert count(story(times=minutes(*range(0, 272, 17))), 255 * MINUTE, 5) is None
+
+
+@given(st.lists(st.integers(0, 24 * HOUR), min_size=1, max_size=60), st.data())
+def test_most_within_a_span_is_what_counting_says(times: list[int], data: st.DataObject) -> None:
+    at = data.draw(st.sampled_from(times))
+    ordered = tuple(sorted(times))
+
+    spans = [end for end in times if at <= end < at + HOUR]
+
+    assert most_within(ordered, HOUR, at) == max(sum(end - HOUR < time <= end for time in times) for end in spans)
+
+
+def test_the_peak_is_of_the_hour_in_which_most_was_new() -> None:
+    assert peak(minutes(0, 10, 20, 200, 201, 202, 203)) == 3
+    assert peak(minutes(0, 200, 201, 202, 203)) == 4
+    assert peak(()) == 0
+
+
+@given(st.lists(st.integers(1, 500), max_size=300), st.floats(1, 7), st.floats(0, 50))
+def test_the_threshold_keeps_the_alarm_budget_and_is_never_under_5(peaks: list[int], days: float, a_day: float) -> None:
+    threshold = calibrated(peaks, days, a_day)
+
+    assert threshold >= 5
+    assert sum(peak > threshold for peak in peaks) <= a_day * days
+    assert threshold == 5 or sum(peak > threshold - 1 for peak in peaks) > a_day * days
+
+
+def every_third(story: Story, time: float, breaking_over: int) -> str | None:
+    return "breaking" if story.items >= 3 else None
+
+
+def says_update(story: Story, at: float, breaking_over: int) -> str | None:
+    return "update"
+
+
+def fails(story: Story, at: float, breaking_over: int) -> str | None:
+    raise ZeroDivisionError
+
+
+def test_a_rule_is_a_row_of_the_table_or_an_import_path() -> None:
+    assert load_rule("count") is RULES["count"]
+    assert load_rule(f"{__name__}.every_third") is every_third
+    for wrong in ("cuont", f"{__name__}.nothing", f"{__name__}.START", "no.such.module"):
+        with pytest.raises(SettingsError, match="NEARDUP_EVENT_RULE"):
+            load_rule(wrong)
+
+
+def with_keywords(*, breaking_over: int, time: float, story: Story) -> str | None:
+    return "breaking" if (story.items, time, breaking_over) == (2, 60.0, 7) else None
+
+
+def with_other_names(found: Story, second: float, limit: int, /) -> str | None:
+    return with_keywords(story=found, time=second, breaking_over=limit)
+
+
+@pytest.mark.parametrize("name", ["with_keywords", "with_other_names"])
+def test_a_rule_gets_keywords_if_its_parameters_have_these_names(name: str) -> None:
+    rule = load_rule(f"{__name__}.{name}")
+    assert rule(story=story([0, 60]), time=60.0, breaking_over=7) == "breaking"
+
+
+# Owners
+
+
+def test_owners_are_read_either_way_round_and_from_a_file(tmp_path: Path) -> None:
+    either = {"a.example": "Press", "b.example": "Press"}
+    path = tmp_path / "owners.json"
+    path.write_text(json.dumps({"Press": ["A.example", "b.example"]}))
+
+    assert read_owners(either) == read_owners({"Press": ["a.example", "b.example"]}) == read_owners(str(path)) == either
+
+
+@pytest.mark.parametrize(
+    "wrong", ["no/such/file", 7, {"a": 1}, {"a": [1]}, {"Press": ["a.example"], "a.example": "Other"}, {"": "x"}]
+)
+def test_wrong_owners_are_named(wrong: object) -> None:
+    with pytest.raises(SettingsError, match="NEARDUP_SOURCE_OWNERS"):
+        NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": wrong})
+
+
+async def test_a_rule_of_ones_own_says_watch_breaking_or_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(store="memory://", event_rule=f"{__name__}.says_update") as room:
+        verdicts = [await room.publish("fire", f"s{n}", n) for n in range(5)]
+
+    assert [verdict.event for verdict in verdicts] == [None] * 5
+    assert "'update' is not 'watch', 'breaking' or None" in caplog.text
+
+
+async def test_count_is_raised_at_the_sixteenth_item(store_url: str, namespace: str) -> None:
+    async with opened(store=store_url, namespace=namespace, event_rule="count") as room:
+        verdicts = [await room.publish("fire", "one", n, url=f"https://one.example/{n}") for n in range(20)]
+
+    assert [number for number, verdict in enumerate(verdicts, 1) if verdict.event] == [16]
+
+
+async def test_a_users_own_rule_is_asked(store_url: str, namespace: str) -> None:
+    async with opened(store=store_url, namespace=namespace, event_rule=f"{__name__}.every_third") as room:
+        verdicts = [await room.publish("fire", "one", n, url=f"https://one.example/{n}") for n in range(5)]
+
+    assert [verdict.event for verdict in verdicts] == [None, None, "breaking", None, None]
+
+
+async def test_a_rule_that_fails_costs_no_verdict(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(store="memory://", event_rule=f"{__name__}.fails") as room:
+        verdicts = [await room.publish("fire", f"s{n}", n) for n in range(5)]
+
+    assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 4
+    assert len([record for record in caplog.records if "NEARDUP_EVENT_RULE" in record.message]) == 1

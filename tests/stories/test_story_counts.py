@@ -1,0 +1,241 @@
+"""Every store: what is counted of a story, in bounded space, and the same by all stores."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+from dataclasses import replace
+
+import pytest
+from conftest import USUAL, OpenIndex
+from documents import HOUR, START, digest
+from joins import FIRST, changed, join, member, said, speaking
+from redis import Redis
+
+from scrapy_neardup.document import Claim, Join, Member, Neighbour, Status, Story
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Index, Selection
+from scrapy_neardup.index.membership import (
+    MOST_ITEM_TIMES,
+    MOST_LANGUAGES,
+    MOST_MEMBERS_KEPT,
+    MOST_NEIGHBOURS,
+    MOST_SOURCES,
+)
+from scrapy_neardup.records.members import pack_member, unpack_member
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
+
+
+async def test_the_original_is_the_first_member(index: Index) -> None:
+    story = await index.join(join("copy", 60, "copy.example"))
+
+    assert story.id == FIRST.id
+    assert (story.items, story.copies, story.joined) == (2, 1, 2)
+    assert story.times == (START, START + 60)
+    assert story.sources == (START, START + 60)
+    assert story.levels == ()
+
+
+@pytest.mark.every_store
+async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index) -> None:
+    late = Join(FIRST, Member(member("late", 10).id, "https://b.example/x", "Später", "b.example", "b", "update",
+                              changes=("dead: 4 -> 12", "hurt: 1 -> 2")))  # fmt: skip
+    await index.join(join("copy", 60, "copy.example", kind="exact"))
+    await index.join(late)
+
+    members = await index.members(FIRST.id)
+
+    assert [each.number for each in members] == [1, 2, 3]
+    assert [each.title for each in members] == ["first", "copy", "Später"]
+    assert [each.seen_at - START for each in members] == [0, 60, 10]
+    assert members[1].kind == "exact"
+    assert (members[2].owner, members[2].changes) == ("b", ("dead: 4 -> 12", "hurt: 1 -> 2"))
+
+
+async def test_joining_again_changes_nothing(index: Index) -> None:
+    once = await index.join(join("copy", 60, "copy.example"))
+    again = [await index.join(join("copy", 60, "copy.example")) for _ in range(3)]
+
+    assert again == [once] * 3
+    assert len(await index.members(FIRST.id)) == 2
+
+
+async def test_a_page_that_changed_is_no_further_item(index: Index) -> None:
+    changed = Join(FIRST, member("changed", 60, "wire.example", status="update"), counted=False)
+
+    story = await index.join(changed)
+    again = await index.join(changed)
+
+    assert story == again
+    assert (story.items, story.joined, len(story.sources)) == (1, 2, 1)
+    assert [each.status for each in await index.members(FIRST.id)] == ["original", "update"]
+
+
+async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index) -> None:
+    await index.join(join("a", 60, "a.example", owner="press"))
+    await index.join(join("b", 70, "b.example", owner="press"))
+    story = await index.join(join("c", 80))
+
+    assert story.items == 4
+    assert story.sources == (START, START + 60)
+
+
+async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index) -> None:
+    await index.join(join("a", 600, "a.example"))
+    story = await index.join(join("b", 60, "a.example"))
+
+    assert story.sources == (START, START + 60)
+    assert story.times == (START, START + 60, START + 600)
+
+
+async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
+    joins = [join(f"item {n}", n, f"{n % 600}.example") for n in range(900)]
+
+    story = (await asyncio.gather(*map(index.join, joins)))[-1]
+
+    assert (story.items, story.copies) == (901, 900)
+    assert len(story.times) == MOST_ITEM_TIMES
+    assert story.times[-1] == START + 899
+    assert len(story.sources) == MOST_SOURCES
+    assert len(await index.members(FIRST.id)) <= MOST_MEMBERS_KEPT + MOST_SOURCES
+
+
+@pytest.mark.every_store
+async def test_joins_at_once_are_each_counted_once(open_index: OpenIndex, shared_url: str) -> None:
+    indexes = [await open_index(shared_url) for _ in range(3)]
+    joins = [join(f"item {n}", n, f"{n}.example") for n in range(100)]
+
+    await asyncio.gather(*(index.join(each) for index in indexes for each in joins))
+    story = await indexes[0].join(joins[0])
+
+    assert (story.items, len(story.sources)) == (101, 101)
+
+
+async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> None:
+    for number in range(MOST_MEMBERS_KEPT + 10):
+        await index.join(join(f"copy {number}", 60, "a.example"))
+    bearer = changed("news", "a.example", "12")
+    await index.join(bearer)
+    await index.join(changed("again", "a.example", "12"))
+
+    assert [each.id for each in await index.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [bearer.member.id]
+
+
+@pytest.mark.every_store
+async def test_items_are_counted_by_language(index: Index) -> None:
+    for number, language in enumerate(["de", "en", "", "en", "eng", "en"]):
+        await index.join(speaking(f"copy {number}", language))
+    story = await index.join(replace(speaking("page again", "de"), counted=False))
+
+    assert story.languages == (("en", 3), ("de", 1), ("eng", 1))
+    assert [each.language for each in await index.members(FIRST.id)] == ["", "de", "en", "", "en", "eng", "en", "de"]
+
+
+async def test_languages_take_bounded_space(index: Index) -> None:
+    codes = [f"{a}{b}" for a in "abcd" for b in "wxyz1"]
+    for number, code in enumerate(codes * 2):
+        story = await index.join(speaking(f"copy {number}", code))
+
+    assert dict(story.languages) == dict.fromkeys(codes[:MOST_LANGUAGES], 2)
+
+
+@pytest.mark.every_store
+async def test_other_stories_are_noted_once_each_and_never_the_story_itself(index: Index) -> None:
+    fire = Neighbour(member("fire").id, "https://a.example/Straße", "Feuer")
+    others = [Neighbour(member(f"other {number}").id, "", "") for number in range(MOST_NEIGHBOURS)]
+    itself = Neighbour(FIRST.id, "https://wire.example/first", "first")
+
+    for number, each in enumerate([fire, itself, fire, *others, others[0]]):
+        story = await index.join(replace(join(f"copy {number}", 60, "copy.example"), neighbour=each))
+
+    assert story.neighbours == (fire, *others[:-1])
+    assert (await index.join(join("last", 60, "copy.example"))).neighbours == story.neighbours
+
+
+@pytest.mark.every_store
+async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
+    urls = ("https://www.fire.example/a", "https://notfire.example/a", "https://flood.example/b", "http://[cut")
+    for url in urls:
+        each = Neighbour(member(url).id, url, "")
+        await index.join(replace(join(f"of {url}", 60, "copy.example"), neighbour=each))
+
+    await index.purge(Selection("fire.example", digest("fire.example", 4)))
+    await index.purge(Selection(url_hash=digest("flood.example"), is_page=urls[2].__eq__))
+
+    story = await index.join(join("last", 60, "copy.example"))
+    assert [each.url for each in story.neighbours] == [urls[1], urls[3]]
+
+
+def test_damaged_neighbours_are_an_error() -> None:
+    packed = pack_neighbour(Neighbour(FIRST.id, "https://a.example/", "A title"))
+
+    assert len(unpack_neighbours(packed * 2)) == 2
+    for wrong in (packed[:-1], packed + b"x", packed[:5]):
+        with pytest.raises(StoreError):
+            unpack_neighbours(wrong)
+
+
+async def test_stores_count_alike(open_index: OpenIndex, request: pytest.FixtureRequest) -> None:
+    random_ = random.Random(7)
+    joins = []
+    for number in range(300):
+        source = f"{random_.randrange(40)}.example" if random_.random() < 0.9 else ""
+        at = random_.randrange(6 * HOUR)
+        first = member("first" if random_.random() < 0.7 else "second", status="original", source="wire.example")
+        status: Status = random_.choice(("duplicate", "update", "related"))
+        values = [said(str(value)) for value in random_.sample(range(40), 5)]
+        is_update = status == "update"
+        joining = member(f"{random_.randrange(250)}", at, source, status=status)
+        joins.append(
+            Join(
+                first,
+                replace(joining, language=random_.choice(("", "en", "de"))),
+                counted=random_.random() < 0.9,
+                figures_before=values[0] if is_update else b"",
+                figures_after=values[1] if is_update else b"",
+                figures=b"".join(values[1:]),
+            )
+        )
+        if number % 20 == 0:
+            joins.append(joins[-1])
+
+    answers: dict[str, list[object]] = {}
+    for name, url in USUAL.items():
+        index = await open_index(url(request), namespace=name)
+        stories: list[Story] = []
+        for number, each in enumerate(joins):
+            stories.append(await index.join(each))
+            if number % 50 == 49:
+                extent = stories[-1].extent
+                for level in ("watch", "update"):
+                    claim = Claim(each.story, level, extent=extent)  # type: ignore[arg-type]
+                    stories.append(await index.claim(claim))  # type: ignore[arg-type]
+                stories.append(await index.join(each))
+        opened = await index.open_events()
+        quiet = await index.open_events(START + 3 * HOUR)
+        answers[name] = [stories, opened, quiet, await index.members(FIRST.id)]
+
+    assert answers["memory"] == answers["sqlite"] == answers["redis"]
+    assert len(stories[-1].changes) > 5
+    assert stories[-1].signalled.confirmed_changes > 1
+
+
+def test_a_member_reads_back_as_packed() -> None:
+    packed = struct.pack(">I", 3) + pack_member(FIRST)
+
+    assert unpack_member(bytes.fromhex(FIRST.id), packed).url == FIRST.url
+    for wrong in (packed[:-1], packed + b"x", b"", packed[:4] + b"\x09" + packed[5:]):
+        with pytest.raises(StoreError):
+            unpack_member(bytes.fromhex(FIRST.id), wrong)
+
+
+async def test_damaged_counters_are_an_error_not_a_story(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
+    index = await open_index(redis_url)
+    await index.join(join("copy", 60, "copy.example"))
+    with Redis.from_url(redis_url) as client:
+        (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:story:*")
+        client.hset(name, "sources", b"odd")
+
+    with pytest.raises(StoreError, match="counters"):
+        await index.join(join("other", 60, "other.example"))

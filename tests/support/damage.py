@@ -1,0 +1,139 @@
+"""Bytes that are flipped, cut or repeated, and everything that reads them back."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from documents import Article, topic
+
+from scrapy_neardup.document import Join, Member, Neighbour
+from scrapy_neardup.evaluation.feed import WrongLine, _parse
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index import Policy
+from scrapy_neardup.index.membership import count_join
+from scrapy_neardup.records.documents import new_record, read_record
+from scrapy_neardup.records.members import pack_member, read_members
+from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
+from scrapy_neardup.records.stories import StoryCounters
+from scrapy_neardup.similarity.verification import choose_match, link_record, score_candidate, to_match
+from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
+from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
+
+ARTICLE = Article(
+    url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", names="abcd", headline="xy"
+)
+POLICY = Policy(drops=True)
+LINE = {
+    "url": "https://a.example/1",
+    "title": "Ferry",
+    "text": "Four people died.",
+    "time": 1700000000,
+    "id": "a",
+    "language": "en",
+}
+ODD = [10**400, -1, 1e308, float("nan"), "\ud800", "", None, [], {}, True, "9999-99-99", "\x00", 2**63, "NaN", [[]]]
+
+
+def damaged(draw: random.Random, data: bytes) -> bytes:
+    """Flip, cut, repeat or insert bytes in one to four places."""
+    for _ in range(draw.randrange(1, 5)):
+        at, end = sorted(draw.randrange(len(data) + 1) for _ in range(2))
+        how = draw.randrange(5)
+        if how == 0 and data:
+            at = draw.randrange(len(data))
+            data = data[:at] + bytes([data[at] ^ 1 << draw.randrange(8)]) + data[at + 1 :]
+        elif how == 1:
+            data = data[:at]
+        elif how == 2:
+            data = data[:at] + data[end:]
+        elif how == 3:
+            data = data[:end] + data[at:end] + data[end:]
+        else:
+            data = data[:at] + draw.randbytes(draw.randrange(1, 9)) + data[at:]
+    return data
+
+
+def _record(draw: random.Random, folder: Path) -> None:
+    new = new_record(ARTICLE.fingerprint, ARTICLE.document, 1)
+    other = replace(new, text_hash=bytes(8), url_hash=b"u" * 8, topic=topic("abce"), run=2)
+    old = read_record(damaged(draw, other.pack()))
+    if old is None:
+        return
+    scored = score_candidate(b"k" * 8, new, old, POLICY, draw.choice(("seen", "late", "lost")))
+    if scored is None:
+        return
+    to_match(scored)
+    link_record(new, scored, POLICY, 0.7).pack()
+    choose_match([scored]).answer()
+    with suppress(ValueError):  # the detector says which document it is of
+        changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
+
+
+MEMBERS = [Member(f"{n:016x}", "https://a.example", "Ferry", "a.example", "a.example", "original") for n in (1, 2)]
+
+
+def _members(draw: random.Random, folder: Path) -> None:
+    member = replace(MEMBERS[0], changes=("4 → 12",), language="en", kind=None)
+    read_members([(bytes(8), damaged(draw, b"\0\0\0\1" + pack_member(member)))])
+
+
+def _neighbours(draw: random.Random, folder: Path) -> None:
+    unpack_neighbours(damaged(draw, 2 * pack_neighbour(Neighbour("ab" * 8, "https://a.example", "Ferry"))))
+
+
+def _story(draw: random.Random, folder: Path) -> None:
+    counters = StoryCounters()
+    count_join(counters, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=b"abcd"), ())
+    field = draw.choice(("items_seen", "sources", "printed", "changes", "neighbours", "signalled", "languages"))
+    value = getattr(counters, field)
+    packed = damaged(draw, value if isinstance(value, bytes) else value.encode() or b"1 2 3")
+    setattr(counters, field, packed if isinstance(value, bytes) else packed.decode("utf-8", "replace"))
+    counters.story(bytes(8))
+
+
+def _outbox(draw: random.Random, folder: Path) -> None:
+    files = OutboxFiles(folder)
+    event = {"id": "a", "level": "watch", "story": "b", "time": "2023-11-14T22:13:20Z", "headline": "Ferry"}
+    name, _ = files.write(event)
+    path = files._owned(name)
+    path.write_bytes(damaged(draw, path.read_bytes()))
+    try:
+        files.read(name)
+    finally:
+        path.unlink()
+
+
+def _line(draw: random.Random, folder: Path) -> None:
+    row = {**LINE, draw.choice(list(LINE)): draw.choice(ODD)}
+    line = json.dumps(row).encode() if draw.random() < 0.5 else damaged(draw, json.dumps(LINE).encode())
+    found = _parse(line, folder / "feed.jsonl", 1)
+    assert found is None or isinstance(found, WrongLine) or isinstance(found.text, str)
+
+
+TARGETS: dict[str, Callable[[random.Random, Path], None]] = {
+    "records": _record,
+    "members": _members,
+    "neighbours": _neighbours,
+    "stories": _story,
+    "outbox files": _outbox,
+    "lines of a feed": _line,
+}
+"""What is damaged and read: each raises nothing but our own errors."""
+
+
+def fuzz(target: str, cases: int, folder: Path, seed: object = 0) -> int:
+    """Read damaged bytes so many times and return how often an error of ours said so."""
+    refused = 0
+    for case in range(cases):
+        try:
+            TARGETS[target](random.Random(f"{target} {seed} {case}"), folder)
+        except (StoreError, NotAnEvent):  # noqa: PERF203
+            refused += 1
+        except Exception as error:
+            raise AssertionError(f"{target}, seed {seed!r}, case {case}: {error!r}") from error
+    return refused

@@ -1,0 +1,49 @@
+"""Members of stories and the joins that bring them, for the tests of stories."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+from documents import START, digest
+
+from scrapy_neardup.document import Join, Kind, Member, Status
+
+
+def member(
+    name: str, at: float = 0, source: str = "", owner: str = "", status: Status = "duplicate", kind: Kind | None = None
+) -> Member:
+    key = struct.pack(">I", int(START + at)) + digest(name, 4)
+    return Member(key.hex(), f"https://{source}/{name}", name, source, owner or source, status, kind)
+
+
+FIRST = member("first", source="wire.example", status="original")
+
+
+def join(name: str, at: float = 0, source: str = "", **more: str) -> Join:
+    return Join(FIRST, member(name, at, source, **more))  # type: ignore[arg-type]
+
+
+def changed(name: str, source: str, *values: str, before: str = "4", also: str = "") -> Join:
+    """A text in which figures changed from one value to others; it says those, and what it says beside them."""
+    lines = tuple(f"dead: {before} -> {value}" for value in values)
+    return Join(
+        FIRST,
+        replace(member(name, 60, source, status="update"), changes=lines),
+        figures_before=said(before) * len(values),
+        figures_after=b"".join(map(said, values)),
+        figures=b"".join(map(said, values)) + said(also),
+    )
+
+
+def copying(name: str, source: str, *values: str) -> Join:
+    """A text that says so, and differs in no figure from what it is a copy of."""
+    return replace(join(name, 70, source), figures=b"".join(map(said, values)))
+
+
+def said(value: str) -> bytes:
+    return digest(value, 4)
+
+
+def speaking(name: str, language: str) -> Join:
+    return Join(FIRST, replace(member(name, 60, f"{name}.example"), language=language))

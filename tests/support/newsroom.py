@@ -1,0 +1,68 @@
+"""A detector with the events of what was published, and texts to publish: for the tests of events."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories import StoryEvent
+
+START = 1_700_000_000
+MINUTE = 60
+HOUR = 3600
+
+
+def text(seed: object, size: int = 150) -> str:
+    """Return a text of random words, the same for the same seed."""
+    letters = random.Random(repr(seed))
+    words = ["".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(size)]
+    return "\n".join(" ".join(words[start : start + 30]) for start in range(0, size, 30))
+
+
+class Newsroom:
+    """A detector, and the events of what was published."""
+
+    def __init__(self, detector: NearDupDetector) -> None:
+        self.detector = detector
+        self.events: list[StoryEvent] = []
+
+    def article(self, seed: object, source: object, at: float, **more: Any) -> Document:
+        url = more.pop("url", f"https://www.{source}.example/{seed}/{at}")
+        body = more.pop("text", text(seed))
+        return self.detector.document(body, url=url, title=f"News of {seed}", seen_at=START + at, **more)
+
+    async def publish(self, seed: object, source: object, at: float, **more: Any) -> Verdict:
+        verdict = await self.detector.check(self.article(seed, source, at, **more))
+        self.events += self.detector.take_events()
+        return verdict
+
+    async def pass_time(self, begin: float, end: float) -> None:
+        """Unrelated news, one a minute."""
+        for minute in range(int(begin // MINUTE), int(end // MINUTE)):
+            await self.publish(f"other {minute}", f"other{minute}", minute * MINUTE)
+
+    @property
+    def levels(self) -> list[str]:
+        return [event.level for event in self.events]
+
+
+@asynccontextmanager
+async def opened(*, run: str = "test", delivers_later: bool = False, **settings: Any) -> AsyncIterator[Newsroom]:
+    """Open a newsroom whose detector has these settings."""
+    room = Newsroom(NearDupDetector(NearDupSettings(**settings), run=run, delivers_later=delivers_later))
+    await room.detector.open()
+    try:
+        yield room
+    finally:
+        await room.detector.close()
+
+
+def toll(dead: int) -> str:
+    """Return the report of one fire with this number of dead."""
+    body = f"Rescue workers said that {dead} people were dead after the great fire in the old harbour."
+    return f"{text('fire', 200)}\n{body}"
