@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 
 class CosineSigner:
-    """Signatures of cosines. Candidates agree in a band of signs: on which sides of planes through the average of
-    news, drawn at random, a signature lies (Charikar 2002). Two signatures at a small angle rarely lie apart.
+    """Signatures of cosines, found by the sides of random planes on which they lie (Charikar 2002).
+
+    All planes go through the average signature of news. A key is made of the sides of a band of planes: two signatures
+    at a small angle are mostly on the same sides.
     """
 
     frequencies: Frequencies | None = None
 
     def __init__(self, preset: Preset) -> None:
-        """Raises SettingsError where the reference cannot be used."""
+        """Raise SettingsError if the reference cannot be used."""
         self._preset = preset
         self._reference = load_reference(preset.reference)
         self._planes = _planes(preset.bands * preset.rows, preset.seed)
@@ -48,7 +50,7 @@ class CosineSigner:
 
 
 def _planes(count: int, seed: int) -> NDArray[np.int64]:
-    """Normal vectors of 1 and -1, the same on every machine, one a column."""
+    """Return normal vectors of 1 and -1, one in each column. They are the same on every machine."""
     needed = -(-PARTS * count // 64)
     words = b"".join(xxhash.xxh3_64_digest(number.to_bytes(4, "big"), seed) for number in range(needed))
     bits = np.unpackbits(np.frombuffer(words, np.uint8))[: PARTS * count]

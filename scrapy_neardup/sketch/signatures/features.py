@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray[np.uint32]:
-    """Distinct hashes, sorted, of the shingles of a body: of words, or of letters.
+    """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters.
 
-    With a ``share`` those of so much of its tokens, the first ones.
+    With a ``share``, only this first part of the tokens is used.
     """
     if preset.features == "letters":
         return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))

@@ -30,7 +30,7 @@ _SHORT_TEXT = 100  # words; the first part of a shorter text is too little to co
 
 
 class MinHashSigner:
-    """MinHash of a set of shingles, the commonest of them left out where the preset says so."""
+    """MinHash of a set of shingles, without the commonest ones if the preset leaves them out."""
 
     def __init__(self, preset: Preset) -> None:
         self._preset = preset
@@ -60,7 +60,7 @@ class MinHashSigner:
 
 
 class SketchSigner:
-    """A few lanes by which candidates are proposed, and more of the text's beginning by which they are confirmed."""
+    """Signatures of two parts: a few lanes propose candidates, lanes of the text's beginning confirm them."""
 
     frequencies: Frequencies | None = None
 
@@ -86,7 +86,10 @@ def _lead_share(body: Body, preset: Preset) -> float:
 
 
 def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:
-    """For each row of minima one 32-bit key a band of ``rows`` consecutive ones, the band's number a part of it."""
+    """Return 32-bit keys for each row of minima: one for each band of ``rows`` consecutive minima.
+
+    The number of the band is part of its key.
+    """
     keys = np.zeros((len(minima), bands), np.uint64)
     keys += np.arange(bands, dtype=np.uint64)
     for row, power in enumerate(_POWERS.up_to(rows + 1)[0][1 : rows + 1]):
@@ -97,26 +100,29 @@ def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[i
 
 
 def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:
-    """The lowest of the shingle hashes that are 0 modulo 32.
+    """Return keys of the lowest shingle hashes that are 0 modulo 32.
 
-    Which shingles those are does not depend on the document, so a text and a much longer one that contains it choose
-    the same ones: their resemblance is low and bands miss them. Broder (1997), the sets V_m of "On the resemblance and
-    containment of documents".
+    A text and a much longer one that contains it have a low resemblance, so bands miss them. Both choose the same
+    shingles here, because the choice does not depend on the rest of the document. These are the sets V_m of Broder
+    (1997), "On the resemblance and containment of documents".
     """
     return tuple((hashes[hashes % _SAMPLE_MODULUS == 0][:most] ^ _SAMPLE_SEED).tolist())
 
 
 def signature(minima: NDArray[np.uint32]) -> bytes:
-    """The lowest byte of each minimum.
+    """Return the lowest byte of each minimum.
 
-    b-bit minwise hashing (Li and Koenig 2010): two unequal minima agree by chance once in 256, which the estimate takes
-    off, and for the memory of one whole minimum there are four lanes.
+    This is b-bit minwise hashing (Li and Koenig 2010): four lanes take the memory of one whole minimum. The lowest
+    bytes of two unequal minima are equal once in 256 times, and the estimate of resemblance allows for that.
     """
     return minima.astype(np.uint8).tobytes()
 
 
 def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDArray[np.uint32]:
-    """One row a set of 32-bit shingle hashes: its minima under ``num_perm`` permutations; all ones of an empty set."""
+    """Return one row for each set of 32-bit shingle hashes: its minimum under each permutation.
+
+    The row of an empty set has all bits set.
+    """
     a, b = permutations(num_perm, seed)
     lowest = np.full((len(sets), num_perm), 0xFFFF_FFFF, dtype=np.uint32)
     room = np.empty((_AT_ONCE, num_perm), np.uint32)
@@ -130,7 +136,7 @@ def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDAr
 
 
 def _mixed(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """The finalizer of MurmurHash3, as datasketch applies it before it permutes."""
+    """Apply the finalizer of MurmurHash3, as datasketch does before it permutes."""
     mixed: NDArray[np.uint32] = hashes ^ (hashes >> np.uint32(16))
     mixed *= np.uint32(0x85EB_CA6B)
     mixed ^= mixed >> np.uint32(13)
@@ -140,7 +146,7 @@ def _mixed(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
-    """Bands and rows that weigh false positives and false negatives at ``threshold`` alike, by datasketch."""
+    """Return the bands and rows that datasketch chooses for a threshold."""
     from datasketch import MinHashLSH
 
     lsh = MinHashLSH(threshold=threshold, num_perm=num_perm)

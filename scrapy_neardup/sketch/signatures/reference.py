@@ -52,7 +52,10 @@ class Reference:
         return cls(keys[order], part[order], lengths, np.array(mean, np.int64), digest)
 
     def sign(self, text: str) -> bytes:
-        """``PARTS`` lanes of one byte: the cosines, scaled to a vector of length ``_SCALE``; empty where all are 0."""
+        """Return the cosines as ``PARTS`` lanes of one byte, scaled to a vector of length ``_SCALE``.
+
+        The signature is empty if all cosines are 0.
+        """
         keys, counts = np.unique(gram_keys(text), return_counts=True)
         places = np.searchsorted(self.keys, keys)
         places[places == len(self.keys)] = 0
@@ -66,7 +69,7 @@ class Reference:
 
 
 def gram_keys(text: str) -> NDArray[np.uint64]:
-    """One number for each run of three characters."""
+    """Return one number for each run of three characters."""
     codes = code_points(text)
     if len(codes) < WIDTH:
         return np.empty(0, np.uint64)
@@ -75,13 +78,13 @@ def gram_keys(text: str) -> NDArray[np.uint64]:
 
 
 def part_numbers(grams: int) -> NDArray[np.int64]:
-    """Which part each 3-gram of a list is of: the first ones of the first part, and so on, parts as equal as can be."""
+    """Return the number of the part that each 3-gram of a list is in. The parts are runs of nearly equal length."""
     return np.arange(grams, dtype=np.int64) * PARTS // grams
 
 
 @cache
 def load_reference(path: str = "") -> Reference:
-    """The reference of a file, of this package where it is "". Raises SettingsError, which says what is wrong."""
+    """Read a reference file, or the one of this package if the path is "". Raise SettingsError if that fails."""
     file = Path(path) if path else resources.files("scrapy_neardup.sketch.signatures").joinpath(_SHIPPED)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))

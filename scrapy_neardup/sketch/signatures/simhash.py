@@ -60,7 +60,7 @@ class SimHashSigner:
     """Signatures of 64 lanes of one byte, 0 or 1."""
 
     def __init__(self, preset: Preset) -> None:
-        """Raises SettingsError where the preset names a callable that there is not."""
+        """Raise SettingsError if the callable or stemmer of the preset is missing."""
         self._preset = preset
         self._vector: Vector | None = None
         self.frequencies = Frequencies() if preset.learns else None
@@ -121,7 +121,7 @@ def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
 
 
 def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
-    """One lane a bit of the hashes: 1 where the terms that have it weigh more than those that do not."""
+    """Return one lane for each bit of the hashes: 1 if the terms with the bit weigh more than those without it."""
     bits = np.unpackbits(hashes.astype(">u8").view(np.uint8).reshape(-1, 8), axis=1)
     # Summed in whole numbers, so that the order of the terms and the machine do not matter.
     whole = np.rint(weights * (1 << 20)).astype(np.int64)
@@ -129,7 +129,7 @@ def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
 
 
 def block_keys(signature: bytes, keys: int) -> tuple[int, ...]:
-    """Return 32-bit keys of the blocks, or of every two blocks, of the plan with so many keys."""
+    """Return the 32-bit keys of a signature, by the plan that gives this number of keys."""
     width, in_common = PLANS[keys]
     blocks = [signature[start : start + width] for start in range(0, BITS, width)]
     chosen = combinations(blocks, in_common)

@@ -119,5 +119,5 @@ CHARACTERS = Characters()
 
 
 def code_points(text: str) -> NDArray[np.uint64]:
-    """One number a character; a lone surrogate is one too."""
+    """Return one number for each character; a lone surrogate counts as a character."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
