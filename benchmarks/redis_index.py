@@ -35,8 +35,7 @@ from scrapy_neardup.document import MOST_PRINTED, Document, Fingerprint, Join, L
 from scrapy_neardup.index.redis.index import RedisIndex
 from scrapy_neardup.similarity.policy import Policy
 from scrapy_neardup.sketch.guards.topic import pack_topic, topic_keys
-from scrapy_neardup.sketch.signatures.minhash import signature
-from scrapy_neardup.sketch.signatures.signing import band_keys
+from scrapy_neardup.sketch.signatures.minhash import band_keys, signature
 
 LANES, BANDS, ROWS, SAMPLES, NAMES = 256, 38, 3, 12, 10
 DAY = 24 * 3600

@@ -18,7 +18,7 @@ from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, Sto
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash, unpack_sketch
-from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, said, unpack_figures
+from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
 from scrapy_neardup.sketch.pacing import LONG_TEXT, PacedSketcher, grouped
 from scrapy_neardup.sketch.sharing import Knowledge
 from scrapy_neardup.sketch.signatures.simhash import finds_every_match
@@ -106,7 +106,7 @@ class NearDupDetector:
     async def prepare(self) -> None:
         """Import in a thread what the first document needs, so that it does not hold up the event loop."""
         await self._paced_sketcher.run_in_thread(self._documents.prepare)
-        await self._paced_sketcher.prepare()
+        await self._paced_sketcher.run_in_thread(self.sketcher.prepare)
 
     async def close(self) -> None:
         """Wait for the checks under way and close the store."""
@@ -263,7 +263,7 @@ class NearDupDetector:
             verdict,
             match,
             first_source=source_of(match.url),
-            figures=said(unpack_figures(fingerprint.figures)),
+            figures=value_hashes(unpack_figures(fingerprint.figures)),
             figures_before=b"".join(change.before for change in changes),
             figures_after=b"".join(change.after for change in changes),
         )

@@ -6,7 +6,6 @@ import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import partial
 from os import PathLike
 from typing import Any, Literal, get_args
 
@@ -16,9 +15,9 @@ from scrapy_neardup.index import ALLOWED_STORES, REDIS_SCHEMES, Policy, Scope, c
 from scrapy_neardup.index.redis.connection import Address, without_password
 from scrapy_neardup.similarity.likeness import SET_MEASURES, Measure
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
+from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.parameters import preset_with
 from scrapy_neardup.sketch.signatures.presets import PARAMETERS
-from scrapy_neardup.sketch.signatures.signing import signer_for
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 
 PREFIX = "NEARDUP_"
@@ -337,7 +336,7 @@ class NearDupSettings:
         preset = self.resolved_preset()
         if not preset.is_of_text_alone:
             return None
-        return Sketching(FACTORY, partial(ahead_options, preset, min_words=self.min_words, figures=self.keep_updates))
+        return Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
 
     def sketch_options(self) -> SketchOptions:
         """Return what a sketcher has to know besides the preset."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ def test_the_contracts_between_the_folders_are_kept() -> None:
     assert " 0 broken" in done.stdout
 
 
+def test_no_module_imports_itself_in_a_circle() -> None:
+    """Imports inside functions count; those for type checkers alone are never executed."""
+    grimp = pytest.importorskip("grimp")
+    graph = grimp.build_graph("scrapy_neardup", exclude_type_checking_imports=True, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    TopologicalSorter(imports).prepare()  # raises CycleError, which names the modules of a circle
+
+
 @pytest.mark.parametrize("name", ["NearDupDetector", "NearDupSettings", "Document", "Verdict", "StoreError"])
 def test_the_core_loads_no_scrapy(name: str) -> None:
     assert not {"scrapy", "twisted"} & loaded_by(f"import scrapy_neardup\nscrapy_neardup.{name}")
@@ -41,6 +50,25 @@ def test_the_core_loads_no_scrapy(name: str) -> None:
 
 def test_the_package_alone_loads_nothing_heavy() -> None:
     assert not HEAVY & loaded_by("import scrapy_neardup")
+
+
+JUDGED = """
+import asyncio
+from scrapy_neardup import NearDupDetector, NearDupSettings
+
+async def judge():
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    await detector.open()
+    verdict = await detector.check(detector.document("Four people died in the harbour on Monday. " * 20))
+    await detector.close()
+    assert verdict.status == "original"
+
+asyncio.run(judge())
+"""
+
+
+def test_judging_a_document_loads_neither_scipy_nor_datasketch() -> None:
+    assert not {"scipy", "datasketch"} & loaded_by(JUDGED)
 
 
 def test_every_public_name_is_there() -> None:

@@ -189,13 +189,12 @@ class ExtractionProcesses:
                 self._idle -= 1
 
     def _start(self) -> WorkerProcess:
-        sketching = self._sketching_arguments()
-        command = arguments(self._extractor, self._timeout, self._most_characters, self._memory, sketching)
+        command = arguments(self._extractor, self._timeout, self._most_characters, self._memory, self._sketching)
         with self._lock:
             if self._closing.is_set():
                 raise ExtractionError("extraction is closed")
             child = WorkerProcess(
-                command, self._timeout, self._recycle_after, self._memory, is_sketching=sketching is not None
+                command, self._timeout, self._recycle_after, self._memory, is_sketching=self._sketching is not None
             )
             self._children.add(child)
         try:
@@ -204,15 +203,6 @@ class ExtractionProcesses:
             self._discard(child)
             raise
         return child
-
-    def _sketching_arguments(self) -> tuple[str, str] | None:
-        if self._sketching is None:
-            return None
-        try:
-            return self._sketching.factory, self._sketching.options()
-        except Exception as error:
-            self._warn(error)
-            return None
 
     def _discard(self, child: WorkerProcess) -> None:
         child.end()

@@ -43,18 +43,18 @@ Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
 class Sketching(NamedTuple):
     """How workers sketch the texts they extract. They treat a sketch as bytes.
 
-    ``factory`` is an import path. It is called with the answer of ``options`` and returns a callable that makes one
-    sketch for each of several texts. ``options`` is called when a worker starts, and not in the event loop.
+    ``factory`` is an import path. A worker calls it with ``options`` when it starts, and gets a callable that makes one
+    sketch for each of several texts.
     """
 
     factory: str
-    options: Callable[[], str]
+    options: str
 
 
 def arguments(
-    extractor: str, timeout: float, most_characters: int, memory: int | None, sketching: tuple[str, str] | None
+    extractor: str, timeout: float, most_characters: int, memory: int | None, sketching: Sketching | None
 ) -> list[str]:
-    """Return the command line of a worker, with the import path of its parent. ``sketching``: factory and options."""
+    """Return the command line of a worker, with the import path of its parent."""
     options = {
         "extractor": extractor,
         "timeout": timeout,

@@ -16,9 +16,8 @@ from functools import lru_cache
 
 from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
 from scrapy_neardup.sketch.guards.boilerplate import Trace
-from scrapy_neardup.sketch.signatures.minhash import known_permutations, permutations
+from scrapy_neardup.sketch.signatures.base import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.signatures.signed import Signed
 
 FACTORY = f"{__name__}.sketch_ahead"
 
@@ -30,18 +29,14 @@ _HEAD = struct.Struct("=dI8s3I6I")
 
 
 def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
-    """What a worker's ``sketch_ahead`` is to be called with; may import datasketch."""
-    drawn = [each.tobytes().hex() for each in permutations(preset.num_perm, preset.seed)]
-    row = {"preset": asdict(preset), "min_words": min_words, "figures": figures, "permutations": drawn}
-    return json.dumps(row)
+    """Return what a worker is to call ``sketch_ahead`` with."""
+    return json.dumps({"preset": asdict(preset), "min_words": min_words, "figures": figures})
 
 
 def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
     """What sketches texts and packs them."""
     row = json.loads(options)
     preset = Preset(**{**row["preset"], "stop_words": tuple(row["preset"]["stop_words"])})
-    # A worker that has them imports no scipy: half a second and 50 MB.
-    known_permutations(preset.num_perm, preset.seed, *map(bytes.fromhex, row["permutations"]))
     sketcher = Sketcher(preset, min_words=row["min_words"], figures=row["figures"])
     sketcher.prepare()
 
@@ -92,7 +87,7 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     sketch = TextSketch(
         trace=Trace(dict(zip(keys, range(len(keys)), strict=True)), words, samples, owners),
         boilerplate=frozenset(),
-        signed=Signed(signature, size, tuple(band_keys), tuple(sample_keys)),
+        signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,
         figures=figures,
         specifics=specifics,

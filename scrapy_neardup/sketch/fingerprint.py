@@ -19,12 +19,12 @@ from scrapy_neardup.sketch.guards.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.sketch.guards.specifics import find_specifics
 from scrapy_neardup.sketch.guards.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
 from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, lead_names, lowest, pack_topic, title_names, topic_keys
+from scrapy_neardup.sketch.signatures import signer_for
+from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
+from scrapy_neardup.sketch.signatures.features import distinct_features
 from scrapy_neardup.sketch.signatures.frequencies import Frequencies
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.signatures.signed import UNSIGNED, Signed
-from scrapy_neardup.sketch.signatures.signing import signer_for
 from scrapy_neardup.sketch.text.body import Body, read_bodies
-from scrapy_neardup.sketch.text.features import distinct_features
 from scrapy_neardup.timings import Timings
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class TextSketch:
 
     trace: Trace
     boilerplate: frozenset[int]  # keys of the lines left out
-    signed: Signed
+    signed: SignedText
     text_hash: bytes
     figures: bytes
     specifics: bytes
@@ -152,8 +152,8 @@ class Sketcher:
         self._lock = threading.Lock()  # long texts are sketched in a thread
 
     def prepare(self) -> None:
-        """Import what the first signature needs."""
-        self._signer.sign(read_bodies(["any text"], min_words=1, min_block_words=0))
+        """Read the tables that the first sketch needs: 40 ms of work."""
+        self.whole("any word " * self.min_words)
 
     def body(self, text: str) -> Body:
         """What of a main content enters the fingerprint, by what is known of boilerplate."""
@@ -338,15 +338,16 @@ class Sketcher:
 
     def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
         """Sketch what is left of texts that were read."""
-        bodies = [body for _, body, _ in texts if body.words >= self.min_words]
-        made = zip(self._signer.sign(bodies), self._specifics(bodies), strict=True) if bodies else ()
-        signed = iter(made)
-        return [
-            self._text_sketch(each, *(next(signed) if each.body.words >= self.min_words else (UNSIGNED, b"")))
-            for each in texts
-        ]
+        long_enough = [number for number, each in enumerate(texts) if each.body.words >= self.min_words]
+        bodies = [texts[number].body for number in long_enough]
+        made: dict[int, tuple[SignedText, bytes]] = {}
+        if bodies:
+            made.update(
+                zip(long_enough, zip(self._signer.sign(bodies), self._specifics(bodies), strict=True), strict=True)
+            )
+        return [self._text_sketch(each, *made.get(number, (UNSIGNED, b""))) for number, each in enumerate(texts)]
 
-    def _text_sketch(self, read: TextRead, signed: Signed, specifics: bytes) -> TextSketch:
+    def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
         names: tuple[int, ...] = ()
         if signed.signature and self.preset.topic_names:
             names = lead_names(read.body.lead(LEAD_WORDS), self.preset.topic_names)

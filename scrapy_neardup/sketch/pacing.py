@@ -25,22 +25,13 @@ class PacedSketcher:
 
     def __init__(self, sketcher: Sketcher) -> None:
         self._sketcher = sketcher
-        self._is_prepared = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sketch")
-
-    async def prepare(self) -> None:
-        """Import in the thread what the first document needs."""
-        await self.run_in_thread(self._sketcher.prepare)
-        self._is_prepared = True
 
     async def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         """Return the fingerprints of documents in their order."""
-        # The first sketch imports what it needs, which takes as long as a thousand sketches.
-        if self._is_prepared and sum(_effort(document.text) for document in documents) < LONG_TEXT:
+        if sum(_effort(document.text) for document in documents) < LONG_TEXT:
             return self._sketcher.fingerprints(documents)
-        fingerprints = await self.run_in_thread(self._sketcher.fingerprints, documents)
-        self._is_prepared = True
-        return fingerprints
+        return await self.run_in_thread(self._sketcher.fingerprints, documents)
 
     async def run_in_thread(self, function: Callable[..., R], *arguments: object) -> R:
         """Return what a function returns that takes too long for the event loop."""

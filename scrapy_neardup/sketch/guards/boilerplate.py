@@ -23,8 +23,8 @@ from scrapy_neardup.sketch.text.body import Body
 STORIES = 3
 """Different stories that make a line boilerplate."""
 
-MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB where a document brings twenty new ones
-MOST_DOCUMENTS = 1 << 13  # remembered for these lines: another 20 MB where each of them brings one new line
+MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB if a document brings twenty new ones
+MOST_DOCUMENTS = 1 << 13  # remembered for these lines: another 20 MB if each of them brings one new line
 _MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
 _LONGEST = 2000  # lines of a document that anything is learned from: a book would be remembered for a few of its lines
 _MOST_STORIES = 8  # documents remembered for a line, one a story
@@ -47,13 +47,10 @@ class Trace:
     @classmethod
     def of(cls, body: Body, width: int) -> Trace:
         """``width`` is the length of a shingle in tokens."""
-        lines: dict[int, int] = {}
-        words = array("I")
         keys = body.long.keys.tolist()
-        for key, count in zip(keys, body.long.words.tolist(), strict=True):
-            if key not in lines:
-                lines[key] = len(lines)
-                words.append(count)
+        lines = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        # Lines of the same tokens have the same words.
+        words = array("I", dict(zip(keys, body.long.words.tolist(), strict=True)).values())
         hashes = body.windows(width)
         # Which shingles are chosen does not depend on the document; one that runs into the next line is its first's.
         starts = (hashes & _SAMPLE_MASK == 0).nonzero()[0]
@@ -63,7 +60,7 @@ class Trace:
         return cls(lines, words, array("I", hashes[starts].tobytes()), array("I", owners))
 
     def rest(self, shared: Iterable[int]) -> tuple[int, set[int]]:
-        """Words and samples of all lines but the shared ones."""
+        """Return the words and the samples of all lines but the shared ones."""
         places = {self.lines[key] for key in shared}
         words = sum(count for place, count in enumerate(self.words) if place not in places)
         pairs = zip(self.samples, self.owners, strict=True)
@@ -71,7 +68,7 @@ class Trace:
 
 
 NO_TRACE = Trace({}, array("I"), array("I"), array("I"))
-"""Of a document that nothing is to be remembered of."""
+"""The trace of a document of which nothing is remembered."""
 
 
 @dataclass(slots=True)
@@ -128,7 +125,7 @@ class BoilerplateGuard:
         return self._among([key for key in seen if key not in known], trace, least, known)
 
     def _forget_oldest(self) -> None:
-        """The line that was not met for the longest, and the documents that no other line remembers."""
+        """Forget the line that was not met for the longest, and the documents that no other line remembers."""
         _, stories = self._stories.popitem(last=False)
         for trace in [stories] if isinstance(stories, Trace) else [story.first for story in stories]:
             self._lines_of[id(trace)] -= 1
@@ -136,7 +133,7 @@ class BoilerplateGuard:
                 del self._lines_of[id(trace)]
 
     def known(self, trace: Trace, least: int) -> frozenset[int]:
-        """As ``learn``, without noting anything."""
+        """Return the same as ``learn`` would, but note nothing."""
         return self._among(trace.lines, trace, least)
 
     def _among(
@@ -150,7 +147,7 @@ class BoilerplateGuard:
 
 
 def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> bool:
-    """Add a document to the first story it may belong to, or as a story of its own; returns whether as that."""
+    """Add a document to the first story it may belong to. Return whether it began a story of its own."""
     for story in stories:
         number = id(story.first)
         if number not in different:
@@ -166,7 +163,7 @@ def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> b
 
 
 def _tell_different_stories(one: Trace, other: Trace) -> bool:
-    """False also where too little besides what the two share could tell: copies with a lead of their own are copies."""
+    """Return whether two documents tell different stories. Return False if too little is left beside shared lines."""
     shared = one.lines.keys() & other.lines.keys()
     common = sum(one.words[one.lines[key]] for key in shared)
     (words, samples), (other_words, other_samples) = one.rest(shared), other.rest(shared)
@@ -177,7 +174,7 @@ def _tell_different_stories(one: Trace, other: Trace) -> bool:
 
 
 def _is_boilerplate(stories: list[_Story] | Trace | None) -> bool:
-    """Several stories, of which none owns the line: a paragraph quoted here and there is not boilerplate."""
+    """Return whether a line stands in several stories and none of them brought most of its documents."""
     if not isinstance(stories, list) or len(stories) < STORIES:
         return False
     counts = [story.documents for story in stories]
@@ -185,7 +182,7 @@ def _is_boilerplate(stories: list[_Story] | Trace | None) -> bool:
 
 
 def _within(room: int, lines: list[tuple[int, int]]) -> frozenset[int]:
-    """Keys of the lines, given with their words, that fit into so many words; the first come first."""
+    """Return the keys of the first lines that fit into ``room`` words."""
     fitting: list[int] = []
     for key, words in lines:
         if words <= room:

@@ -5,15 +5,15 @@ number between the same words differ in their figures. Dates, clock times, years
 they change between editions of one text and say nothing.
 
 A document has ``MAX_BYTES`` for this. Its first ``MAX_FIGURES`` figures are kept one by one, the others as at most
-``MAX_DIGESTS`` digests over runs of them, cut where the words around them say so. A change is thus noticed wherever it
-stands, but far down a text full of numbers it can no longer be told which figure it was, nor, when that part of the
-text was edited too, that there was one.
+``MAX_DIGESTS`` digests over runs of them, cut at places that the words around them decide. So a change is noticed
+wherever it stands. But far down a text full of numbers nobody can tell which figure changed, and a change is missed if
+that part of the text was edited too.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -54,7 +54,7 @@ class Figure(NamedTuple):
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
     numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` is the word people would
     read beside it, "%" or a currency; "" after unpacking. ``context`` has 4 bytes: 2 hash the words before, 2 the words
-    behind; where there are none, words farther off on the other side, or zeros.
+    behind. If there are none, words farther off on the other side stand in, or zeros.
     """
 
     value: str
@@ -71,12 +71,13 @@ _PACKED = re.compile("e([3-9a-e])|([a-d])")
 _HEX_MARKS = str.maketrans(".-/~", "abcd")
 
 _NO_WORDS = b"\0\0"
+_FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand near a figure
 _UNSPACED = "\u0e00"  # Thai and, with few exceptions, what sorts behind it is written without spaces
 _PASSED_OVER = HEDGES | WEEKDAYS | MONTHS | PERCENT | frozenset(CURRENCIES)
 
 
 def find_figures(text: str) -> tuple[Figure, ...]:
-    """The figures of a text: up to ``MAX_FIGURES`` in the order of the text, then up to ``MAX_DIGESTS`` digests.
+    """Return the figures of a text: up to ``MAX_FIGURES`` in the order of the text, then up to ``MAX_DIGESTS`` digests.
 
     Reads the first ``MAX_CHARACTERS`` characters, in linear time. Never raises; the same in every process.
     """
@@ -90,18 +91,18 @@ def find_figures(text: str) -> tuple[Figure, ...]:
 def _figure(tokens: list[str], first: int, end: int, value: str, mark: str) -> Figure:
     before, behind = tokens[max(0, first - REACH) : first], tokens[end : end + REACH]
     before.reverse()
-    words_before, words_behind = _words(before, slice(-3, None)), _words(behind, slice(3))
+    words_before, words_behind = _words(before, _LAST), _words(behind, _FIRST)
     hash_before, hash_behind = _hash(words_before), _hash(words_behind)
-    # Where the block begins or ends with the number, words farther off on the other side stand in for the missing ones.
+    # If the block begins or ends with the number, words farther off on the other side stand in for the missing ones.
     if not words_before:
-        hash_before = _hash(_words(behind, slice(3), 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
+        hash_before = _hash(_words(behind, _FIRST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
     elif not words_behind:
-        hash_behind = _hash(_words(before, slice(-3, None), 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
+        hash_behind = _hash(_words(before, _LAST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
     return Figure(value, _label(value, mark, words_before, words_behind, tokens[end]), hash_before + hash_behind)
 
 
 def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[str]:
-    """How many numbers stand before the next word of this side, and the nearest ``count`` words of the block; or none.
+    """Return how many numbers stand before the next word, and the nearest ``count`` words of the block; or nothing.
 
     Words of one or two letters say little. In scripts without spaces a token is a clause, and its near end counts.
     """
@@ -213,7 +214,7 @@ def _hex(value: str) -> str:
 
 
 def _shortened(value: str, limit: int = SHORT) -> str:
-    """A value that packs into ``limit`` hexadecimal digits: long ones keep 3 characters and a 4-digit hash."""
+    """Return a value that packs into ``limit`` hexadecimal digits. A long one keeps 3 characters and a 4-digit hash."""
     if len(value) <= limit or len(_hex(value)) <= limit:
         return value
     return f"{value[:3]}{DIGEST}{xxh32_intdigest(value.encode()) % 10_000:04}"
@@ -228,11 +229,10 @@ def unpack_figures(data: bytes) -> tuple[Figure, ...]:
     if len(data) > MAX_BYTES or count > MAX_FIGURES or len(data) < start:
         raise ValueError(f"packed figures: {len(data)} bytes cannot hold {count} figures")
     digits = data[start:].hex()
-    values, end = [], 0
-    for _ in range(count):
-        stop = digits.find("f", end)
-        values.append(_number(digits[end:stop]) if stop > end else _number(""))
-        end = stop + 1
+    *packed, _ = digits.split("f", count)
+    if len(packed) < count:
+        raise ValueError(f"packed figures: {len(packed)} values of {count} figures")
+    values, end = list(map(_number, packed)), sum(map(len, packed)) + count
     tail = data[start + (end + 1) // 2 :]
     if (end % 2 and digits[end] != "f") or len(tail) % 6 or len(tail) > 6 * MAX_DIGESTS:
         raise ValueError(f"packed figures: {len(tail)} bytes behind the values, not a few times 6")
@@ -242,6 +242,8 @@ def unpack_figures(data: bytes) -> tuple[Figure, ...]:
 
 
 def _number(digits: str) -> str:
+    if digits.isdecimal():
+        return digits
     value = _PACKED.sub(lambda mark: "0" * int(mark[1], 16) if mark[1] else ".-/~"["abcd".index(mark[2])], digits)
     if not _VALUE.fullmatch(value):
         raise ValueError(f"packed figures: {digits!r} is no number")
@@ -253,26 +255,26 @@ def _number(digits: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure with another value: ``line`` for people, and what the two versions say of it as ``said`` hashes it."""
+    """One figure with another value: a ``line`` for people, and its ``value_hashes`` before and after."""
 
     line: str
     before: bytes
     after: bytes
 
 
-def said(figures: Sequence[Figure]) -> bytes:
-    """4 bytes of each figure, its context and value; zeros for a digest, which says no one thing."""
-    return b"".join(map(_said, figures))
+def value_hashes(figures: Sequence[Figure]) -> bytes:
+    """Return 4 bytes for each figure, a hash of its context and value; zeros for a digest of several figures."""
+    return b"".join(map(_value_hash, figures))
 
 
-def _said(figure: Figure) -> bytes:
+def _value_hash(figure: Figure) -> bytes:
     if figure.value.startswith(DIGEST):
         return bytes(4)
     return xxh32_digest(figure.context + _key(figure).encode())
 
 
 def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Change, ...]:
-    """What changed from ``old`` to ``new``; lines are as "dead: 4 -> 12" or "score: 2-1 -> 3-1", none twice.
+    """Return what changed from ``old`` to ``new``, with lines such as "dead: 4 -> 12", none twice.
 
     Only the same neighbours with another value are a change; a figure that one of the two lacks is none. Either may
     have come through ``unpack_figures``; labels are taken from ``new``.
@@ -285,7 +287,7 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Chang
     for before, after in pairs:
         if _is_change(before, after):
             line = _line(before, after)
-            changes.setdefault(line, Change(line, _said(before), _said(after)))
+            changes.setdefault(line, Change(line, _value_hash(before), _value_hash(after)))
     return tuple(changes.values())
 
 
@@ -313,44 +315,46 @@ def _key(figure: Figure) -> str:
 
 
 def _same_context(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
-    """Pairs whose words on both sides agree. Where a context comes more than once, values in both texts cancel out."""
-    before, after = defaultdict(list), defaultdict(list)
-    for figure in old:
-        before[figure.context].append(figure)
-    for figure in new:
-        after[figure.context].append(figure)
+    """Pair figures with the same words on both sides. If a context comes more than once, equal values cancel out."""
+    before, after = _by_context(old), _by_context(new)
     pairs: list[tuple[Figure, Figure]] = []
-    for context in after:
-        pairs += zip(*_without_shared(before[context], after[context]), strict=False)
+    for context, figures in after.items():
+        if context in before:
+            pairs += zip(*_without_shared(before[context], figures), strict=False)
     return pairs
 
 
+def _by_context(figures: Sequence[Figure]) -> dict[bytes, list[Figure]]:
+    found: dict[bytes, list[Figure]] = {}
+    for figure in figures:
+        found.setdefault(figure.context, []).append(figure)
+    return found
+
+
 def _without_shared(old: list[Figure], new: list[Figure]) -> tuple[list[Figure], list[Figure]]:
-    shared = Counter(map(_key, old)) & Counter(map(_key, new))
-    left = []
-    for figures in (old, new):
-        spare = shared.copy()
-        left.append([figure for figure in figures if not _spend(spare, _key(figure))])
-    return left[0], left[1]
-
-
-def _spend(spare: Counter[str], key: str) -> bool:
-    if not spare[key]:
-        return False
-    spare[key] -= 1
-    return True
+    keys = list(map(_key, old))
+    olds, news = list(old), []
+    for figure in new:
+        if (key := _key(figure)) in keys:
+            place = keys.index(key)
+            del keys[place], olds[place]
+        else:
+            news.append(figure)
+    return olds, news
 
 
 def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
-    """Pairs that agree in the words before or behind only, and stand between the same other figures.
+    """Pair figures that agree in the words on one side only and stand between the same other figures.
 
     Two words are no proof by themselves ("12 people in"); their place among the figures that both texts have is.
     """
     before, after = [figure.context for figure in old], [figure.context for figure in new]
     in_both = set(before) & set(after)
+    if in_both in (set(before), set(after)):
+        return []  # one of the two texts has no figure of its own
     pairs = []
     for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        # A gap is open behind where either text has more figures than are kept one by one.
+        # A gap is open at its end if one of the texts has more figures than are kept one by one.
         is_open = (_has_digests(old[i:]) and j == len(old)) or (_has_digests(new[k:]) and m == len(new))
         if kind == "replace" and not is_open:
             gap = ([figure for figure in side if _is_alone(figure, in_both)] for side in (old[i:j], new[k:m]))
@@ -365,7 +369,7 @@ def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figur
 
 
 def _is_converted(before: Figure, after: Figure) -> bool:
-    """Whether a length or weight was only put into other units, give or take rounding: 7,000 feet, 2,133 metres."""
+    """Return whether a length or weight was only put into other units, such as 7,000 feet and 2,133 metres."""
     if after.label not in MEASURES or not (_PLAIN.fullmatch(before.value) and _PLAIN.fullmatch(after.value)):
         return False
     low, high = sorted((float(before.value), float(after.value)))

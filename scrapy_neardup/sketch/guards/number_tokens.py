@@ -38,9 +38,10 @@ _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 
 
 def number_tokens(text: str) -> tuple[list[str], list[int]]:
-    """The words, numbers, currency signs and line ends of a text, case-folded and with ASCII digits; linear time.
+    """Return the words, numbers, currency signs and line ends of a text, and where the numbers are among them.
 
-    And which of the tokens begin with a digit, or with the "+" of a telephone number. Three empty tokens follow.
+    Tokens are case-folded and have ASCII digits; three empty tokens follow. Numbers are the tokens that begin with a
+    digit or with the "+" of a telephone number. Takes linear time.
     """
     plain = _plain(text)
     spans = _numbers(plain)
@@ -68,7 +69,7 @@ def _words(text: str) -> list[str]:
 
 
 def _without_punctuation(text: str) -> str:
-    """Spaces for the commonest characters outside ASCII that are in no word: most English texts are ASCII then."""
+    """Replace common punctuation outside ASCII by spaces: most English texts are ASCII then."""
     if not text.isascii():
         for character in _PUNCTUATION:
             text = text.replace(character, " ")
@@ -76,7 +77,7 @@ def _without_punctuation(text: str) -> str:
 
 
 def _numbers(text: str) -> list[tuple[int, int]]:
-    """Where numbers and signs stand, found from their first digit: most characters are passed over in one search."""
+    """Return where numbers and signs begin and end. One search for a digit passes over most characters."""
     spans: list[tuple[int, int]] = []
     end = 0
     while sign := _SIGN.search(text, end):
@@ -90,7 +91,7 @@ def _numbers(text: str) -> list[tuple[int, int]]:
 
 
 def _opening(text: str, first: int, end: int) -> int:
-    """Where the punctuation before a digit begins that makes a token with it or by itself, not before ``end``."""
+    """Return where a token with this digit may begin: at punctuation before it, but not before ``end``."""
     if first > end and "0" <= text[first] <= "9":
         if text[first - 1] in ".,;(+":
             return first - 1

@@ -230,10 +230,10 @@ class SourceBoilerplate:
             if not ours or not theirs:
                 untold.append(other)
             elif ours.isdisjoint(theirs):
-                said = mentioned(shared)
+                mentioned_terms = mentioned(shared)
                 # A topic that most titles name, and the text too, is a story if it is not the name of the site.
-                is_topic = bool(document.terms & other.terms & said - site_terms)
-                is_about = is_topic or _is_about(said, ours, theirs)
+                is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
+                is_about = is_topic or _is_about(mentioned_terms, ours, theirs)
                 (about if is_about else unlike).append((theirs, shared))
         by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
         return by_titles, _of_pages(document, untold) - by_titles

@@ -109,10 +109,9 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     keyed = _keyed(reading, tokens, words.nonzero()[0], np.concatenate((figures, names)), values)
     leads = _leads(reading, tokens, names, lengths, np.bincount(tokens.document.take(content), minlength=len(bodies)))
     bounds = keyed.searchsorted(np.arange(len(bodies) + 1, dtype=np.uint64) << _DOCUMENT).tolist()
-    packed = keyed.astype(">u4").tobytes()
+    packed = keyed.astype(">u4").view(np.uint8).reshape(-1, 4)[:, 1:].tobytes()
     return [
-        b"".join(leads.get(number, ()))
-        + b"".join(packed[4 * place + 1 : 4 * place + 4] for place in range(first, min(end, first + MOST)))
+        b"".join(leads.get(number, ())) + packed[3 * first : 3 * min(end, first + MOST)]
         for number, (first, end) in enumerate(pairwise(bounds))
     ]
 
@@ -159,14 +158,14 @@ def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
     is_cut[:1] = is_new[:1] = True
     is_cut[1:] = line[1:] != line[:-1]
     is_new[1:] = document[1:] != document[:-1]
-    # The end of a line in a narrow column; where no lower case follows, it begins a sentence.
+    # Columns may be narrow: the end of a line ends a sentence only if no lower case follows.
     is_cut &= first & LOWER == 0
     is_cut |= is_new
     return _Tokens(starts, ends, kinds, first, document, is_cut, (is_cut | (kinds & SENTENCE_STOP != 0)).cumsum())
 
 
 def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where capitalised words in a row begin, and how many they are."""
+    """Return where runs of capitalised words begin, and how many words each has."""
     is_first = np.empty(len(capitals), bool)
     is_first[:1] = True
     is_first[1:] = (capitals[1:] != capitals[:-1] + 1) | is_cut.take(capitals[1:])
@@ -234,7 +233,7 @@ def _near_hashes(
 
 
 def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Each once, but none of a key with several values."""
+    """Return each value once, but none if its key has several values."""
     differs = np.ones(len(keyed) + 1, bool)
     differs[1:-1] = keyed[1:] != keyed[:-1]
     keyed = keyed[differs[:-1]]

@@ -1,4 +1,4 @@
-"""Numbers in words: which language a text is in, and what its number words say.
+"""Numbers in words: find the language of a text and read its number words.
 
 The words come from ``number_words.json``, which ``benchmarks/number_tables.py`` makes with num2words.
 """
@@ -70,14 +70,14 @@ class Languages(NamedTuple):
 
 
 def number_words(tokens: Iterable[str]) -> dict[str, NumberWords]:
-    """Each number word of a text, with the language in which it is to be read.
+    """Return the number words of a text, each with the language in which to read it.
 
     The language of a text is the one that most of its words are of, each counted once: number words and the commonest
     other words. A sentence more or less does not change the answer, and equal texts get equal answers. Another language
     with half as many words, of a notice or a quotation, is read too.
     """
     languages = all_languages()
-    known = languages.of_word.keys() & set(tokens)
+    known = languages.of_word.keys() & tokens
     votes = Counter(chain.from_iterable(map(languages.of_word.__getitem__, known)))
     first = max(languages.by_name, key=lambda name: (votes[name], name == _DEFAULT))
     least = max(_SECOND_LANGUAGE, votes[first] / 2)
@@ -144,7 +144,7 @@ def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[
 
 
 def _is_one_scale(tokens: list[str], i: int, language: NumberWords) -> bool:
-    """Whether this is "a million", not the "million" that is left if its number was edited away."""
+    """Return whether this is "a million", and not a "million" that has lost its number."""
     return tokens[i] in language.scales and tokens[i - 1] in language.articles and tokens[i] not in language.small
 
 
@@ -153,7 +153,7 @@ def _continues(token: str, room: float, language: NumberWords) -> bool:
 
 
 def _room_behind(number: float) -> int:
-    """What the next number has to be smaller than to belong to this one: "twenty" leaves room for nine."""
+    """Return what the next number must be smaller than to belong to this one: "twenty" leaves room for nine."""
     if number in (60, 80):
         return 20  # "soixante-douze"
     return next((size for size in (10**12, 10**9, 10**6, 1000, 100, 10) if number and number % size == 0), 0)

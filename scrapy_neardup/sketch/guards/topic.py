@@ -46,13 +46,13 @@ _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 def title_names(title: str) -> tuple[int, ...]:
-    """Hashes of the names and figures of a title; of one with capitals throughout the figures alone."""
+    """Return hashes of the names and figures of a title. A title in capitals has no names."""
     text = _normalised(title)
     return tuple(map(_hashes.__getitem__, (*_FIGURE.findall(text), *_names(text, len(text.split())))))
 
 
 def lead_names(lines: Iterable[Line], most: int) -> tuple[int, ...]:
-    """Hashes of the names and figures of a text's first lines, the ``most`` lowest; none of a table."""
+    """Return the ``most`` lowest hashes of the names and figures in a text's first lines; none if it is a table."""
     terms: list[str] = []
     words = figures = 0
     for line in lines:
@@ -66,18 +66,18 @@ def lead_names(lines: Iterable[Line], most: int) -> tuple[int, ...]:
 
 
 def lowest(hashes: Iterable[int], most: int) -> tuple[int, ...]:
-    """Of distinct hashes the lowest, ascending; those of what tells nothing are no hashes."""
+    """Return the lowest distinct hashes, ascending, without the mark of terms that tell nothing."""
     return tuple(sorted(set(hashes) - {_NOTHING})[:most])
 
 
 def pack_topic(hashes: Iterable[int]) -> bytes:
-    """Ascending names of ``measures.NAME_BYTES`` each."""
+    """Pack names in ascending order, ``NAME_BYTES`` each."""
     kept = {each & 0xFFFF for each in hashes}  # not the high bits, which in the lowest hashes are alike
     return b"".join(each.to_bytes(NAME_BYTES, "big") for each in sorted(kept))
 
 
 def topic_keys(hashes: tuple[int, ...]) -> tuple[int, ...]:
-    """One 32-bit key for each two of the ``PAIRED`` lowest of ascending hashes."""
+    """Return one 32-bit key for each pair of the ``PAIRED`` lowest hashes."""
     pairs = combinations(hashes[:PAIRED], 2)
     return tuple(xxh32_intdigest((one << 32 | other).to_bytes(8, "big"), _KEY_SEED) for one, other in pairs)
 
@@ -95,9 +95,9 @@ def _names(text: str, words: int) -> list[str]:
 
 
 def _tells(term: str) -> str:
-    """A name without its case and a figure without its punctuation; "" for what any news may say.
+    """Return a name without its case or a figure without its punctuation; "" if any news may have it.
 
-    Figures of under three digits, round ones and years are in any news.
+    Figures of under three digits, round figures and years are in any news.
     """
     if not term[0].isdigit():
         name = term.casefold()
@@ -108,7 +108,7 @@ def _tells(term: str) -> str:
 
 
 class _Hashes(dict[str, int]):
-    """Names repeat: most of them are a look-up."""
+    """Hashes of terms, remembered because names repeat."""
 
     def __missing__(self, term: str) -> int:
         if len(self) >= _MOST_HASHES:

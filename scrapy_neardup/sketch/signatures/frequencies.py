@@ -21,7 +21,7 @@ _CUT_FOR = 32  # documents until the cut of the commonest is looked for again
 
 
 class Frequencies:
-    """Counts of all documents, and apart from them of those that no store has been told of yet."""
+    """Counts over all documents, and separate counts over the documents that no store knows yet."""
 
     def __init__(self) -> None:
         self.documents = 0
@@ -45,12 +45,12 @@ class Frequencies:
             self.pending >>= 1
 
     def weights(self, features: NDArray[np.uint32]) -> NDArray[np.float64]:
-        """Inverse document frequency: the logarithm of how many documents there are for one with the feature."""
+        """Return the inverse document frequency of each feature."""
         found = self._counts[features >> _SHIFT].astype(np.float64)
         return cast("NDArray[np.float64]", np.log((self.documents + _PRIOR_DOCUMENTS) / (found + 1)))
 
     def among_commonest(self, features: NDArray[np.uint32], share: float) -> NDArray[np.bool_]:
-        """Which of them are among that share of all that were counted; none before enough documents were."""
+        """Return which features are among the commonest ``share`` of all; none if few documents were counted."""
         if self.documents < _FEWEST_DOCUMENTS or not share:
             return np.zeros(len(features), np.bool_)
         if self._cut is None or self.documents // _CUT_FOR != self._cut[0] // _CUT_FOR:
@@ -61,7 +61,7 @@ class Frequencies:
         return cast("NDArray[np.bool_]", self._counts[features >> _SHIFT] > self._cut[1])
 
     def take_pending(self) -> bytes:
-        """What a store is to add; see ``give_back`` where it could not."""
+        """Return the counts that no store knows yet, packed. Call ``give_back`` with them if the store fails."""
         taken = pack_counted(self.pending, self._pending_counts)
         self._pending_counts[:] = 0
         self.pending = 0
@@ -73,7 +73,7 @@ class Frequencies:
         self._pending_counts += counts
 
     def replace(self, total: bytes) -> None:
-        """Take over a store's sum, and what was counted since it was told. Raises ValueError for what is no sum."""
+        """Replace the counts by a store's sum and the counts it does not know yet. Raise ValueError if it is no sum."""
         documents, counts = unpack_sum(total)
         self.documents, self._counts, self._cut = documents + self.pending, counts + self._pending_counts, None
 

@@ -8,6 +8,7 @@ from typing import Literal
 import xxhash
 
 from scrapy_neardup.similarity.likeness import Measure
+from scrapy_neardup.sketch.signatures.reference import load_reference
 from scrapy_neardup.sketch.text.reading import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
@@ -65,8 +66,6 @@ class Preset:
             if not decisive[name]:
                 del decisive[name]
         if self.signature == "reference":
-            from scrapy_neardup.sketch.signatures.reference import load_reference
-
             decisive["reference"] = load_reference(self.reference).digest  # what it says, wherever it lies
         decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         decisive["records"] = records

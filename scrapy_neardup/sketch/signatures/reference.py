@@ -7,7 +7,6 @@ and genetic algorithm". The list is found by ``sketch.training``; a file of it i
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,15 +17,10 @@ import numpy as np
 import xxhash
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.signatures.signed import UNSIGNED, Signed
-from scrapy_neardup.sketch.text.features import code_points
+from scrapy_neardup.sketch.text.characters import code_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from scrapy_neardup.sketch.signatures.frequencies import Frequencies
-    from scrapy_neardup.sketch.text.body import Body
 
 GRAMS = 1000
 PARTS = 150
@@ -58,7 +52,10 @@ class Reference:
         return cls(keys[order], part[order], lengths, np.array(mean, np.int64), digest)
 
     def sign(self, text: str) -> bytes:
-        """``PARTS`` lanes of one byte: the cosines, scaled to a vector of length ``_SCALE``; empty where all are 0."""
+        """Return the cosines as ``PARTS`` lanes of one byte, scaled to a vector of length ``_SCALE``.
+
+        The signature is empty if all cosines are 0.
+        """
         keys, counts = np.unique(gram_keys(text), return_counts=True)
         places = np.searchsorted(self.keys, keys)
         places[places == len(self.keys)] = 0
@@ -72,7 +69,7 @@ class Reference:
 
 
 def gram_keys(text: str) -> NDArray[np.uint64]:
-    """One number for each run of three characters."""
+    """Return one number for each run of three characters."""
     codes = code_points(text)
     if len(codes) < WIDTH:
         return np.empty(0, np.uint64)
@@ -81,13 +78,13 @@ def gram_keys(text: str) -> NDArray[np.uint64]:
 
 
 def part_numbers(grams: int) -> NDArray[np.int64]:
-    """Which part each 3-gram of a list is of: the first ones of the first part, and so on, parts as equal as can be."""
+    """Return the number of the part that each 3-gram of a list is in. The parts are runs of nearly equal length."""
     return np.arange(grams, dtype=np.int64) * PARTS // grams
 
 
 @cache
 def load_reference(path: str = "") -> Reference:
-    """The reference of a file, of this package where it is "". Raises SettingsError, which says what is wrong."""
+    """Read a reference file, or the one of this package if the path is "". Raise SettingsError if that fails."""
     file = Path(path) if path else resources.files("scrapy_neardup.sketch.signatures").joinpath(_SHIPPED)
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -111,39 +108,3 @@ def _wrong(content: Any) -> str:
     if not isinstance(mean, list) or len(mean) != PARTS or not all(type(n) is int and 0 <= n < 256 for n in mean):
         return f"has no average signature of {PARTS} lanes"
     return ""
-
-
-class ReferenceSigner:
-    """Signatures of cosines. Candidates agree in a band of signs: on which sides of planes through the average of
-    news, drawn at random, a signature lies (Charikar 2002). Two signatures at a small angle rarely lie apart.
-    """
-
-    frequencies: Frequencies | None = None
-
-    def __init__(self, preset: Preset) -> None:
-        """Raises SettingsError where the reference cannot be used."""
-        self._preset = preset
-        self._reference = load_reference(preset.reference)
-        self._planes = _planes(preset.bands * preset.rows, preset.seed)
-
-    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
-        return list(map(self._sign, bodies))
-
-    def _sign(self, body: Body) -> Signed:
-        signature = self._reference.sign(" ".join(body.tokens))
-        if not signature:
-            return UNSIGNED
-        return Signed(signature, len(body.tokens), self._band_keys(signature))
-
-    def _band_keys(self, signature: bytes) -> tuple[int, ...]:
-        aside = np.frombuffer(signature, np.uint8).astype(np.int64) - self._reference.mean
-        sides = (aside @ self._planes > 0).astype(np.uint8).reshape(self._preset.bands, self._preset.rows)
-        return tuple(xxhash.xxh32_intdigest(band.tobytes(), number) for number, band in enumerate(sides))
-
-
-def _planes(count: int, seed: int) -> NDArray[np.int64]:
-    """Normal vectors of 1 and -1, the same on every machine, one a column."""
-    needed = -(-PARTS * count // 64)
-    words = b"".join(xxhash.xxh3_64_digest(number.to_bytes(4, "big"), seed) for number in range(needed))
-    bits = np.unpackbits(np.frombuffer(words, np.uint8))[: PARTS * count]
-    return cast("NDArray[np.int64]", bits.astype(np.int64).reshape(PARTS, count) * 2 - 1)

@@ -17,9 +17,9 @@ import xxhash
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.imports import load_callable
+from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
 from scrapy_neardup.sketch.signatures.frequencies import Frequencies
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.signatures.signed import UNSIGNED, Signed
 from scrapy_neardup.sketch.text.reading import normalise
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class SimHashSigner:
     """Signatures of 64 lanes of one byte, 0 or 1."""
 
     def __init__(self, preset: Preset) -> None:
-        """Raises SettingsError where the preset names a callable that there is not."""
+        """Raise SettingsError if the callable or stemmer of the preset is missing."""
         self._preset = preset
         self._vector: Vector | None = None
         self.frequencies = Frequencies() if preset.learns else None
@@ -69,10 +69,10 @@ class SimHashSigner:
         if not preset.learns:
             self._vector = cast("Vector", load_callable("NEARDUP_FEATURES", preset.features, ALLOWED_VECTORS))
 
-    def sign(self, bodies: Sequence[Body]) -> list[Signed]:
+    def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
         return list(map(self._sign, bodies))
 
-    def _sign(self, body: Body) -> Signed:
+    def _sign(self, body: Body) -> SignedText:
         terms = self._terms(body) if self._vector is None else self._own_vector(body.text)
         if not terms:
             return UNSIGNED
@@ -86,7 +86,7 @@ class SimHashSigner:
             chosen = np.lexsort((hashes, -weights))[: self._preset.heaviest_terms]
             hashes, weights = hashes[chosen], weights[chosen]
         signature = simhash(hashes, weights)
-        return Signed(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
+        return SignedText(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
 
     def _terms(self, body: Body) -> Mapping[str, float]:
         tokens = body.tokens
@@ -121,7 +121,7 @@ def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
 
 
 def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
-    """One lane a bit of the hashes: 1 where the terms that have it weigh more than those that do not."""
+    """Return one lane for each bit of the hashes: 1 if the terms with the bit weigh more than those without it."""
     bits = np.unpackbits(hashes.astype(">u8").view(np.uint8).reshape(-1, 8), axis=1)
     # Summed in whole numbers, so that the order of the terms and the machine do not matter.
     whole = np.rint(weights * (1 << 20)).astype(np.int64)
@@ -129,7 +129,7 @@ def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:
 
 
 def block_keys(signature: bytes, keys: int) -> tuple[int, ...]:
-    """Return 32-bit keys of the blocks, or of every two blocks, of the plan with so many keys."""
+    """Return the 32-bit keys of a signature, by the plan that gives this number of keys."""
     width, in_common = PLANS[keys]
     blocks = [signature[start : start + width] for start in range(0, BITS, width)]
     chosen = combinations(blocks, in_common)

@@ -43,7 +43,7 @@ class Task:
 
     @classmethod
     def of(cls, texts: Sequence[str], *, sample: int, pairs: int, seed: int) -> Task:
-        """Raises ValueError where the corpus has fewer texts than the sample, or too few different 3-grams."""
+        """Raise ValueError if the corpus has fewer texts than the sample, or too few different 3-grams."""
         if len(texts) < sample:
             raise ValueError(f"{len(texts)} documents with text, fewer than the sample of {sample}")
         rng = np.random.default_rng(seed)
@@ -59,14 +59,14 @@ class Task:
 
     @property
     def digest(self) -> str:
-        """Of all that individuals are judged by: a training goes on with the same task or not at all."""
+        """Return a digest of the whole task. A training is only continued with the same task."""
         state = xxhash.xxh3_64("".join(self.grams).encode("utf-8", "surrogatepass"))
         for array in (self.counts, self.pairs, self.cosines):
             state.update(np.ascontiguousarray(array).data)
         return state.hexdigest()
 
     def error(self, individual: NDArray[np.int64]) -> float:
-        """Mean absolute error of the cosines of signatures."""
+        """Return the mean absolute error of the cosines of signatures."""
         return self._error(self.counts, self.pairs, self.cosines, individual)
 
     def held_out_error(self, individual: NDArray[np.int64]) -> float:
@@ -154,7 +154,7 @@ def begin(task: Task, *, population: int, seed: int) -> State:
 
 
 def generations(task: Task, state: State, until: int) -> Iterator[State]:
-    """The state after each generation, the same object each time."""
+    """Yield the state after each generation. It is the same object each time."""
     while state.generation < until:
         kept = (len(state.population) + 1) // 2
         children = np.stack([_child(task, state, kept) for _ in range(len(state.population) - kept)])
@@ -184,7 +184,7 @@ def _child(task: Task, state: State, parents: int) -> NDArray[np.int64]:
 
 
 def saved(state: State, run_of: tuple[str, int, int]) -> str:
-    """The state, and the task, population and seed it belongs to, as a text."""
+    """Return the state as a text, with the task, population and seed that it belongs to."""
     content = {
         "of": list(run_of),
         "generation": state.generation,
@@ -197,7 +197,7 @@ def saved(state: State, run_of: tuple[str, int, int]) -> str:
 
 
 def restore(text: str, run_of: tuple[str, int, int]) -> State:
-    """Raises ValueError for the state of another task, KeyError and TypeError for what is no state."""
+    """Read a saved state. Raise ValueError if it belongs to another task, KeyError or TypeError if it is no state."""
     content = json.loads(text)
     if content["of"] != list(run_of):
         raise ValueError("it is of another corpus or of other options")
@@ -208,7 +208,7 @@ def restore(text: str, run_of: tuple[str, int, int]) -> State:
 
 
 def reference_file(task: Task, state: State, texts: Sequence[str]) -> dict[str, object]:
-    """What a reference file says, of the fittest individual."""
+    """Return the content of a reference file for the fittest individual."""
     grams = [task.grams[number] for number in state.population[0]]
     unknown = Reference.of(grams, [0] * PARTS)
     signed = [

@@ -1,4 +1,4 @@
-"""What of a main content enters the fingerprint, line by line."""
+"""The lines of a main content that enter the fingerprint."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Lines:
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """The first, and the one behind the last, of all these lines and what is between them."""
+        """Return the first token of the first line, and the token behind the last line."""
         return (int(self.first[0]), int(self.end[-1])) if len(self) else (0, 0)
 
     def between(self, first: int, end: int) -> Lines:
@@ -79,7 +79,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """The lines of a text that count, and which of those are boilerplate."""
+    """The lines of a text that count, and the keys of those that are boilerplate."""
 
     reading: Reading  # of this text, and maybe of others
     unspaced: bool  # whether any of the text is in a script written without spaces
@@ -93,7 +93,7 @@ class Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
 
     def is_read_before(self, other: Body) -> bool:
-        """Whether both are of one reading, and its text is of one before the other's."""
+        """Return whether both bodies are of one reading, and this text comes before the other one."""
         return self.reading is other.reading and self.all_lines.tokens[1] <= other.all_lines.tokens[0]
 
     @property
@@ -110,21 +110,21 @@ class Body:
 
     @property
     def counted(self) -> Lines:
-        """Those that are kept, as arrays."""
+        """Return the lines that count and are no boilerplate, as arrays."""
         if not self.boilerplate:
             return self.long
         return self.long.where(np.array([key not in self.boilerplate for key in self.long.keys.tolist()]))
 
     @property
     def tokens(self) -> list[str]:
-        """Of the lines that are kept, one after the other."""
+        """Return the tokens of the lines that are kept."""
         kept = self.counted
         places = zip(kept.first.tolist(), kept.end.tolist(), strict=True)
         return [token for first, end in places for token in self.reading.tokens(first, end)]
 
     @property
     def kept_hashes(self) -> NDArray[np.uint64]:
-        """Of the tokens."""
+        """Return the hashes of the tokens of the lines that are kept."""
         return self._of_tokens(self.reading.hashes, self.counted)
 
     @property
@@ -132,7 +132,7 @@ class Body:
         return self._of_tokens(_are_unspaced(self.reading), self.counted)
 
     def windows(self, width: int) -> NDArray[np.uint32]:
-        """Hashes of all runs of so many tokens."""
+        """Return the hashes of all runs of ``width`` tokens in the lines that are kept."""
         key = width, self.boilerplate
         if (windows := self._windows.get(key)) is None:
             windows = self._windows[key] = window_hashes(self.kept_hashes, width)
@@ -147,19 +147,19 @@ class Body:
         return "\n".join(self._texts(self.counted))
 
     def lead_keys(self, most: int) -> tuple[int, ...]:
-        """Of the first whole sentences: abridged and extended copies mostly begin as their original does."""
+        """Return keys of the first whole sentences: most abridged and extended copies begin as their original."""
         kept = self.counted
         whole = kept.keys[kept.words >= _LEAST_WORDS] & np.uint64(0xFFFF_FFFF)
         return tuple(list(dict.fromkeys(whole.tolist()))[:most])
 
     def lead(self, words: int) -> list[Line]:
-        """The first lines that are kept, until there are so many words."""
+        """Return the first lines that are kept, until they have ``words`` words."""
         kept = self.counted
         return self._read(kept.between(0, int(np.cumsum(kept.words).searchsorted(words)) + 1))
 
     @property
     def text_hash(self) -> bytes:
-        """8 bytes of all lines, boilerplate too: what is learned between two visits leaves a text the same text."""
+        """Return a hash of all lines, 8 bytes. Boilerplate is part of it: what is learned later changes nothing."""
         lengths = self.long.end - self.long.first
         behind = lengths.cumsum()
         powers, _ = _KEY_POWERS.up_to(int(behind[-1]) + 1 if len(behind) else 1)
@@ -190,27 +190,32 @@ def read_body(text: str, *, min_words: int, min_block_words: int) -> Body:
 
 
 def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -> list[Body]:
-    """Short blocks are captions, links and bylines; a text that is nothing but short blocks (a poem, a list of
-    results) is taken whole.
+    """Read texts together and leave out their short blocks, which are captions, links and bylines.
+
+    A text with fewer than ``min_words`` words in long blocks, such as a poem or a list of results, is taken whole.
     """
     reading = Reading.of(*(text[:MOST_CHARACTERS] for text in texts))
     lines, blocks = _lines(reading)
     is_long = _sums_of_runs(lines.words, blocks) >= min_block_words
+    bounds = lines.start.searchsorted(reading.bounds).tolist()
+    for first, end in pairwise(bounds):
+        if int(lines.words[first:end][is_long[first:end]].sum()) < min_words:
+            is_long[first:end] = True
+    long = lines.where(is_long)
+    bounds_of_long = long.start.searchsorted(reading.bounds).tolist()
     return [
-        _body(reading, lines.between(first, end), is_long[first:end], min_words)
-        for first, end in pairwise(lines.start.searchsorted(reading.bounds).tolist())
+        _body(reading, lines.between(*of_all), long.between(*of_long), is_long[slice(*of_all)])
+        for of_all, of_long in zip(pairwise(bounds), pairwise(bounds_of_long), strict=True)
     ]
 
 
-def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_], min_words: int) -> Body:
-    if int(lines.words[is_long].sum()) < min_words:
-        is_long[:] = True
+def _body(reading: Reading, lines: Lines, long: Lines, is_long: NDArray[np.bool_]) -> Body:
     unspaced = bool(reading.present & UNSPACED) and bool(_are_unspaced(reading, *lines.tokens).any())
-    return Body(reading, unspaced, lines.where(is_long), lines, is_long)
+    return Body(reading, unspaced, lines if len(long) == len(lines) else long, lines, is_long)
 
 
 def _sums_of_runs(values: NDArray[np.intp], runs: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For each value the sum of all that are of its run; each run has a number of its own."""
+    """Return for each value the sum of all values in its run. ``runs`` has the number of each value's run."""
     if not len(values):
         return values
     is_new = runs[1:] != runs[:-1]
@@ -243,7 +248,7 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
 
 
 def _ends(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
-    """Where runs of these starts end, one behind the other."""
+    """Return where runs end that follow each other, from where they start."""
     ends = np.empty_like(starts)
     ends[:-1] = starts[1:]
     ends[-1:] = end
@@ -251,7 +256,7 @@ def _ends(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
 
 
 def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Two characters of an unspaced script count as one word."""
+    """Return the words of each line. Two characters of an unspaced script count as one word."""
     before = np.zeros(len(reading.starts) + 1, np.intp)
     np.cumsum(_are_unspaced(reading), out=before[1:])
     characters = before.take(first + counts) - before.take(first)
@@ -260,7 +265,7 @@ def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) 
 
 
 def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> NDArray[np.bool_]:
-    """Which tokens, from one to before another, are single characters of a script without spaces."""
+    """Return which tokens from ``first`` to before ``end`` are characters of a script without spaces."""
     return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts[first:end]) & UNSPACED).astype(bool))
 
 
@@ -290,7 +295,7 @@ def _sentence_ends(flags: NDArray[np.uint32]) -> NDArray[np.intp]:
 
 
 def _behind(flags: NDArray[np.uint32], flag: int, places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The first places from these on of characters without the flag."""
+    """Return for each place the first place from there on whose character has not the flag."""
     has = flags.take(places) & flag != 0
     if not has.any():
         return places

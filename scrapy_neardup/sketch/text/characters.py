@@ -116,3 +116,8 @@ def _hash(folded: str) -> int:
 
 
 CHARACTERS = Characters()
+
+
+def code_points(text: str) -> NDArray[np.uint64]:
+    """Return one number for each character; a lone surrogate counts as a character."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)

@@ -41,7 +41,7 @@ def shingle_hashes(
 
 
 def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
-    """32-bit hashes of all runs of ``width`` tokens in their order; one of all tokens where there are fewer."""
+    """Return 32-bit hashes of all runs of ``width`` tokens, in order; one hash of all tokens if there are fewer."""
     if not len(hashes):
         return np.empty(0, dtype=np.uint32)
     width = min(len(hashes), width)

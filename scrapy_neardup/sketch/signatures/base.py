@@ -1,4 +1,4 @@
-"""What every kind of signature makes of a text."""
+"""What all kinds of signatures have in common."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedText:
     """A signature, the keys it is found by, and the number of features it was made of.
 
-    ``features`` are those whose document frequencies are learned, 32-bit hashes, where any are.
+    ``features`` are those whose document frequencies are learned, 32-bit hashes, if the preset learns them.
     """
 
     signature: bytes = b""
@@ -28,13 +28,13 @@ class Signed:
     features: NDArray[np.uint32] | None = None
 
 
-UNSIGNED = Signed()
-"""Of a text too short to be compared other than exactly."""
+UNSIGNED = SignedText()
+"""For a text that is too short: it is only compared with texts that are exactly the same."""
 
 
 class Signer(Protocol):
-    """Makes the signatures of one preset. ``frequencies`` are None where it learns none."""
+    """Makes the signatures of one preset. ``frequencies`` is None if the preset learns none."""
 
     frequencies: Frequencies | None
 
-    def sign(self, bodies: Sequence[Body]) -> list[Signed]: ...
+    def sign(self, bodies: Sequence[Body]) -> list[SignedText]: ...

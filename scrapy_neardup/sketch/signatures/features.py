@@ -5,21 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.text.characters import code_points
 from scrapy_neardup.sketch.text.shingles import distinct, shingle_hashes, window_hashes
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from scrapy_neardup.sketch.text.body import Body
 
 
 def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray[np.uint32]:
-    """Distinct hashes, sorted, of the shingles of a body: of words, or of letters.
+    """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters.
 
-    With a ``share`` those of so much of its tokens, the first ones.
+    With a ``share``, only this first part of the tokens is used.
     """
     if preset.features == "letters":
         return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))
@@ -29,8 +29,3 @@ def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray
     first = math.ceil(len(hashes) * share)
     are_unspaced = body.kept_unspaced[:first]
     return shingle_hashes(hashes[:first], preset.shingle_words, preset.shingle_characters, are_unspaced)
-
-
-def code_points(text: str) -> NDArray[np.uint64]:
-    """One number a character; a lone surrogate is one too."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.uint64)
