@@ -47,9 +47,9 @@ def test_an_example_works(name: str, tmp_path: Path) -> None:
     (test,) = blocks(EXAMPLES[name], "python")
     (tmp_path / "tests/test_example.py").write_text(test, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
-    )
+    paths = os.pathsep.join([str(tmp_path), str(ROOT / "tests/support")])
+    environment = os.environ | {"PYTHONPATH": paths}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
