@@ -249,9 +249,8 @@ class NearDupDetector:
         if match is None:
             self.sketcher.learn(document)  # a story counts once, however many papers print it
         # A text too short to be compared is a notice or a caption: copies of it are no coverage.
-        if match is None or not fingerprint.signature:
-            return verdict, None
-        if match.is_seen and match.same_url and verdict.status != "update":
+        is_too_short = not fingerprint.signature
+        if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
             return verdict, None
         event = await self._join_story(document, fingerprint, verdict, match, changes)
         return (replace(verdict, event=event.level), event) if event else (verdict, None)
@@ -394,8 +393,7 @@ class NearDupDetector:
     def _kind(match: Match) -> Kind:
         if match.same_text:
             return "revisit" if match.same_url else "exact"
-        ratio = match.similarity / match.containment if match.containment else 1.0
-        if ratio >= _NEAR_SIZE:
+        if not match.containment or match.similarity / match.containment >= _NEAR_SIZE:
             return "near"
         # The containment is the share of the smaller text that the larger one holds.
         return "abridged" if match.share >= match.containment else "extended"

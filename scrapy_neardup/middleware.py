@@ -1,4 +1,4 @@
-"""Spider middleware: start to extract the main content of a response, and carry it beside the item."""
+"""Spider middleware: extract the main content of a response, and carry it beside the item."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ class NearDupSpiderMiddleware:
     """Extracts a response's main content once, when the response yields its first item that has no text of its own.
 
     The text belongs to the items that name the page or name no url at all. Items that name another url have no text,
-    such as the teasers of a listing page. Items do not wait for the text here but in ``NearDupPipeline``: Scrapy keeps
-    ``CONCURRENT_ITEMS`` tasks for a response until its last item is out.
+    such as the teasers of a listing page.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -111,16 +110,16 @@ class NearDupSpiderMiddleware:
 
     def _needs_text(self, item: Any, page: Page) -> bool:
         adapter = ItemAdapter(item)
-        if not page.needs_extraction or text_of(adapter, self.settings.text_field):
+        if page.is_extracted or text_of(adapter, self.settings.text_field):
             return False
         return page.is_named_by(text_of(adapter, self.settings.url_field))
 
     async def _page_of(self, item: Any, response: Response, page: Page | None) -> Page:
-        """Return the page of an item, and start to extract it if the item needs its text. Never raises."""
+        """Return the page of an item, with its text if the item needs it. Never raise: the spider's output passes."""
         try:
             page = page or await self._page(response)
             if self._needs_text(item, page):
-                page.start_extraction(self._extract(response, page))
+                await self._extract(response, page)
         except Exception as error:
             self._log_fault(error, response)
             if page is not None:
@@ -179,7 +178,8 @@ class NearDupSpiderMiddleware:
         return response.text
 
     async def _extract(self, response: Response, page: Page) -> None:
-        """Give the page its text, or the reason why it has none. Never raises."""
+        """Give the page its text, or the reason why it has none."""
+        page.is_extracted = True
         if not isinstance(response, TextResponse) or not _looks_like_html(response):
             return
         try:
@@ -191,9 +191,6 @@ class NearDupSpiderMiddleware:
         except ExtractionError as error:
             logger.warning("No main content: %s", error)
             page.reason = "extraction-failed"
-        except Exception as error:
-            self._log_fault(error, response)
-            page.reason = "internal-error"
         else:
             await self.shared.turns.yield_turn()
 

@@ -150,8 +150,6 @@ class NearDupPipeline:
                 await context.place.wait_for_turn()
             with context.hold():
                 await self._prepare()
-                if context.page is not None:
-                    await context.page.wait_for_text()
             adapter = ItemAdapter(item)
             answer = self.answers.follow(self._ask(adapter, context.page))
         finally:

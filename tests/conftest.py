@@ -11,6 +11,7 @@ from fleet import KINDS, Fleet, Sharded, store_of
 from news_site import NewsSite
 from newsroom import Newsroom, opened
 from projects import NOTING_EXTRACTOR, Project
+from receivers import Receiver
 from redis import Redis
 from servers import RedisServer
 
@@ -98,7 +99,7 @@ STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
 }
 """Every store the contract is kept by: a name, and what makes the url of a running one."""
 
-USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis", "redis-2-shards", "redis-5-shards")}
+USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis", "redis-5-shards")}
 """Those that run every test; the other kinds of Redis run a selection of them unless --all-stores is given."""
 
 
@@ -177,6 +178,12 @@ async def newsroom(store_url: str, namespace: str) -> AsyncIterator[Newsroom]:
     """A newsroom over every store in turn."""
     async with opened(store=store_url, namespace=namespace) as room:
         yield room
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as running:
+        yield running
 
 
 @pytest.fixture

@@ -25,12 +25,12 @@ SUBCOMMANDS = {
 
 
 class Subcommand(Protocol):
-    """What a module of this package offers."""
+    """The interface of a subcommand's module."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, options: argparse.Namespace, settings: dict[str, Any]) -> int:
-        """Returns the exit status. Raises NearDupError for what the user can mend."""
+        """Return the exit status. Raise NearDupError for a mistake that the user can mend."""
         ...
 
 
@@ -55,12 +55,12 @@ class Command(ScrapyCommand):
             _module(name).add_arguments(subparser)
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        opts.set += opts.more_set  # those behind the subcommand's name, beside those before it
+        opts.set += opts.more_set  # -s may stand before and after the subcommand's name
         super().process_options(args, opts)
         self._apply(opts)
 
     def _apply(self, opts: argparse.Namespace) -> None:
-        """``--store`` and ``--preset`` are settings too; the project's parameters are of its own store and preset."""
+        """Turn ``--store`` and ``--preset`` into settings, without the parameters of the project's own ones."""
         if (store := getattr(opts, "store", None)) is not None:
             self._replace("NEARDUP_STORE", store, ["NEARDUP_SHARDS"])
         preset = getattr(opts, "preset", None)
@@ -70,7 +70,7 @@ class Command(ScrapyCommand):
             self._replace("NEARDUP_PRESET", preset, [f"NEARDUP_{name.upper()}" for name in PARAMETERS])
 
     def _replace(self, name: str, value: str | None, parameters: list[str]) -> None:
-        """Leaves what ``-s`` says of the parameters."""
+        """Set a setting, and forget its parameters unless ``-s`` gave them."""
         assert self.settings is not None
         if value is not None:
             self.settings.set(name, value, "cmdline")
@@ -83,7 +83,7 @@ class Command(ScrapyCommand):
         from scrapy_neardup.exceptions import NearDupError
 
         if args:
-            raise UsageError(f"not understood: {' '.join(args)}")
+            raise UsageError(f"unknown arguments: {' '.join(args)}")
         assert self.settings is not None
         is_ours = re.compile("NEARDUP_|BOT_NAME$|PROJECT$").match  # the data directory may have the project's name
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}

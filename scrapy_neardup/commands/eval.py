@@ -1,4 +1,4 @@
-"""``scrapy neardup eval``: how right the verdicts are on documents people sorted into clusters."""
+"""``scrapy neardup eval``: measure the verdicts on documents that people sorted into clusters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_arguments(parser)
     presets = parser.add_mutually_exclusive_group()
     presets.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
-    presets.add_argument("--all-presets", action="store_true", help="every row of it, side by side")
+    presets.add_argument("--all-presets", action="store_true", help="every row of the table, side by side")
     parser.add_argument(
-        "--corpus", metavar="FILE", type=Path, help="documents whose feature frequencies are learned before"
+        "--corpus", metavar="FILE", type=Path, help="documents whose feature frequencies are learned first"
     )
     parser.add_argument(
         "--protocol",
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=30,
-        help="documents that make a cluster an event; events are scored where all documents have times (default: 30)",
+        help="documents that make a cluster an event; events are scored if all documents have times (default: 30)",
     )
     parser.add_argument("--seeds", metavar="N", type=int, default=5, help="random orders (default: 5)")
 
@@ -67,10 +68,8 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.event_size < 1:
         raise SettingsError("--event-size", options.event_size, "must be 1 or more")
     protocols = _protocols(options)
-    if options.preset is not None:
-        settings["NEARDUP_PRESET"] = options.preset
     names = list(PRESETS) if options.all_presets else [settings.get("NEARDUP_PRESET", "news")]
-    # Wrong settings are said before the pages are read.
+    # Wrong settings stop the command before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
     source = read_input(options, configured[0])
     corpus = _corpus(options, configured)
@@ -93,18 +92,18 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def _corpus(options: argparse.Namespace, configured: list[NearDupSettings]) -> list[Page]:
-    """Read once for all presets that learn from it."""
+    """Read the corpus once for all presets that learn from it."""
     from scrapy_neardup.evaluation.corpus import read_corpus
 
     if options.corpus is None:
         return []
     if not any(each.resolved_preset().learns for each in configured):
-        raise SettingsError("--corpus", str(options.corpus), "no preset here learns how frequent features are")
+        raise SettingsError("--corpus", str(options.corpus), "none of these presets learns how frequent features are")
     return list(read_corpus(options.corpus, configured[0], options.workers))
 
 
 def _protocols(options: argparse.Namespace) -> frozenset[str]:
-    """Return the protocols asked for. Raises SettingsError on one that there is not."""
+    """Return the protocols asked for. Raise SettingsError if one of them does not exist."""
     from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS
 
     if not options.protocol:
@@ -139,7 +138,7 @@ def _all_pairs(source: LabelledInput, configured: list[NearDupSettings], corpus:
 
 
 def _alarms(source: LabelledInput, configured: list[NearDupSettings], size: int) -> _Alarms:
-    """Of each preset and label how rightly events are raised; of none where a document has no time."""
+    """Score the events of each preset and label. Return nothing if a document has no time."""
     from scrapy_neardup.evaluation.alarms import raise_alarms, score_alarms
 
     times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
@@ -203,7 +202,7 @@ def _means(
 def _scores(
     evaluation: Evaluation, clusters: list[str | None], protocols: frozenset[str], pairs: AllPairs | None
 ) -> dict[str, Any]:
-    """Means over the orders, and the F1 of each order; all pairs have no order."""
+    """Return the means over the orders, and the F1 of each order. All pairs have no order."""
     single = evaluation.scores(clusters)
     return {
         protocol: {
@@ -232,7 +231,7 @@ def _alarm_scores(scores: dict[str, AlarmScore]) -> dict[str, Any]:
 def _published(preset: str) -> list[dict[str, Any]]:
     from scrapy_neardup.evaluation.published import published_for
 
-    return [row.as_dict() for row in published_for(preset)]
+    return [asdict(row) for row in published_for(preset)]
 
 
 def _print_table(
@@ -290,7 +289,7 @@ def _print_published() -> None:
 
 
 def _print_wide(table: RichTable) -> None:
-    """Print a table, as wide as it likes if nobody looks at it."""
+    """Print a table, in its full width unless it goes to a terminal."""
     make_console(width=None if sys.stdout.isatty() else _WIDTH).print(table)
 
 

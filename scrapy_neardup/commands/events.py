@@ -1,4 +1,4 @@
-"""``scrapy neardup events``: the events that are running."""
+"""``scrapy neardup events``: list the events that are running."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def _print_table(events: Sequence[StoryEvent]) -> None:
     for report in map(special_report, events):
         since = report["first"]["time"] if report["first"] else ""
         sources, items = str(report["measures"]["sources"]), str(report["items"])
-        told = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
-        table.add_row(report["level"], since, report["time"], sources, items, told)
+        text = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
+        table.add_row(report["level"], since, report["time"], sources, items, text)
     make_console().print(table)

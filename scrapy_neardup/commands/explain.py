@@ -1,4 +1,4 @@
-"""``scrapy neardup explain A B``: what two documents share, and why the second gets its verdict."""
+"""``scrapy neardup explain A B``: show what two documents share, and why the second gets its verdict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("a", metavar="A", help=form)
     parser.add_argument("b", metavar="B", help="the same; its verdict when A is all the window holds")
     parser.add_argument(
-        "--seen", type=Path, metavar="FEED", help="what had been seen before: boilerplate is told by it"
+        "--seen", type=Path, metavar="FEED", help="documents seen before, from which boilerplate is learned"
     )
     parser.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
     parser.add_argument("--json", action="store_true", help="one JSON object, with every passage in full")
@@ -40,13 +40,11 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     from scrapy_neardup.evaluation.single import read_single
     from scrapy_neardup.settings import NearDupSettings
 
-    if options.preset is not None:
-        settings["NEARDUP_PRESET"] = options.preset
     configured = NearDupSettings.from_mapping(settings)
     first, second = (read_single(name, configured) for name in (options.a, options.b))
     empty = [name for name, each in ((options.a, first), (options.b, second)) if not each.text.strip()]
     for name in empty:
-        print(f"{name}: there is no text in it, so nothing to compare (unchecked/no-text)", file=sys.stderr)
+        print(f"{name}: no text found, nothing to compare (unchecked/no-text)", file=sys.stderr)
     if empty:
         return 1
     seen = _texts(options.seen, configured) if options.seen else ()
@@ -59,7 +57,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 def _texts(path: Path, settings: NearDupSettings) -> Iterator[str]:
-    """Of a feed of recorded documents; what is wrong with it is said, and the rest taken."""
+    """Yield the texts of recorded documents. Print the errors of wrong lines and go on."""
     from tqdm import tqdm
 
     from scrapy_neardup.evaluation.feed import WrongLine, check_readable
@@ -112,7 +110,7 @@ def _print(options: argparse.Namespace, comparison: Comparison) -> None:
 
 
 def _print_passages(console: Console, title: str, passages: Sequence[Passage]) -> None:
-    """The longest few, in the order of the text."""
+    """Print the longest passages in the order of the text."""
     if not passages:
         return
     words = sum(passage.words for passage in passages)

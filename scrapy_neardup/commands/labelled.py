@@ -1,4 +1,4 @@
-"""What ``eval`` and ``tune`` have in common: their input and the options that name it."""
+"""The input of ``eval`` and ``tune``, and the options that name it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LabelledInput:
 
     pages: list[Page]
     clusters: dict[str, list[str | None]]
-    labelled: int  # pages that are no background
+    labelled: int  # number of pages with labels
 
     @property
     def errors(self) -> int:
@@ -60,7 +60,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def label_names(options: argparse.Namespace) -> list[str]:
-    """Labels in the order given, once each."""
+    """Return the labels in the order given, each once."""
     from scrapy_neardup.evaluation.labels import DEFAULT_LABEL
 
     given = ",".join(options.label or [DEFAULT_LABEL]).split(",")
@@ -71,7 +71,10 @@ def label_names(options: argparse.Namespace) -> list[str]:
 
 
 def read_input(options: argparse.Namespace, settings: NearDupSettings) -> LabelledInput:
-    """Labels are checked before a page is extracted; a page that cannot be is named, counted and judged unchecked."""
+    """Read labels and pages. A page that cannot be extracted is printed, counted and judged ``unchecked``.
+
+    Raise InputError if the labels are wrong, before any page is extracted.
+    """
     from tqdm import tqdm
 
     from scrapy_neardup.evaluation.labels import read_background, read_labelled

@@ -1,4 +1,4 @@
-"""What the commands that open the live window share."""
+"""Options and detector of the commands that open the live window."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def add_store_arguments(parser: argparse.ArgumentParser) -> None:
 
 @asynccontextmanager
 async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> AsyncIterator[NearDupDetector]:
-    """The detector over the window of the options or else of the settings. Raises StoreError where there is none."""
+    """Open a detector on the window of the options, or else of the settings. Raise StoreError if there is none."""
     from scrapy_neardup.crawl.file_locations import locate_files
     from scrapy_neardup.detector import NearDupDetector
     from scrapy_neardup.settings import NearDupSettings
 
     given = {"NEARDUP_STORE": options.store, "NEARDUP_NAMESPACE": options.namespace}
     settings = NearDupSettings.from_mapping({**values, **{name: each for name, each in given.items() if each}})
-    # A path that is typed is one of the shell's; that of the settings is one of the data directory.
+    # A path on the command line is relative to the current directory, one in the settings to the data directory.
     if not options.store:
         settings = locate_files(settings, values)
-    if (path := _missing_file(settings.store)) is not None:  # to look is not to make one
+    if (path := _missing_file(settings.store)) is not None:  # opening it would make an empty one
         raise StoreError(f"{path}: there is no such file; the first crawl makes it")
     detector = NearDupDetector(settings)
     await detector.open()

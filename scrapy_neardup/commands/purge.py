@@ -1,4 +1,4 @@
-"""``scrapy neardup purge``: removes a namespace, or the documents of one source or page."""
+"""``scrapy neardup purge``: remove a namespace, or the documents of one source or page."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
 
 def _confirmed(question: str) -> bool:
-    # Asked on stderr: what a script reads from stdout stays the answer.
+    # On stderr, so that a script that reads stdout gets only the answer.
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""``scrapy neardup replay``: recorded documents through the detector."""
+"""``scrapy neardup replay``: run recorded documents through the detector."""
 
 from __future__ import annotations
 
@@ -64,8 +64,6 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     settings["NEARDUP_STORE"] = options.store
     if options.store.partition("://")[0] not in REDIS_SCHEMES:  # the project's number belongs to its own store
         settings.pop("NEARDUP_SHARDS", None)
-    if options.preset is not None:
-        settings["NEARDUP_PRESET"] = options.preset
     return asyncio.run(_replay(options, settings))
 
 

@@ -1,4 +1,4 @@
-"""``scrapy neardup similar URL``: what the window holds that is like a document, copies and related texts."""
+"""``scrapy neardup similar URL``: list the documents of the window that are like a document."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.most < 1:
         raise SettingsError("--most", options.most, "must be 1 or more")
-    if options.preset is not None:
-        settings["NEARDUP_PRESET"] = options.preset
     matches = asyncio.run(_similar(options, settings))
     if options.json:
         for match in matches:

@@ -1,4 +1,4 @@
-"""``scrapy neardup status``: what the window holds."""
+"""``scrapy neardup status``: show what the window holds."""
 
 from __future__ import annotations
 

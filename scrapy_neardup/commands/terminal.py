@@ -1,4 +1,4 @@
-"""What commands print. Titles, urls and file names come from strangers: they are shown as text, and do nothing else."""
+"""Output of commands that is safe for a terminal, whatever titles, urls and file names contain."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 
 def printable(text: str) -> str:
-    """Return the text with a replacement character for each one that a terminal might obey."""
+    """Return the text with a replacement character for each character that a terminal might obey."""
     return _UNSAFE.sub("\ufffd", text)
 
 
 def as_json(value: object) -> str:
-    """Return JSON on one line, with the same characters as escapes."""
+    """Return JSON on one line that is safe for a terminal."""
     return escaped(json.dumps(value, ensure_ascii=False))
 
 
 def escaped(line: str) -> str:
-    """Return a line of JSON with these characters as escapes."""
+    """Return a line of JSON in which unsafe characters are escapes."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 def make_console(**options: Any) -> Console:
-    """Return a console that shows strings as they are: brackets are no styles, colons no emoji, escapes no commands."""
+    """Return a console that shows strings as they are, without styles, emoji or control characters."""
     from rich.console import Console
 
     class PlainConsole(Console):

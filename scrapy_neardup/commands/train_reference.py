@@ -1,4 +1,4 @@
-"""``scrapy neardup train-reference CORPUS``: the reference text that signatures of ``multiref`` are cosines with."""
+"""``scrapy neardup train-reference CORPUS``: train the reference text of the preset ``multiref``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--population", metavar="N", type=int, default=100, help="lists at a time (default: 100)")
     parser.add_argument("--generations", metavar="N", type=int, default=50, help="default: 50")
     parser.add_argument(
-        "--runs", metavar="N", type=int, default=10, help="trainings, of which the best is written (default: 10)"
+        "--runs", metavar="N", type=int, default=10, help="trainings; the best one is written (default: 10)"
     )
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="of the first run (default: 1)")
     parser.add_argument("--workers", metavar="N", type=int, default=os.cpu_count() or 1, help="extraction processes")
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     try:
         task = Task.of(texts, sample=options.sample, pairs=options.pairs, seed=options.seed)
     except ValueError as error:
-        raise InputError(f"{options.corpus}: {error}; name a larger corpus, or a smaller --sample") from error
+        raise InputError(f"{options.corpus}: {error}; use a larger corpus, or a smaller --sample") from error
     runs = [_train(options, task, seed) for seed in range(options.seed, options.seed + options.runs)]
     best = min(runs, key=lambda state: task.held_out_error(state.population[0]))
     _write(options.output, json.dumps(reference_file(task, best, texts), ensure_ascii=False, indent=0) + "\n")
@@ -98,18 +98,18 @@ def _texts(options: argparse.Namespace, configured: Any) -> list[str]:
 
 
 def _resumed(path: Path, run_of: tuple[str, int, int], restore: Any) -> State | None:
-    """A training that was interrupted, where it was of the same corpus and options."""
+    """Return an interrupted training of the same corpus and options, if there is one."""
     try:
         found: State | None = restore(path.read_text(encoding="utf-8"), run_of)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: cannot be gone on with ({error}); remove it to begin anew") from error
+        raise InputError(f"{path}: cannot be continued ({error}); remove the file to begin anew") from error
     return found
 
 
 def _write(path: Path, text: str) -> None:
-    """The whole file or nothing of it."""
+    """Write the whole file or nothing."""
     beside = path.with_name(path.name + ".new")
     try:
         beside.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""``scrapy neardup tune``: the threshold that gives the precision one wants, measured on one's own labels."""
+"""``scrapy neardup tune``: find the threshold that gives the wanted precision on labelled documents."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         if options.plot.suffix.lower() not in PLOT_FORMATS:
             raise SettingsError("--plot", str(options.plot), f"must end in {' or '.join(PLOT_FORMATS)}")
         require_matplotlib()
-    if options.preset is not None:
-        settings["NEARDUP_PRESET"] = options.preset
     configured = NearDupSettings.from_mapping(settings)
     source = read_input(options, configured)
     grid = thresholds(options.low, options.high, options.step)

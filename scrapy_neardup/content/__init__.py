@@ -1,4 +1,4 @@
-"""HTML -> main content, off the event loop; and what a url says of a document."""
+"""Extract main content from HTML outside the event loop, and read the source and page that a url names."""
 
 from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.canonical import CanonicalUrls

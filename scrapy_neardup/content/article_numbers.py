@@ -1,4 +1,4 @@
-"""The number by which a site knows an article, whatever slug and section its url has. No network is asked."""
+"""Read the number that a site gives an article from its url, whatever slug and section the url has."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _PAGE_SUFFIX = re.compile(
     rf"(?:[-_,.]{_PAGE}[-_]?([0-9]{{1,3}})(?=$|[-_,.])|(?<=[0-9]{{5}})[-_,.]([0-9]{{1,3}})$)", re.IGNORECASE
 )
 _PAGE_NAME = re.compile(rf"{_PAGE}|p|pg|pag|paged|page_?(?:no|num|number|id)|start|offset", re.IGNORECASE)
-# What readers say of an article has a page of its own.
+# The comments of an article have their own page.
 _COMMENTS = re.compile(r"comments?|comentarios|kommentare|commentaires|commenti", re.IGNORECASE)
 _ARTICLE = r"(?:article|artikel|articulo|art|news|noticia|story|item|post|doc|document|content|node)"
 _NUMBER_NAME = re.compile(
@@ -53,8 +53,8 @@ _NUMBER_NAME = re.compile(
 def article_number(url: str) -> str:
     """Return the number by which the site of a url knows the article, "" if there is none or it is unclear.
 
-    The number is the same under another slug or section, and in the AMP, mobile and print forms of the page. It means
-    something within one source only. Dates, pages after the first, and the numbers of lists (tags, authors) are none.
+    The number is the same under another slug or section, and in the AMP, mobile and print forms of the page. It is
+    only unique within one source. Dates, pages after the first, and numbers of lists (tags, authors) do not count.
     """
     path, parameters = path_and_parameters(url)
     segments = [segment for segment in path.split("/") if segment]

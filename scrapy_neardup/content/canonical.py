@@ -1,4 +1,4 @@
-"""The url that a page gives as its own: ``<link rel="canonical">``."""
+"""Read the url that a page gives as its own: ``<link rel="canonical">``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _HREF = re.compile(r"""\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.I
 
 
 class CanonicalUrls:
-    """Those of the pages of one crawl. A url that many pages give as their own is none of theirs."""
+    """The canonical urls of the pages of one crawl. A url that many pages give as their own is ignored."""
 
     def __init__(self) -> None:
-        # Hashes of the identities: a page may choose how long these are.
+        # Hashes, because a page can make its urls as long as it likes.
         self._pages: OrderedDict[int, set[int]] = OrderedDict()
 
     def of(self, html: str | bytes, url: str) -> str:
-        """The canonical url of a page, or its ``url``."""
+        """Return the canonical url of a page, or its ``url``."""
         head = html[:_HEAD] if isinstance(html, str) else html[:_HEAD].decode("utf-8", "replace")
         canonical = canonical_url(head, url)
         identity, own = url_identity(canonical), url_identity(url)
@@ -45,9 +45,9 @@ class CanonicalUrls:
 
 
 def canonical_url(html: str, url: str) -> str:
-    """The url that a page gives as its own; ``url`` where it gives none of its source, or the source's front page.
+    """Return the url that a page gives as its own; ``url`` if that is missing, of another source, or a front page.
 
-    A copy that names the publisher it has its text from is a page of its own all the same.
+    A copy may name the publisher of its text as canonical. It is still a page of its own.
     """
     for link in _links(html):
         href = _HREF.search(link) if _CANONICAL.search(link) else None
@@ -63,7 +63,7 @@ def canonical_url(html: str, url: str) -> str:
 
 
 def _links(html: str) -> Iterator[str]:
-    """``<link>`` elements that are neither in a comment nor in a script."""
+    """Yield the ``<link>`` elements outside comments and scripts."""
     in_comment = in_script = False
     for match in _MARK.finditer(html, 0, _HEAD):
         mark = match[0].lower()

@@ -1,4 +1,4 @@
-"""Times as users write them."""
+"""Read times as users write them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not an hour of
 
 
 def parse_time(value: object) -> float:
-    """Unix seconds, UTC, of a number, a date or datetime, or an ISO 8601 string; without a zone it is UTC.
+    """Return Unix seconds from a number, a date or datetime, or an ISO 8601 string. Without a time zone it is UTC.
 
-    Raises ValueError on anything else.
+    Raise ValueError on anything else.
     """
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is no time")
@@ -46,7 +46,7 @@ def _parse_text(text: str) -> datetime:
         except (ValueError, OverflowError, OSError):
             pass
     try:
-        # A space for the T, as in most databases.
+        # Most databases write a space instead of the T.
         return isoparse(text.replace(" ", "T", 1))
     except (ValueError, OverflowError) as error:
         raise ValueError(f"{text!r} is no time: ISO 8601 or Unix seconds") from error

@@ -1,17 +1,18 @@
-"""Bytes of a page -> its text."""
+"""Decode the bytes of a page."""
 
 from __future__ import annotations
 
 import codecs
 
 SHORT_PAGE = 1 << 15
-"""Bytes that are decoded in a moment."""
+"""Bytes of a page that is decoded at once."""
+
 # Python decodes these by steps that grow with the square of the length, or to no text at all. No browser knows them.
 _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
 
 
 def decode_html(body: bytes, content_type: str | None = None) -> str:
-    """By byte order mark, header, meta tag and, failing these, what decodes; a wrong byte becomes U+FFFD."""
+    """Decode a page by byte order mark, header or meta tag, else as UTF-8 or cp1252. A wrong byte becomes U+FFFD."""
     return decode_as(body, declared_encoding(body, content_type))
 
 
@@ -23,9 +24,9 @@ def declared_encoding(body: bytes, content_type: str | None = None) -> str | Non
 
 
 def decode_as(body: bytes, encoding: str | None) -> str:
-    """By the encoding that is declared, or by what decodes if there is none or it is none of a text.
+    """Decode a page by its declared encoding, or by a guess if that is missing or not for text.
 
-    In pieces, so that other threads run between them.
+    Decode in pieces, so that other threads run between them.
     """
     from w3lib.encoding import read_bom
 
@@ -51,7 +52,7 @@ def is_of_text(encoding: str) -> bool:
 
 
 def _on_errors(encoding: str) -> str:
-    """Return how w3lib has wrong bytes decoded; older versions have no handler of their own."""
+    """Return the name of the handler with which w3lib decodes wrong bytes. Older versions of w3lib have none."""
     errors = "w3lib_gb18030_replace" if "18030" in encoding else "replace"
     try:
         codecs.lookup_error(errors)

@@ -1,4 +1,4 @@
-"""The language that a page says it is in."""
+"""Read the language that a page declares."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NONE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
 
 
 def page_language(html: str | bytes) -> str:
-    """ISO 639 code by ``<html lang>``, else by the meta elements og:locale or Content-Language; "" of none.
+    """Return the ISO 639 code in ``<html lang>``, else in the meta elements og:locale or Content-Language, else "".
 
-    Linear time: it is asked on the event loop.
+    This takes linear time: it runs in the event loop.
     """
     head = html[:_HEAD] if isinstance(html, str) else html[:_HEAD].decode("latin-1")
     by_meta = ""
@@ -38,7 +38,7 @@ def page_language(html: str | bytes) -> str:
 
 
 def language_code(tag: str) -> str:
-    """The ISO 639 code that a language tag such as "pt-BR" or "en_US" begins with; "" where it is none."""
+    """Return the ISO 639 code at the beginning of a language tag such as "pt-BR" or "en_US", "" if there is none."""
     found = _CODE.match(tag[:40])
     code = found[1].lower() if found else ""
     return "" if code in _NONE else code

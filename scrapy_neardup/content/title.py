@@ -1,4 +1,4 @@
-"""The title that a page gives itself: ``og:title``, else ``<title>``."""
+"""Read the title of a page: ``og:title``, else ``<title>``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ATTRIBUTE = re.compile(
 
 
 def page_title(html: str | bytes) -> str:
-    """The title in the head of a page, without markup and on one line; "" if there is none.
+    """Return the title in the head of a page, without markup and on one line; "" if there is none.
 
-    Bytes are decoded by what the page says of its charset. Linear time: this runs on the event loop.
+    Bytes are decoded by the charset that the page declares. This takes linear time: it runs in the event loop.
     """
     head = html[:_HEAD] if isinstance(html, str) else _decoded_head(html)
     by_element: str | None = None
@@ -49,7 +49,7 @@ def _decoded_head(body: bytes) -> str:
 
 
 def _tags(head: str) -> Iterator[tuple[str, int]]:
-    """Name of each ``<title>`` and ``<meta>`` outside comments and scripts, and where its attributes begin."""
+    """Yield name and start of the attributes of each ``<title>`` and ``<meta>`` outside comments and scripts."""
     place = 0
     for _ in range(_MOST_TAGS):
         tag = _TAG.search(head, place)
@@ -81,5 +81,5 @@ def _og_title(head: str, place: int) -> str:
 
 
 def _plain(title: str) -> str:
-    # A character is given by a few digits; int() refuses thousands of them.
+    # A character reference has a few digits; int() refuses thousands of them.
     return " ".join(unescape(_LONG_NUMBER.sub("", title)).split())[:_MOST_CHARACTERS]

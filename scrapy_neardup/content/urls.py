@@ -1,4 +1,4 @@
-"""What a url says of a document: who published it, and which page it is. No network is asked."""
+"""Read from a url who published a document and which page it is, without any network access."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 LONGEST_URL = 2_000
-"""Characters of a url that is parsed. A longer one is told from others by the hash of all of it."""
+"""Characters of the longest url that is parsed. The identity of a longer one is a hash of all of it."""
 _REMEMBERED_URLS = 4096
-_LONGEST_REMEMBERED = 300  # characters: each memory has some 3 MB of them at most, 20 MB if none is of ASCII
+_LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if no url is ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _MOBILE_HOST = re.compile(r"^(?:(?:www\d?|amp|m|mobile?|touch|wap|pda)\.)+(?=[^.]+\.)")
@@ -33,12 +33,12 @@ _FLAG_VALUES = frozenset({"", "1", "true", "yes", "on", "amp", "print"})
 _FORM_NAMES = frozenset({"output", "outputtype", "view", "format", "action", "mode", "version", "type", "tmpl"})
 _FORM_VALUES = frozenset({"amp", "print", "printable", "printer", "mobile"})
 _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
-# What courlan takes for a tracker by its name alone may number an article (cid, eid, uid); these never do.
+# courlan knows trackers by name, but some of them may number an article (cid, eid, uid). These never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
 
 
 def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
-    """Remember what a function says of the last few thousand urls, but for long ones."""
+    """Cache the answers of a function for the last few thousand urls, except long ones."""
     of_short = lru_cache(maxsize=_REMEMBERED_URLS)(function)
 
     @wraps(function)
@@ -63,7 +63,7 @@ def absolute_url(base: str, url: str) -> str:
 
 @remembered
 def source_of(url: str) -> str:
-    """The publisher: registrable domain of a url (``bbc.co.uk``), its host where there is none, "" without a host."""
+    """Return the publisher: the registrable domain of a url (``bbc.co.uk``), else its host, "" without a host."""
     host = _host(url)
     if not host:
         return ""
@@ -75,7 +75,7 @@ def source_of(url: str) -> str:
 
 
 def domain_of(name: str) -> str:
-    """The publisher that a domain or url names, "" if it names none."""
+    """Return the publisher that a domain or url names, "" if it names none."""
     return source_of(name if "://" in name else f"https://{name}")
 
 
@@ -106,7 +106,7 @@ def url_identity(url: str) -> str:
         return ""
     host = _MOBILE_HOST.sub("", parts.netloc.lower())
     path = _without_form(parts.path).rstrip("/")
-    query = urlencode(_telling(given.query))
+    query = urlencode(_identifying(given.query))
     # A fragment that begins with ! is a page of its own, in sites that route by it.
     route = f"#{given.fragment}" if given.fragment.startswith("!") else ""
     return f"{host}{path}?{query}{route}" if query else f"{host}{path}{route}"
@@ -153,14 +153,14 @@ def _parameters(query: str) -> list[tuple[str, str]]:
     return parse_qsl(query, keep_blank_values=True)
 
 
-def _telling(query: str) -> list[tuple[str, str]]:
+def _identifying(query: str) -> list[tuple[str, str]]:
     """Return the parameters that tell one page from another, sorted."""
-    found = sorted(pair for pair in _parameters(query) if not _says_nothing(*pair))
+    found = sorted(pair for pair in _parameters(query) if not _is_ignored(*pair))
     # The mobile form of many blogs. Next to other parameters it may be a month.
     return [] if found in ([("m", "0")], [("m", "1")]) else found
 
 
-def _says_nothing(name: str, value: str) -> bool:
+def _is_ignored(name: str, value: str) -> bool:
     """Decide whether a parameter names no page: it is a tracker, or asks for the AMP, mobile or print form."""
     from courlan.clean import clean_query
 

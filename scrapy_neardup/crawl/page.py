@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from scrapy_neardup.content import absolute_url, url_identity
 from scrapy_neardup.document import Reason, Verdict
@@ -36,11 +36,10 @@ class Page:
         self.canonical = canonical or url
         self.language = language  # ISO 639 code
         self.title = title
-        self.needs_extraction = True
+        self.is_extracted = False
         self.text = ""
         self.sketch = b""  # of the text, if the worker that extracted it made one
         self.reason: Reason = "no-text"  # why there is no text
-        self._extraction: asyncio.Task[None] | None = None
         self.verdict: asyncio.Future[Verdict] | None = None  # of the text, once an item has asked for it
         self.document: PendingDocument | None = None  # of the text
         self.places: list[ItemPlace] = []  # of its items
@@ -52,7 +51,7 @@ class Page:
     def unread(cls) -> Page:
         """Return a page that could not be read because of an error of ours. Any item may belong to it."""
         page = cls("")
-        page.needs_extraction = False
+        page.is_extracted = True
         page.reason = "internal-error"
         page._identities = set()
         return page
@@ -70,16 +69,6 @@ class Page:
             return identity in self._identities
         is_web_page = bool(url_identity(self.url))
         return is_web_page or absolute in self._identities
-
-    def start_extraction(self, extract: Coroutine[Any, Any, None]) -> None:
-        """Run what fills ``text`` or ``reason``, and must not raise."""
-        self.needs_extraction = False
-        self._extraction = asyncio.create_task(extract)
-
-    async def wait_for_text(self) -> None:
-        """Wait until the page is extracted, if an item needs its text."""
-        if self._extraction is not None:
-            await asyncio.shield(self._extraction)  # other items of the page wait for it too
 
     async def end(self) -> None:
         """Note that the response yields no more items."""

@@ -1,4 +1,4 @@
-"""How rightly and how soon events are raised, by labelled documents at their own times."""
+"""Measure how correctly and how soon events are raised, on labelled documents at their own times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DAY = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class AlarmScore:
-    """``wanted`` events there are, ``found`` were raised; ``delay`` is the median in seconds, None of none found."""
+    """Of ``wanted`` events ``found`` were raised. ``delay`` is the median in seconds, None if none was found."""
 
     wanted: int
     found: int
@@ -26,12 +26,12 @@ class AlarmScore:
 
     @property
     def recall(self) -> float:
-        """In [0, 1]; of no event all are found."""
+        """Return the share of events that were found, in [0, 1]; 1 if there are none."""
         return self.found / self.wanted if self.wanted else 1.0
 
 
 async def raise_alarms(pages: Sequence[Page], settings: NearDupSettings) -> list[int]:
-    """Positions of the pages that tip a story to ``breaking``, by time, in an empty window in memory.
+    """Return the positions of the pages that tip a story to ``breaking``, by time, in an empty window in memory.
 
     Every page needs a recorded time.
     """
@@ -52,11 +52,12 @@ async def raise_alarms(pages: Sequence[Page], settings: NearDupSettings) -> list
 def score_alarms(
     alarms: Sequence[int], times: Sequence[float], clusters: Sequence[str | None], size: int
 ) -> AlarmScore:
-    """``alarms`` are positions by time; times (Unix seconds) and clusters are those of all documents.
+    """Score alarms, which are positions of documents in the order of their times.
 
-    A cluster of ``size`` documents and more is an event, found by the first alarm at one of its documents; its delay
-    counts from the cluster's first. False are an alarm at a background document, whose cluster is None, and every
-    further one of a cluster. The first of a smaller cluster is neither: it is news, if not as much.
+    ``times`` (Unix seconds) and ``clusters`` are those of all documents; background documents have the cluster None.
+    A cluster of at least ``size`` documents is an event. It is found by the first alarm at one of its documents, and
+    its delay counts from its first document. An alarm is false at a background document, and after the first one of a
+    cluster. The first alarm of a smaller cluster counts neither as found nor as false.
     """
     sizes = Counter(cluster for cluster in clusters if cluster is not None)
     began: dict[str | None, float] = {}

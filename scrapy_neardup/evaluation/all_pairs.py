@@ -1,7 +1,7 @@
-"""Every pair of documents whose score reaches the threshold, without an index and without an order.
+"""Score every pair of documents, without an index and without an order.
 
-This is how Gibson et al. (2008) measure: pairs, and B-cubed over what the pairs join. Nothing but rows of scores is
-kept, so memory grows with the documents and not with their pairs; time grows with the pairs.
+Gibson et al. (2008) measure in this way: pairs, and B-cubed over the clusters that the pairs join. Only one row of
+scores is kept, so memory grows with the documents. Time grows with the pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AllPairs:
-    """Of one label: the pairs found, the clusters they join, and the scores of all pairs of labelled documents."""
+    """The scores of one label: of the pairs found, of the clusters they join, and of ranking all labelled pairs."""
 
     pairs: Score
     closure: Score  # B-cubed over the transitive closure of the pairs found
@@ -35,7 +35,7 @@ class AllPairs:
 
 
 class _Counts:
-    """What is counted of one label while rows of scores come."""
+    """Counts of one label, row by row."""
 
     def __init__(self, clusters: Sequence[str | None]) -> None:
         self.clusters = clusters
@@ -61,8 +61,8 @@ def score_all_pairs(
 ) -> dict[str, AllPairs]:
     """Score all pairs against the clusters of each label; background documents have None.
 
-    A pair is found if its score reaches the preset's threshold, or if both texts are the same. What else a verdict
-    depends on, such as templates, urls and figures, is not asked.
+    A pair is found if its score reaches the preset's threshold, or if both texts are the same. Templates, urls and
+    figures, on which a verdict depends too, are ignored.
     """
     counts = {label: _Counts(clusters) for label, clusters in labels.items()}
     joined = np.arange(len(prints))  # the cluster of each document, by the number of one of its documents

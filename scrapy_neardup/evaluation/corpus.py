@@ -1,4 +1,4 @@
-"""Texts of a corpus: what document frequencies and reference texts are learned from before anything is judged."""
+"""Texts of a corpus, from which document frequencies and reference texts are learned before anything is judged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scrapy_neardup.sketch import Sketcher
 
 
 def read_corpus(path: Path, settings: NearDupSettings, workers: int) -> Iterator[Page]:
-    """Pages with their main content; those without any are left out. Raises InputError on a line that is wrong."""
+    """Yield the pages that have main content. Raise InputError if a line is wrong."""
     with PageReader(settings.extractor, settings.max_html_bytes, workers) as reader:
         for page in reader.read(read_feed(path)):
             if isinstance(page, WrongLine):

@@ -25,7 +25,7 @@ class Point:
 
 
 def thresholds(low: float, high: float, step: float) -> list[float]:
-    """From ``low`` to ``high``, both included where a step lands there."""
+    """Return the thresholds from ``low`` on, up to ``high`` if a step lands there."""
     return [round(low + number * step, 6) for number in range(int((high - low) / step + 1e-9) + 1)]
 
 
@@ -36,7 +36,10 @@ async def measure(
     grid: Sequence[float],
     seeds: Sequence[int],
 ) -> AsyncIterator[Point]:
-    """One point a threshold, the mean of one order a seed. A related threshold above it is lowered with it."""
+    """Yield one point for each threshold: the mean of one order for each seed.
+
+    A related threshold above the threshold is lowered to it.
+    """
     sketches = SharedSketches(settings)
     related = settings.resolved_preset().related_threshold
     for threshold in grid:
@@ -46,9 +49,9 @@ async def measure(
 
 
 def suggest(points: Sequence[Point], precision: float | None = None) -> Point | None:
-    """The point of the best F1; with a ``precision`` that of the most recall that has it, None where none has.
+    """Return the point of the best F1. With a ``precision``, return the point with the most recall that reaches it.
 
-    Of equals the one in the middle, which is farthest from where something is lost.
+    Of equally good points return the one in the middle. Return None if no point reaches the precision.
     """
     if precision is None:
         scores = [(point.score.f1, point.score.precision) for point in points]
@@ -60,7 +63,7 @@ def suggest(points: Sequence[Point], precision: float | None = None) -> Point | 
 
 
 def require_matplotlib() -> None:
-    """Raises NearDupError, which names the extra, where a plot cannot be drawn."""
+    """Raise NearDupError, which names the extra to install, if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -68,7 +71,7 @@ def require_matplotlib() -> None:
 
 
 def plot(points: Sequence[Point], suggested: Point | None, path: Path) -> None:
-    """Draws precision against recall, and all three over the threshold. Raises OSError where it cannot be written."""
+    """Draw precision against recall, and both and F1 over the threshold. Raise OSError if it cannot be written."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.5), layout="constrained")

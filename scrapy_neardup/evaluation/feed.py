@@ -37,7 +37,7 @@ class Recorded:
 
     @property
     def language(self) -> str:
-        """As it is given; what is no text is none."""
+        """Return the language as given, "" if it is no text."""
         given = self.extra.get("language")
         return given if isinstance(given, str) else ""
 
@@ -52,9 +52,9 @@ class WrongLine:
 
 
 def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
-    """The documents of a file in their order; empty lines are none.
+    """Yield the documents of a file in their order, without empty lines.
 
-    Raises InputError where nothing can be read; a file that ends in damage ends with a WrongLine.
+    Raise InputError if nothing can be read. A file whose end is damaged ends with a WrongLine.
     """
     number = 0
     try:
@@ -64,24 +64,24 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
                     yield _parse(line, path, number)
     except READ_ERRORS as error:
         if not number:
-            raise InputError(f"{path}: cannot be read: {_said(error)}") from error
-        yield WrongLine(number + 1, None, f"{path}:{number + 1}: cannot be read on: {_said(error)}")
+            raise InputError(f"{path}: cannot be read: {_reason_of(error)}") from error
+        yield WrongLine(number + 1, None, f"{path}:{number + 1}: cannot be read further: {_reason_of(error)}")
 
 
 def check_readable(path: Path) -> Iterator[Recorded | WrongLine]:
-    """As ``read_feed``, which looks at the file only when it is iterated; this one reads its first line now."""
+    """Return ``read_feed`` after its first line was read, so that an unreadable file raises InputError at once."""
     feed = read_feed(path)
     first = list(islice(feed, 1))
     return chain(first, feed)
 
 
 def count_lines(path: Path) -> int:
-    """Lines that hold something, for a progress bar."""
+    """Count the lines that are not empty, for a progress bar."""
     with _open(path) as file:
         return sum(1 for line in file if line.strip())
 
 
-def _said(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
@@ -116,7 +116,7 @@ def _loads(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 at byte {error.start}") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"no JSON: {error}") from error
+        raise InputError(f"not JSON: {error}") from error
     if not isinstance(row, dict):
         raise InputError(f"a document is a JSON object, not {type(row).__name__}")
     return row

@@ -1,4 +1,4 @@
-"""Recorded documents with the clusters people sorted them into; every wrong line is named before any is used."""
+"""Recorded documents with the clusters that people sorted them into. All wrong lines are reported at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Labelled:
 
 
 def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Labelled:
-    """Raises InputError, which names file and line, where the labels cannot be relied on.
+    """Read labelled documents. Raise InputError, which names file and lines, if a label is missing or wrong.
 
     Every line needs every label, a text or whole number; ids are unique; ``original`` is true or false, and true on
     the first document of each cluster; other labels join whole clusters of ``cluster``, and do not cross each other.
@@ -42,12 +42,12 @@ def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Label
     if errors:
         raise InputError("\n".join(_listed(path, errors)))
     if not documents:
-        raise InputError(f"{path}: there is no document in it")
+        raise InputError(f"{path}: the file has no documents")
     return Labelled(tuple(documents), {label: tuple(names) for label, names in clusters.items()})
 
 
 def read_background(paths: Iterable[Path]) -> list[Recorded]:
-    """The documents of several files, whose labels are not looked at. Raises InputError on a line that is wrong."""
+    """Return the documents of several files without their labels. Raise InputError if a line is wrong."""
     background: list[Recorded] = []
     for path in paths:
         documents, errors = _usable(path)
@@ -89,7 +89,7 @@ def _duplicate_ids(documents: Sequence[Recorded]) -> Iterable[_Error]:
     for document in documents:
         line = first.setdefault(document.id, document.line)
         if line != document.line:
-            yield document.line, f"the id {document.id!r} is that of line {line} too"
+            yield document.line, f"the id {document.id!r} is also that of line {line}"
 
 
 def _without_original(documents: Sequence[Recorded], clusters: dict[str, list[str]]) -> Iterable[_Error]:
@@ -104,7 +104,7 @@ def _without_original(documents: Sequence[Recorded], clusters: dict[str, list[st
 
 
 def _crossing(documents: Sequence[Recorded], clusters: dict[str, list[str]]) -> Iterable[_Error]:
-    """``cluster``, where every line has one, is the finest label; of two others one must be the finer."""
+    """Find clusters that cross. If every line has a ``cluster`` it is the finest label; of two others one is finer."""
     finest = [document.extra.get(DEFAULT_LABEL) for document in documents]
     named = {label: names for label, names in clusters.items() if label != DEFAULT_LABEL}
     if None not in finest:
@@ -119,7 +119,7 @@ def _crossing(documents: Sequence[Recorded], clusters: dict[str, list[str]]) -> 
 def _splits(
     documents: Sequence[Recorded], fine: tuple[str, Sequence[str]], coarse: tuple[str, Sequence[str]]
 ) -> list[_Error]:
-    """Where a cluster of ``fine`` lies in two of ``coarse``."""
+    """Find the clusters of ``fine`` that lie in two clusters of ``coarse``."""
     inside: dict[str, dict[str, int]] = defaultdict(dict)
     for document, name, around in zip(documents, fine[1], coarse[1], strict=True):
         inside[name].setdefault(around, document.line)

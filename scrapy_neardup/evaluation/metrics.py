@@ -13,7 +13,7 @@ T = TypeVar("T", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Each in [0, 1]. What is asked of nothing is answered rightly: no links found means a precision of 1."""
+    """Rates in [0, 1]. A rate over nothing is 1: if no links were found, the precision is 1."""
 
     precision: float
     recall: float
@@ -21,7 +21,7 @@ class Score:
 
     @classmethod
     def of(cls, right: float, found: float, wanted: float) -> Score:
-        """From counts: ``right`` of ``found`` answers are true, and ``wanted`` answers there are."""
+        """Return the score of ``right`` answers among those ``found``, out of those ``wanted``."""
         return cls.from_rates(right / found if found else 1.0, right / wanted if wanted else 1.0)
 
     @classmethod
@@ -31,12 +31,12 @@ class Score:
 
 
 def mean(scores: Sequence[Score]) -> Score:
-    """The mean of each of the three by itself. Raises ValueError (statistics.StatisticsError) on none."""
+    """Return the mean of each of the three rates. Raise ValueError (statistics.StatisticsError) if there are none."""
     return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
 
 
 def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_links_are_misses: bool = True) -> Score:
-    """How well copies are told from firsts, documents in the order they came.
+    """Score how well copies are distinguished from firsts. Documents are in the order in which they came.
 
     ``clusters`` holds the true cluster of each document, None for background; ``links`` the position of the original
     each was called a copy of, None where it was called no copy. A link is right if that original is of the document's
@@ -60,7 +60,7 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_l
 
 
 def pairwise(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
-    """Over pairs of documents: same predicted cluster against same true cluster.
+    """Score pairs of documents: same predicted cluster against same true cluster.
 
     A pair of a labelled and a background document (cluster None) is never true; one of two background documents is
     not scored.
@@ -74,7 +74,7 @@ def pairwise(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Sco
 
 
 def b_cubed(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
-    """Mean over labelled documents of how pure and how complete each one's predicted cluster is.
+    """Return the mean purity and completeness of the predicted clusters of all labelled documents.
 
     A background document (cluster None) makes the predicted cluster it is in less pure, and has no score of its own.
     (Bagga and Baldwin 1998.)

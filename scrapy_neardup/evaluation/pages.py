@@ -35,7 +35,7 @@ _FIRST = 512  # texts: a small file is done before a worker has started
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A recorded document with its main content, or with what stood against it."""
+    """A recorded document with its main content, or with the reason why there is none."""
 
     recorded: Recorded
     text: str
@@ -56,9 +56,9 @@ class Page:
 
 
 class PageReader:
-    """Use as a context manager. Workers start with the first page.
+    """Extracts pages in worker processes, which start with the first page. Use it as a context manager.
 
-    With ``sketching`` they sketch texts too; a file of texts starts them for that alone, behind the first few.
+    With ``sketching`` workers sketch texts too. A file of texts starts them only if it has more than a few texts.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class PageReader:
         self._extraction.close()
 
     def read(self, feed: Iterable[Recorded | WrongLine]) -> Iterator[Page | WrongLine]:
-        """In the order of the feed."""
+        """Yield pages in the order of the feed."""
         entries, ahead = iter(feed), deque[_Group]()
         while group := list(islice(entries, _TOGETHER)):
             ahead.append(self._submit(group))
@@ -114,7 +114,7 @@ class PageReader:
         return _Group([(entry, self._submit_page(entry)) for entry in entries], sketches)
 
     def _submit_page(self, entry: Recorded | WrongLine) -> _Submitted | None:
-        """None of a line that is wrong, or has its text."""
+        """Submit a page. Return None if the line is wrong or has a text."""
         if isinstance(entry, WrongLine) or entry.text is not None:
             return None
         try:
@@ -142,7 +142,7 @@ class PageReader:
 
 
 class _Submitted(NamedTuple):
-    """The text to come, and canonical url, language and title as the page says."""
+    """The text to come, and the canonical url, language and title that the page gives."""
 
     future: Future[Extracted]
     canonical: str = ""
@@ -163,7 +163,7 @@ class _Group(NamedTuple):
     def sketches_of_texts(self) -> tuple[bytes, ...]:
         try:
             return self.sketches.result().sketches if self.sketches is not None else ()
-        except ExtractionError:  # the worker is gone: they are made where they are needed
+        except ExtractionError:  # the worker is gone: sketches are made when they are needed
             return ()
 
 
@@ -171,8 +171,8 @@ def _page(entry: Recorded, submitted: _Submitted) -> Page:
     try:
         extracted = submitted.future.result()
     except (OSError, ValueError, ExtractionError) as error:
-        said = (error.strerror if isinstance(error, OSError) else None) or error
-        return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {said}")
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {reason}")
     return Page(
         entry,
         extracted.text,
@@ -184,9 +184,9 @@ def _page(entry: Recorded, submitted: _Submitted) -> Page:
 
 
 def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:
-    """Main content of HTML or of a file of it, in this process.
+    """Return the main content of HTML or of an HTML file, extracted in this process.
 
-    Raises ExtractionError, and OSError where the file cannot be read.
+    Raise ExtractionError if extraction fails, and OSError if the file cannot be read.
     """
     page = _read(source, max_html_bytes)
     try:

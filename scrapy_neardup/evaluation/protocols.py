@@ -1,4 +1,4 @@
-"""Labelled documents through the detector in several random orders, and what came of each."""
+"""Run labelled documents through the detector in several random orders, and score each order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Preset
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
-"""Those of the verdicts in random orders that are asked for most."""
+"""The protocols that are shown unless others are asked for."""
 
 ORIGINAL_FIRST_PROTOCOLS = ("original-first", "original-first-once")
 ALL_PAIRS_PROTOCOLS = ("all-pairs", "all-pairs-b-cubed")
@@ -51,7 +51,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of one document, on average: time in microseconds, the store's memory in bytes (None where it cannot tell)."""
+    """Mean cost of a document: microseconds, and bytes of the store (None if the store does not know)."""
 
     sketch: float
     check: float
@@ -95,7 +95,7 @@ class Evaluation:
         return scores
 
     def mean_scores(self, clusters: Sequence[str | None]) -> dict[str, Score]:
-        """The mean over the orders, of precision, recall and F1 each by itself."""
+        """Return the means of precision, recall and F1 over the orders."""
         return {protocol: mean(scores) for protocol, scores in self.scores(clusters).items()}
 
 
@@ -161,7 +161,7 @@ class Originals:
 
     @classmethod
     def of(cls, pages: Sequence[Page], clusters: Sequence[str | None]) -> Originals:
-        """From the labels ``original``: true; the first of a cluster that has several."""
+        """Find the originals by the label ``original``: true. Of several in a cluster the first counts."""
         position: dict[Hashable, int] = {}
         for number, (page, cluster) in enumerate(zip(pages, clusters, strict=True)):
             if cluster is not None and page.recorded.extra.get("original") is True:
@@ -193,7 +193,7 @@ def sketch_all(
 
 
 async def _check(detector: NearDupDetector, pages: Sequence[Page]) -> list[tuple[str | None, Verdict]]:
-    """Document id (None where there was nothing to check) and verdict of each page."""
+    """Return the document id and the verdict of each page. The id is None if there was nothing to check."""
     step = min(1.0, detector.settings.window / (len(pages) + 1))
     checked: list[tuple[str | None, Verdict]] = []
     for first in range(0, len(pages), _TOGETHER):
@@ -236,7 +236,7 @@ def _order(seed: int, positions: Sequence[int], checked: Sequence[tuple[str | No
 
 
 def _online(order: Order, links: Sequence[int | None], clusters: Sequence[str | None], *, once: bool = False) -> Score:
-    """``metrics.online`` wants documents, and the links between them, in the order they came."""
+    """Call ``metrics.online`` with documents and links in the order in which the documents came."""
     came = {position: number for number, position in enumerate(order.order)}
     linked = (links[position] for position in order.order)
     return online(

@@ -5,7 +5,7 @@ The gold set is the one of 2,167 news articles in 68 clusters by Theobald et al.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 GOLD_SET = "gold set"
 _ONE_LINK = "one link a document, originals first, a wrong link counted once"
@@ -35,9 +35,6 @@ class Published:
     def __str__(self) -> str:
         rates = f"P {self.precision} R {self.recall} " if self.precision is not None else ""
         return f"{rates}F {self.f1}, {self.data}"
-
-    def as_dict(self) -> dict[str, str | float | None]:
-        return asdict(self)
 
 
 _ANDD = "Hajishirzi et al. 2010, in Rodier and Carter 2020, table 4"
@@ -106,4 +103,5 @@ PUBLISHED = (
 
 
 def published_for(preset: str) -> tuple[Published, ...]:
+    """Return the published figures of a preset."""
     return tuple(row for row in PUBLISHED if row.preset == preset)

@@ -1,4 +1,4 @@
-"""Recorded documents through the detector, at their own times."""
+"""Run recorded documents through the detector at their own times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOGETHER = 256  # checks that may travel together; they are made in input order
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What one input line came to: a verdict, or what is wrong with the line."""
+    """The result of one input line: a verdict, or an error."""
 
     page: Page | WrongLine
     verdict: Verdict | None
@@ -57,9 +57,9 @@ async def replay(
     detector: NearDupDetector,
     on_event: Callable[[StoryEvent], None] | None = None,
 ) -> AsyncIterator[Judged]:
-    """Judge pages in their order. One without a time counts as seen together with the one before it.
+    """Judge pages in their order. A page without a time counts as seen together with the page before it.
 
-    ``on_event`` gets each event after the pages it speaks of.
+    ``on_event`` gets each event after the pages of its story.
     """
     clock = time.time()
     iterator = iter(pages)
@@ -86,7 +86,7 @@ async def replay(
 
 
 def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document:
-    """The page's document; the detector knows its sketch, where a worker made one."""
+    """Return the page's document. If a worker made its sketch, hand that to the detector."""
     recorded = page.recorded
     document = detector.document(
         page.text,
@@ -106,9 +106,9 @@ def _take(iterator: Iterator[Page | WrongLine]) -> list[Page | WrongLine]:
 
 
 class OutputFormat:
-    """Lines of the output: document ids of this run become the ids of the input.
+    """Makes the lines of the output, in which document ids of this run become ids of the input.
 
-    Of the ids that were not written for the longest the oldest are forgotten, so that memory is bounded.
+    To bound memory, the ids that were not written for the longest time are forgotten.
     """
 
     def __init__(self, most_bytes: int = _MOST_ID_BYTES) -> None:
@@ -117,11 +117,11 @@ class OutputFormat:
         self._bytes = 0
 
     def line(self, judged: Judged) -> str:
-        """One JSON object; a line of the input that cannot be used has ``status`` unchecked and an ``error``."""
+        """Return one JSON object. A wrong line of the input has the status ``unchecked`` and an ``error``."""
         page = judged.page
         given = page.id if isinstance(page, WrongLine) else page.recorded.id
         if judged.document is not None and given is not None:
-            self._keep(judged.document.id, given)
+            self._remember(judged.document.id, given)
         verdict = judged.verdict or Verdict("unchecked")
         row: dict[str, Any] = {
             "id": given,
@@ -145,11 +145,11 @@ class OutputFormat:
         return json.dumps(row, ensure_ascii=False)
 
     def event_line(self, event: StoryEvent) -> str:
-        """One JSON object: the special report."""
+        """Return one JSON object: the special report."""
         return json.dumps(special_report(event, self._known), ensure_ascii=False)
 
     def _given(self, document: str | None) -> str | int | None:
-        """A document of an earlier run, in a store that outlives it, keeps the id it has there."""
+        """Return the id in the input. A document of an earlier run keeps its document id."""
         return None if document is None else self._known(document)
 
     def _known(self, document: str) -> str | int:
@@ -159,7 +159,7 @@ class OutputFormat:
         self._ids.move_to_end(document)
         return given
 
-    def _keep(self, document: str, given: str | int) -> None:
+    def _remember(self, document: str, given: str | int) -> None:
         self._ids[document] = given
         self._bytes += _size(document, given)
         while self._bytes > self._most_bytes:

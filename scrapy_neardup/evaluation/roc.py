@@ -1,4 +1,4 @@
-"""How well scores alone tell pairs of one cluster from others, whatever the threshold."""
+"""Measure how well scores separate pairs of one cluster from other pairs, whatever the threshold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEPS = 1 << 20
 
 
 class RocCounts:
-    """How many pairs of one cluster, and of two, have each score: as many numbers, however many pairs there are.
+    """Counts of pairs of one cluster and of pairs of two clusters, by score. Memory does not grow with the pairs.
 
     Scores less than a millionth apart count as equal.
     """
@@ -23,15 +23,15 @@ class RocCounts:
         self._between = np.zeros(_STEPS + 1, np.int64)
 
     def add(self, scores: NDArray[np.float64], is_within: NDArray[np.bool_]) -> None:
-        """Count pairs by their scores, in [0, 1]; ``is_within`` are those of one cluster."""
+        """Count pairs by their scores, in [0, 1]. ``is_within`` marks the pairs of one cluster."""
         steps = np.rint(scores * _STEPS).astype(np.int64)
         for counts, chosen in ((self._within, is_within), (self._between, ~is_within)):
-            values, times = np.unique(steps[chosen], return_counts=True)
-            counts[values] += times
+            values, sizes = np.unique(steps[chosen], return_counts=True)
+            counts[values] += sizes
 
     @property
     def area(self) -> float:
-        """The chance that a pair of one cluster scores higher than a pair of two; pairs that score alike count half.
+        """Return the chance that a pair of one cluster scores higher than a pair of two; equal scores count half.
 
         Mann and Whitney (1947). 0.5 if there are not pairs of both kinds.
         """

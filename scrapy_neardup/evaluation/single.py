@@ -1,4 +1,4 @@
-"""One document by its name: a file, a url, or a line of a file of JSON lines."""
+"""Read one document: a file, a url, or a line of a file of JSON lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMPRESSED = (".gz", ".xz")
 
 
 def read_single(name: str, settings: NearDupSettings) -> Given:
-    """Main content, url and title of what is named. Raises InputError, which repeats the name."""
+    """Return main content, url and title of the named document. Raise InputError, which repeats the name."""
     if name.startswith(("http://", "https://")):
         return _of_page(name, *_fetch(name, settings.max_html_bytes), name, settings)
     path = Path(name)
@@ -44,7 +44,7 @@ def _is_json_lines(path: Path) -> bool:
 
 
 def _fetch(url: str, most: int) -> tuple[bytes, str | None]:
-    """Body and content type."""
+    """Return body and content type."""
     from http.client import HTTPException
     from urllib.request import Request, urlopen
 

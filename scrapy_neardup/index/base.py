@@ -126,7 +126,7 @@ class Index(ABC):
 
     @property
     def run_folder(self) -> Path | None:
-        """Where the runs of this machine that share the store leave their locks; None if nobody shares it."""
+        """Return the folder where runs of this machine leave their locks; None if nobody shares the store."""
         return None
 
     @abstractmethod

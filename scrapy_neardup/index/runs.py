@@ -251,10 +251,10 @@ class Run:
 
     async def withdraw(self, documents: Iterable[str]) -> None:
         """Remove documents that nobody will deliver, and the copies that were dropped because of them."""
-        gone = list(documents)
-        for each in gone:
-            gone += self._copies_of(each)
-        self._withdrawn += gone
+        withdrawn = list(documents)
+        for each in withdrawn:
+            withdrawn += self._copies_of(each)
+        self._withdrawn += withdrawn
         del self._withdrawn[:-_MOST_QUEUED]
         await self.report()
 

@@ -1,8 +1,9 @@
 """Packed document frequencies: what travels between a sketch, which counts features, and a store, which adds them up.
 
-Features are counted by slot, the high 16 bits of their hash. Counted since the last exchange: the number of documents
-(4 bytes), then slot and count (2 bytes each) of every slot that has one. The sum of all: the number of documents, then
-every slot's count. Big-endian; ``index/redis/scripts/learn.lua`` reads and writes the same bytes.
+Features are counted by slot, the high 16 bits of their hash. What was counted since the last exchange is packed as the
+number of documents (4 bytes), then slot and count (2 bytes each) of every slot with a count. The sum of all is packed
+as the number of documents, then the count of every slot. All numbers are big-endian.
+``index/redis/scripts/learn.lua`` reads and writes the same bytes.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 
 SLOTS = 1 << 16
 MOST_DOCUMENTS = 1 << 15
-"""From here on all counts are halved: what is old fades, and no count of 16 bits runs over."""
+"""When so many documents are counted, all counts are halved: old counts fade, and no count outgrows 16 bits."""
 
 SUM_BYTES = 4 + 2 * SLOTS
 NOTHING = bytes(4)
 
 
 def pack_counted(documents: int, counts: NDArray[np.uint32]) -> bytes:
-    """Raises nothing; counts over 16 bits are cut to the highest there is."""
+    """Pack what was counted. Counts over 16 bits become the highest number of 16 bits."""
     slots = np.flatnonzero(counts)
     pairs = np.stack([slots, np.minimum(counts[slots], 0xFFFF)], axis=1).astype(">u2")
     return documents.to_bytes(4, "big") + bytes(pairs.tobytes())
@@ -41,14 +42,14 @@ def pack_sum(documents: int, counts: NDArray[np.uint32]) -> bytes:
 
 
 def unpack_sum(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
-    """Raises ValueError for another number of bytes."""
+    """Raise ValueError for another number of bytes."""
     if len(packed) != SUM_BYTES:
         raise ValueError(f"{len(packed)} bytes of document frequencies, not {SUM_BYTES}")
     return int.from_bytes(packed[:4], "big"), np.frombuffer(packed, ">u2", offset=4).astype(np.uint32)
 
 
 def add_counts(total: bytes, counted: bytes) -> bytes:
-    """A sum with what was counted since; a damaged sum, or none, is one of nothing."""
+    """Return a sum with what was counted since. A damaged or missing sum counts as empty."""
     documents, counts = (0, np.zeros(SLOTS, np.uint32)) if len(total) != SUM_BYTES else unpack_sum(total)
     more_documents, more = unpack_counted(counted)
     documents, counts = documents + more_documents, np.minimum(counts + more, 0xFFFF)

@@ -17,16 +17,16 @@ NEVER_DROPPED = 2.0
 class Policy:
     """What makes a candidate a match. Every store judges by the same policy in the same way.
 
-    A candidate with the same url or the same text is a match whatever its measure; any other is a copy from
-    ``threshold`` on and related from ``related_threshold`` on. What is none of these is related all the same to the
-    first document of a story, or to a copy of it, of another source, with which it shares ``topic_threshold`` of the
-    names it is about: a story grows by what is rewritten, and not by what is like a rewrite. ``scope`` never hides the
-    document's own url.
+    A candidate with the same url or the same text is a match. Any other candidate is a copy if its score is at least
+    ``threshold``, and related if it is at least ``related_threshold``. With a lower score it is still related if it is
+    of another source, begins a story or is a copy of a document that does, and shares ``topic_threshold`` of its names
+    with the document. So a story grows by rewrites of its first document, and not by rewrites of rewrites. ``scope``
+    never hides the document's own url.
 
-    With ``by_titles`` two documents of one source under different urls are copies on more evidence the more their
-    titles differ, see ``measures.is_copy_within_source``. ``drop_share`` and ``keep_sources`` say which copies a crawl
-    that drops them would keep, whether this one drops or not; ``keep_updates`` says that it keeps a page whose text
-    changed. ``drops`` says that this crawl drops them.
+    With ``by_titles``, two documents of one source under different urls need more evidence to be copies the more their
+    titles differ, see ``likeness.is_copy_within_source``. ``drop_share`` and ``keep_sources`` decide which copies a
+    crawl that drops copies keeps, even if this crawl does not drop any. With ``keep_updates`` such a crawl keeps a page
+    whose text changed. ``drops`` is True if this crawl drops copies.
     """
 
     window: int = 24 * HOUR  # seconds
@@ -43,7 +43,7 @@ class Policy:
     drops: bool = False
 
     def least_dropped_share(self, source: str) -> float:
-        """Return the share from which on a copy by this source is dropped; over 1 if none of them ever is."""
+        """Return the share from which on a copy by this source is dropped; over 1 if no copy is dropped."""
         return NEVER_DROPPED if source in self.keep_sources else self.drop_share
 
     @property

@@ -48,8 +48,8 @@ class ScoreTable:
             return _divide(self._vectors[row + 1 :] @ self._vectors[row], np.sqrt(squares))
         equal = self._lanes[row + 1 :] == self._lanes[row]
         if self._measure == "overlap":
-            is_told = equal[:, :-LEAD_LANES].sum(axis=1) > self._collisions
-            return cast("NDArray[np.float64]", _without_chance(equal[:, -LEAD_LANES:].mean(axis=1)) * is_told)
+            is_scored = equal[:, :-LEAD_LANES].sum(axis=1) > self._collisions
+            return cast("NDArray[np.float64]", _without_chance(equal[:, -LEAD_LANES:].mean(axis=1)) * is_scored)
         if self._measure == "hamming":
             return cast("NDArray[np.float64]", equal.mean(axis=1))
         share = _without_chance(equal.mean(axis=1))

@@ -1,4 +1,4 @@
-"""Match -> Story -> event: who covers what, and when that is news of its own."""
+"""Match -> Story -> event: who covers which story, and when its coverage is an event."""
 
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.headlines import headline_of

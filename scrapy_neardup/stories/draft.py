@@ -1,4 +1,4 @@
-"""An event before it is granted: small enough to be kept in the store until somebody has told of it."""
+"""An event before it is granted, small enough for the store to keep until the event has been passed on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTERS = ("time", "joined", "items", "copies", "sources", "changes", "breakin
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What an event says of its story's counters, so that another process tells the same under the same id."""
+    """The counters of an event, from which another process can make the same event with the same id."""
 
     level: Level
     time: int  # Unix seconds
@@ -33,11 +33,12 @@ class Draft:
         return cls(level, time, item, story.joined, extent.items, story.copies, *extent[1:], breaking_over)
 
     def pack(self) -> str:
+        """Return the draft as text for ``read``."""
         return json.dumps(asdict(self))
 
     @classmethod
     def read(cls, packed: str) -> Draft:
-        """Raise ValueError if it is no draft of this version."""
+        """Return the draft that was packed. Raise ValueError if it is no draft of this version."""
         try:
             fields: dict[str, Any] = json.loads(packed)
             draft = cls(**fields)
@@ -46,13 +47,13 @@ class Draft:
         counters = [getattr(draft, name) for name in _COUNTERS]
         is_item = draft.item is None or (isinstance(draft.item, str) and _DOCUMENT_ID.fullmatch(draft.item))
         if draft.level not in LEVELS or not is_item:
-            raise ValueError("it names no level or no document")
+            raise ValueError("wrong level or document")
         if not all(type(each) is int and 0 <= each < 1 << 32 for each in counters):
-            raise ValueError("its numbers are no counters")
+            raise ValueError("wrong counters")
         return draft
 
     def story_then(self, story: Story) -> Story:
-        """Return the story about as it stood when this was drafted, from the story as it is now."""
+        """Return the story roughly as it was when this was drafted, from the story as it is now."""
         return replace(
             story,
             joined=self.joined,

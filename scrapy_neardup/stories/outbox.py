@@ -1,4 +1,4 @@
-"""Events on their way to somebody else's server: none is lost when it is away, and nobody waits for it."""
+"""Events on their way to another server: none is lost while the server is away, and the crawl does not wait."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Outbox:
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_usable = False
-        self._has_warned = self._has_said_full = False
+        self._has_warned = self._has_logged_full = False
         self._aside = 0
 
     async def open(self) -> None:
@@ -118,7 +118,7 @@ class Outbox:
         except Exception:  # a bug of ours: the files stay for the next process
             logger.exception("The outbox of the %s stopped", self._name)
         self._task = None
-        self._say_what_is_left()
+        self._log_what_is_left()
         for name, waiting in self._waiting.items():
             if waiting.report is None:
                 self._files.release(name)
@@ -130,14 +130,14 @@ class Outbox:
             now = asyncio.get_running_loop().time()
             if self._last_chance is None and now >= self._look_at:
                 await self._adopt()
-            if (name := self._next(now)) is not None:
+            if (name := self._next_due(now)) is not None:
                 await self._send(name)
             elif self._last_chance is not None:
                 return
             else:
                 await self._rest(now)
 
-    def _next(self, now: float) -> str | None:
+    def _next_due(self, now: float) -> str | None:
         """Return the event to try now, if there is one."""
         if self._last_chance is not None:
             is_away = len(self._failed) >= _AWAY
@@ -165,11 +165,11 @@ class Outbox:
             self._drop(name)
         except NotAnEvent as error:
             path = self._files.set_aside(name, "unreadable")
-            self._say_aside(f"{path}, in the outbox of the {self._name}, holds no event and is left out: {error}")
+            self._log_aside(f"{path}, in the outbox of the {self._name}, holds no event and is left out: {error}")
             self._drop(name)
         except Refused as error:
             path = self._files.set_aside(name, "refused")
-            self._say_aside(
+            self._log_aside(
                 f"The {self._name} refuses an event: {error}. It is set aside as {path}; rename it to "
                 f"{name} to have it sent again"
             )
@@ -189,7 +189,7 @@ class Outbox:
             self._last_chance.discard(name)
 
     def _note_answer(self) -> None:
-        """The receiver is there: what failed while it was away is tried at once."""
+        """Note that the receiver answers: events that failed while it was away are tried at once."""
         self._failed.clear()
         if self._away_pauses:
             self._away_pauses, self._away_until = 0, 0.0
@@ -241,24 +241,24 @@ class Outbox:
         self._used = list(self._files.usage())
         for name in removed:
             self._drop(name)
-        if removed and not self._has_said_full:
+        if removed and not self._has_logged_full:
             logger.error(
                 "The outbox of the %s in %s is full (%d events, %d bytes): its oldest events are removed, now %d",
                 *(self._name, self._files.folder, *self._limits, len(removed)),
             )
-            self._has_said_full = True
+            self._has_logged_full = True
 
     def _forget_oldest_in_memory(self) -> None:
-        kept = [name for name, waiting in self._waiting.items() if waiting.report is not None]
-        for name in kept[: max(0, len(kept) - _MOST_IN_MEMORY)]:
+        in_memory = [name for name, waiting in self._waiting.items() if waiting.report is not None]
+        for name in in_memory[: max(0, len(in_memory) - _MOST_IN_MEMORY)]:
             self._drop(name)
 
-    def _say_aside(self, message: str) -> None:
-        """Once; of those that follow only their number is told, at the end."""
+    def _log_aside(self, message: str) -> None:
+        """Log the first event that is set aside. The number of the others is logged at the end."""
         self._aside += 1
         logger.log(logging.ERROR if self._aside == 1 else logging.DEBUG, "%s", message)
 
-    def _say_what_is_left(self) -> None:
+    def _log_what_is_left(self) -> None:
         if self._aside > 1:
             logger.error("%d events for the %s are set aside in %s", self._aside, self._name, self._files.folder)
         if self._waiting:

@@ -1,4 +1,4 @@
-"""Who owns a source: the sites of one owner are one voice."""
+"""Owners of sources. Several sources of one owner count as one independent source."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ ALLOWED_OWNERS = (
 
 
 def read_owners(value: Any) -> dict[str, str]:
-    """Source -> owner; a source that is not in it is its own owner. Raises ValueError on anything else."""
+    """Return the owner of each source that is listed. Raise ValueError if the value is no such list.
+
+    A source that is not listed is its own owner.
+    """
     if isinstance(value, str | Path) and str(value):
         try:
             value = json.loads(Path(value).read_text(encoding="utf-8"))
         except OSError as error:
             raise ValueError(f"cannot be read: {error.strerror or error}") from error
         except ValueError as error:
-            raise ValueError(f"no JSON: {error}") from error
+            raise ValueError(f"not JSON: {error}") from error
     if not isinstance(value, Mapping):
         raise ValueError(f"not {type(value).__name__}")
     owners: dict[str, str] = {}

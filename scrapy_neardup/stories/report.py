@@ -20,7 +20,7 @@ Name = Callable[[str], "str | int"]
 
 
 def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
-    """Ready for JSON. ``name`` makes ids for the reader of document ids, those of recorded documents for example."""
+    """Return the report of an event, ready for JSON. ``name`` turns document ids into the ids that readers know."""
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     first = event.members[0] if event.members else None
     changes = _changes(members)
@@ -62,6 +62,7 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
 
 
 def iso(second: int) -> str:
+    """Return Unix seconds as ISO 8601 in UTC."""
     return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -70,7 +71,7 @@ def _place(member: Member) -> dict[str, Any]:
 
 
 def _update(event: StoryEvent) -> dict[str, Any]:
-    """What there was at the signal before, and the figures of which a second source has printed a change since."""
+    """Return the counts at the signal before, and the figures that a second source has confirmed since."""
     before = event.story.signalled
     members = {member.id: member for member in event.members}
     figures = [
@@ -83,7 +84,7 @@ def _update(event: StoryEvent) -> dict[str, Any]:
 
 
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """Independent sources in the order of their first item."""
+    """List independent sources in the order of their first item."""
     firsts: dict[str, Member] = {}
     for member in members:
         if member.owner:
@@ -93,7 +94,7 @@ def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 def _growth(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """Items and new sources of each ten minutes that had any."""
+    """Count the items and new sources of each ten minutes that had items."""
     items: Counter[int] = Counter()
     new: Counter[int] = Counter()
     known: set[str] = set()
@@ -107,7 +108,7 @@ def _growth(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 def _changes(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """What changed, when, and by whom."""
+    """List the figures that changed, with time and source."""
     return [_change(member, number) for member in members for number in range(len(member.changes))]
 
 
@@ -116,13 +117,13 @@ def _change(member: Member, number: int) -> dict[str, Any]:
 
 
 def _disagreements(changes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Figures of which sources have last said different things."""
+    """List the figures for which the latest values of sources differ."""
     latest: dict[str, dict[str, str]] = {}
     for change in changes:
         if change["figure"] and change["source"]:
             latest.setdefault(change["figure"], {})[change["source"]] = change["new"]
     return [
-        {"figure": figure, "values": [{"source": source, "value": value} for source, value in said.items()]}
-        for figure, said in latest.items()
-        if len(set(said.values())) > 1
+        {"figure": figure, "values": [{"source": source, "value": value} for source, value in values.items()]}
+        for figure, values in latest.items()
+        if len(set(values.values())) > 1
     ]

@@ -1,4 +1,4 @@
-"""A Redis stream of events, capped."""
+"""A Redis stream of events, of bounded length."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DEADLINE = 10.0  # seconds for all of them
 
 
 class RedisStream:
-    """One entry an event: ``id``, ``level``, ``story``, ``headline`` and ``report`` (JSON)."""
+    """Adds one entry for each event: ``id``, ``level``, ``story``, ``headline`` and ``report`` (JSON)."""
 
     def __init__(self, url: str, stream: str, connect: Callable[[str, float], Redis]) -> None:
-        """``connect`` makes the client of a url, with a time in seconds that no answer may exceed."""
+        """``connect`` makes the client of a url, with a limit in seconds for each answer."""
         self._url = url
         self._connect = connect
         self._stream = stream
@@ -45,7 +45,7 @@ class RedisStream:
 
 
 def stream_of(value: str, store: str) -> tuple[str, str]:
-    """Server and stream of ``NEARDUP_EVENTS_STREAM``: a name in the store's own server, or ``redis://…#name``."""
+    """Return server and stream of ``NEARDUP_EVENTS_STREAM``, a name in the store's server or ``redis://…#name``."""
     if "://" not in value:
         return store, value
     url, _, name = value.partition("#")

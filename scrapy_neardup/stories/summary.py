@@ -1,4 +1,4 @@
-"""One sentence for people: which figure has changed, and which independent sources say so."""
+"""One sentence for people: which figure has changed, and which independent sources print the new value."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scrapy_neardup.document import Member
 from scrapy_neardup.stories.event import StoryEvent
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
-_NO_LABEL = "figure"  # what a change says if its figure has no word of its own
-_NAMED = 3  # sources; of more, the sentence gives only the number
+_NO_LABEL = "figure"  # the label of a figure that has no word of its own
+_MOST_SOURCES_LISTED = 3  # of further sources the sentence gives only the number
 _NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight", 9: "Nine"}
 
 
 class FigureChange(NamedTuple):
-    """What a document says of a figure, and what was said before."""
+    """The value that a document gives a figure, and the value before."""
 
     figure: str  # its label, "" if the change cannot be read
     old: str
@@ -25,7 +25,7 @@ class FigureChange(NamedTuple):
 
     @property
     def subject(self) -> tuple[str, str]:
-        """What tells this figure from others: its label, or what was said before if it has none."""
+        """Return what identifies the figure: its label, or its old value if it has no label."""
         return (self.figure, "") if self.figure not in ("", _NO_LABEL) else ("", self.old)
 
 
@@ -40,7 +40,7 @@ class _Confirmation(NamedTuple):
 
 
 def read_change(line: str) -> FigureChange:
-    """Read "dead: 4 -> 12". A line in any other form is a value without a label."""
+    """Read a line such as "dead: 4 -> 12". A line in any other form is a value without a label."""
     found = _CHANGE.fullmatch(line)
     return FigureChange(*found.groups()) if found else FigureChange("", "", line)
 
@@ -48,34 +48,34 @@ def read_change(line: str) -> FigureChange:
 def figure_summary(event: StoryEvent) -> str:
     """Say in one sentence which newer figure at least two independent sources print, "" if there is none.
 
-    Of several figures it is the one that was confirmed last. Owners who have said something else since are left out.
+    Of several figures it is the one that was confirmed last. Owners who have printed another value since are left out.
     """
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     latest = _latest(members)
     for change, confirmation in _confirmed(event, members):
-        said = latest.get(change.subject, {})
-        named = {owner: each.member for owner, each in said.items() if each.change.new == change.new}
+        statements = latest.get(change.subject, {})
+        supporters = {owner: each.member for owner, each in statements.items() if each.change.new == change.new}
         confirming = confirmation.member
-        if named and confirming is not None and confirming.owner and confirming.owner not in said:
-            named[confirming.owner] = confirming
-        # A second source that is not known by name may be one of those that say something else now.
-        is_alone = len(named) == 1 and confirmation.by_store and len(said) == 1
-        if len(named) > 1 or is_alone:
-            return _sentence(change, list(named.values()), event.time)
+        if supporters and confirming is not None and confirming.owner and confirming.owner not in statements:
+            supporters[confirming.owner] = confirming
+        # A second source that is not known by name may be one of those that print another value now.
+        is_alone = len(supporters) == 1 and confirmation.by_store and len(statements) == 1
+        if len(supporters) > 1 or is_alone:
+            return _sentence(change, list(supporters.values()), event.time)
     return ""
 
 
 def _latest(members: Sequence[Member]) -> dict[tuple[str, str], dict[str, _Statement]]:
-    """Return what each owner has last said of each figure, by the figure's subject and the owner.
+    """Return the latest statement of each owner on each figure, by the figure's subject and the owner.
 
-    Who says the same again keeps the time at which he said it first.
+    A statement that is repeated keeps its first time.
     """
     found: dict[tuple[str, str], dict[str, _Statement]] = {}
     for member in members:
         for change in map(read_change, member.changes if member.owner else ()):
-            said = found.setdefault(change.subject, {})
-            if member.owner not in said or said[member.owner].change.new != change.new:
-                said[member.owner] = _Statement(member, change)
+            statements = found.setdefault(change.subject, {})
+            if member.owner not in statements or statements[member.owner].change.new != change.new:
+                statements[member.owner] = _Statement(member, change)
     return found
 
 
@@ -92,11 +92,11 @@ def _confirmed(event: StoryEvent, members: Sequence[Member]) -> Iterator[tuple[F
         if key in by_id and number < len(by_id[key].changes):
             yield read_change(by_id[key].changes[number]), _Confirmation(True, confirming)
         confirming = None
-    for change in reversed(_said_twice(members)):
+    for change in reversed(_confirmed_by_members(members)):
         yield change, _Confirmation(False)
 
 
-def _said_twice(members: Sequence[Member]) -> list[FigureChange]:
+def _confirmed_by_members(members: Sequence[Member]) -> list[FigureChange]:
     """Return the changes that two owners have recorded, in the order in which the second of them did."""
     owners: dict[tuple[tuple[str, str], str], set[str]] = {}
     found = []
@@ -111,14 +111,14 @@ def _said_twice(members: Sequence[Member]) -> list[FigureChange]:
 
 def _sentence(change: FigureChange, members: Sequence[Member], now: int) -> str:
     label, _ = change.subject
-    said = f'"{label}: {change.new}"' if label else change.new
+    value = f'"{label}: {change.new}"' if label else change.new
     before = f" (before: {change.old})" if change.old else ""
     if len(members) == 1:
-        return f"At least two sources now say {said}{before}, the first of them {_place(members[0], now)} UTC."
+        return f"At least two sources now say {value}{before}, the first of them {_place(members[0], now)} UTC."
     count = _NUMBERS.get(len(members), str(len(members)))
-    places = ", ".join(_place(member, now) for member in members[:_NAMED])
-    more = f" and {len(members) - _NAMED} more" if len(members) > _NAMED else ""
-    return f"{count} sources now say {said}{before}: {places} UTC{more}."
+    places = ", ".join(_place(member, now) for member in members[:_MOST_SOURCES_LISTED])
+    more = f" and {len(members) - _MOST_SOURCES_LISTED} more" if len(members) > _MOST_SOURCES_LISTED else ""
+    return f"{count} sources now say {value}{before}: {places} UTC{more}."
 
 
 def _place(member: Member, now: int) -> str:

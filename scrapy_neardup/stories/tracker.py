@@ -1,4 +1,4 @@
-"""Joins documents to their stories and raises each level of an event once, whatever the number of processes."""
+"""Joins documents to their stories, and raises each level of an event once, whatever the number of processes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _SWEEP = 600  # seconds on the documents' clock between two looks for events tha
 _AGREED = 32  # documents that must all be past a time before it has come
 _MOST_RAISED = 1024  # stories that may have documents under way since they were signalled
 _MOST_UNANSWERED = 1024
-_UNCONFIRMED = 60.0  # seconds after which others tell of a grant that nobody has confirmed
+_UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
 _LAST_SECOND = 0xFFFF_FFFF
 
 
 class StoryStore(Protocol):
-    """What a tracker asks of a store; see ``index/base.py``."""
+    """The part of a store that keeps stories; see ``index/base.py``."""
 
     async def join(self, join: Join) -> Story: ...
 
@@ -44,8 +44,8 @@ class StoryStore(Protocol):
     async def peaks(self, since: int) -> dict[str, int]: ...
 
 
-class _Turn:
-    """Of the documents of one story. Once the store has failed one, those that wait are not to wait for it as well."""
+class _StoryLock:
+    """Lets the documents of one story claim one after the other. If the store fails one, those that wait fail too."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -54,10 +54,10 @@ class _Turn:
 
 
 class StoryTracker:
-    """One a process. Raises what its store raises; what has been joined can be joined again.
+    """Tracks the stories of one process. Methods raise what the store raises; a failed join can be repeated.
 
-    The store keeps each grant until it is confirmed that its event has been passed on. A grant that stays unconfirmed
-    for ``unconfirmed_after`` seconds is told by another process, so that no event dies with the one that claimed it.
+    The store keeps each grant until it is confirmed that its event has been passed on. If that takes more than
+    ``unconfirmed_after`` seconds another process passes the event on, so that no event dies with its claimant.
     """
 
     def __init__(
@@ -73,10 +73,10 @@ class StoryTracker:
         self.unconfirmed_after = unconfirmed_after
         self._clock = clock
         self._look_at = clock()
-        self._granted: dict[str, str] = {}  # token -> story, of events that are not passed on yet
+        self._granted: dict[str, str] = {}  # token -> story, of events that were not passed on yet
         self._passed_on: list[tuple[str, str]] = []  # stories and tokens that the store does not know of yet
         self._unanswered: dict[str, tuple[Claim, Draft, Story]] = {}  # by token
-        self._events: list[StoryEvent] = []  # that no document carries, not returned yet
+        self._events: list[StoryEvent] = []  # not returned yet, and raised by no document
         self._rule_name = rule
         self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
@@ -87,38 +87,38 @@ class StoryTracker:
         self._raised: OrderedDict[str, tuple[tuple[Level, ...], Extent]] = (
             OrderedDict()
         )  # by story; what was told of it
-        self._turns: WeakValueDictionary[str, _Turn] = WeakValueDictionary()
+        self._story_locks: WeakValueDictionary[str, _StoryLock] = WeakValueDictionary()
 
     async def join(self, join: Join) -> StoryEvent | None:
-        """The event where this document tips its story to a level, or is news of a running event."""
+        """Return the event if this document tips its story to a level, or if a running event warrants an update."""
         story = await self._store.join(join)
         level = self._due(story, join.member.seen_at)
-        is_known = story.is_running or story.id in self._raised or story.id in self._turns
+        is_known = story.is_running or story.id in self._raised or story.id in self._story_locks
         if level is None and not is_known:
             return None
         # Documents that travel together have all joined before the first of them claims: one after the other, each
         # with what the one before it raised, they say what they would have said alone.
-        turn = self._turns.setdefault(story.id, _Turn())
-        turn.documents += 1
+        story_lock = self._story_locks.setdefault(story.id, _StoryLock())
+        story_lock.documents += 1
         try:
-            async with turn.lock:
-                if turn.error is not None:
-                    raise turn.error
+            async with story_lock.lock:
+                if story_lock.error is not None:
+                    raise story_lock.error
                 return await self._signal(level, self._with_raised(story), join)
         except StoreError as error:
-            turn.error = error
+            story_lock.error = error
             raise
         finally:
-            turn.documents -= 1
-            if not turn.documents:  # the next document asks the store again; its error holds on to this turn
-                turn.error = None
+            story_lock.documents -= 1
+            if not story_lock.documents:  # the next document asks the store again; the error would keep this lock alive
+                story_lock.error = None
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):
             level = "update"
-            # What another process has told since the document joined is not known here; the store knows.
-            is_news = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
-            if not story.is_running or not is_news:
+            # The store knows what another process has signalled since the document joined.
+            warrants_update = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
+            if not story.is_running or not warrants_update:
                 return None
         draft = Draft.of(level, join.member.seen_at, join.member.id, story, self.breaking_over)
         event = await self._claim(Claim(story.id, level, extent=story.extent), draft, story)
@@ -147,11 +147,11 @@ class StoryTracker:
         return replace(event, item=draft.item, breaking_over=draft.breaking_over, token=token)
 
     def pass_on(self, events: Iterable[StoryEvent]) -> None:
-        """Note that these events are where they belong; ``confirm`` tells the store."""
+        """Note that these events have been passed on; ``confirm`` tells the store."""
         self._passed_on += [(event.story.id, event.token) for event in events if event.token]
 
     async def confirm(self) -> None:
-        """Tell the store which events have been passed on: nobody else is to tell of them."""
+        """Tell the store which events have been passed on, so that no other process passes them on too."""
         if not self._passed_on:
             return
         grants, self._passed_on = self._passed_on, []
@@ -164,7 +164,7 @@ class StoryTracker:
             self._granted.pop(token, None)
 
     def _with_raised(self, story: Story) -> Story:
-        """With what this process knows to have been raised since the document joined."""
+        """Return the story with the levels that this process has raised since the document joined."""
         levels, signalled = self._raised.get(story.id, ((), Extent()))
         is_stale = not set(levels) <= set(story.levels)
         return replace(
@@ -172,7 +172,7 @@ class StoryTracker:
         )
 
     def _note_raised(self, story: Story, level: Level, *, is_granted: bool) -> None:
-        # What has ended and breaks goes on.
+        # A story that has ended and breaks now is running again.
         levels = tuple(each for each in LEVELS if each in (*story.levels, level) and each not in ("update", "ended"))
         signalled = Extent(*map(max, story.signalled, story.extent)) if is_granted else story.signalled
         self._raised[story.id] = levels, signalled
@@ -181,12 +181,12 @@ class StoryTracker:
             self._raised.popitem(last=False)
 
     def current(self, story: Story, members: tuple[Member, ...]) -> StoryEvent:
-        """An event that has not ended, at its newest source."""
+        """Return a running event as it was at its newest source."""
         level: Level = "breaking" if "breaking" in story.levels else "watch"
         return self._event(level, (story.sources or story.times)[-1], story, members)
 
     async def advance(self, *seconds: int) -> list[StoryEvent]:
-        """Events that ended by the documents' own clock, of which ``seconds`` are the newest readings.
+        """Return the events that ended by the documents' own clock, of which ``seconds`` are the newest readings.
 
         A few documents in a row must agree on the time: neither one dated ahead nor a late one moves the clock.
         """
@@ -196,28 +196,28 @@ class StoryTracker:
             if len(self._recent) == _AGREED:
                 now = max(now, min(self._recent))
         await self.confirm()
-        await self._tell_untold()
+        await self._pass_on_overdue()
         if now // _SWEEP > self._swept:
             await self._sweep(now)
         return self._take_events()
 
     async def finish(self, *, all_over: bool = False) -> list[StoryEvent]:
-        """Events that ended by the last readings of the clock; all of them where no document will come any more."""
+        """Return the events that ended by the last readings of the clock, or all if no document will come any more."""
         self._look_at = self._clock()
-        await self._tell_untold()
+        await self._pass_on_overdue()
         if all_over or self._recent:
             await self._end_quiet(_LAST_SECOND if all_over else min(self._recent) - QUIET)
         return self._take_events()
 
     def _take_events(self) -> list[StoryEvent]:
-        """Return events that no document carries; also those that were raised before a store failed."""
+        """Return events that no document raised, including those from before a store failed."""
         events, self._events = self._events, []
         return sorted(events, key=lambda event: (event.time, event.story.id))
 
-    async def _tell_untold(self) -> None:
-        """Ask again where an answer was lost, and tell of events whose process died before it told of them."""
+    async def _pass_on_overdue(self) -> None:
+        """Repeat claims whose answer was lost, and take over events whose process died before it passed them on."""
         while self._unanswered:
-            # Taken out first: documents under way at the same time must not ask for it as well.
+            # Taken out first: documents under way at the same time must not repeat it too.
             _, (claim, draft, story) = self._unanswered.popitem()
             if event := await self._claim(claim, draft, story):
                 self._note_raised(story, draft.level, is_granted=True)
@@ -225,24 +225,24 @@ class StoryTracker:
         if self._clock() < self._look_at:
             return
         self._look_at = self._clock() + _UNCONFIRMED
-        for untold in await self._store.take_over(self.unconfirmed_after):
-            if untold.token not in self._granted:
-                self._tell(untold)
+        for grant in await self._store.take_over(self.unconfirmed_after):
+            if grant.token not in self._granted:
+                self._take_over(grant)
 
-    def _tell(self, untold: UnconfirmedGrant) -> None:
+    def _take_over(self, grant: UnconfirmedGrant) -> None:
         try:
-            draft = Draft.read(untold.note)
+            draft = Draft.read(grant.note)
         except ValueError as error:
-            logger.warning("An event of story %s is not told: its draft cannot be read (%s)", untold.story.id, error)
-            self._passed_on.append((untold.story.id, untold.token))
+            logger.warning("An event of story %s is lost: its draft cannot be read (%s)", grant.story.id, error)
+            self._passed_on.append((grant.story.id, grant.token))
             return
-        logger.info("An event of story %s is told for a process that ended before it did", untold.story.id)
-        self._unanswered.pop(untold.token, None)
-        story = draft.story_then(untold.story)
-        self._events.append(self._granted_event(draft, story, untold.members, untold.token))
+        logger.info("An event of story %s is passed on for a process that ended before it did", grant.story.id)
+        self._unanswered.pop(grant.token, None)
+        story = draft.story_then(grant.story)
+        self._events.append(self._granted_event(draft, story, grant.members, grant.token))
 
     async def _sweep(self, now: int) -> None:
-        self._swept = now // _SWEEP  # first of all: documents under way at the same time need not sweep as well
+        self._swept = now // _SWEEP  # set first: documents under way at the same time need not sweep too
         await self._end_quiet(now - QUIET)
         if now // HOUR > self._calibrated:
             self._calibrated = now // HOUR
@@ -257,7 +257,7 @@ class StoryTracker:
 
     async def _calibrate(self, now: int) -> None:
         peaks = await self._store.peaks(max(0, now - HISTORY))
-        # Of the days seen so far, at least one: a store that has just begun has no history to divide by.
+        # At least one day: a new store has no history to divide by.
         began = min((int(story[:8], 16) for story in peaks), default=now)
         self.breaking_over = calibrated(peaks.values(), max(1.0, (now - began) / DAY), self._events_per_day)
 
@@ -269,11 +269,11 @@ class StoryTracker:
             return level
         except Exception:  # a user's own rule is about this story, not about the crawl
             if not self._rule_failed:
-                logger.exception("NEARDUP_EVENT_RULE = %r failed; no event is raised where it does", self._rule_name)
+                logger.exception("NEARDUP_EVENT_RULE = %r failed; no event is raised when it fails", self._rule_name)
             self._rule_failed = True
             return None
 
     def _event(self, level: Level, at: int, story: Story, members: tuple[Member, ...]) -> StoryEvent:
-        # Others may have joined since: the report is of the story as it stood.
+        # Others may have joined since: the report is about the story as it was.
         known = tuple(member for member in members if member.number <= story.joined)
         return StoryEvent(level, at, self._rule_name, story, known, breaking_over=self.breaking_over)

@@ -40,7 +40,7 @@ class DeliveryFailed(OSError):
 
 
 class Webhook:
-    """Each POST has a thread of its own and a deadline for the whole answer, after which its connection is closed.
+    """POSTs events. Each POST has its own thread, and a deadline after which its connection is closed.
 
     Neither errors nor logs show more of the url than its host: the rest may be a secret.
     """
@@ -74,7 +74,7 @@ class Webhook:
         self._judge(status, location)
 
     async def close(self) -> None:
-        """Nothing is open between two events."""
+        """Do nothing: no connection stays open between two events."""
 
     def _judge(self, status: int, location: str) -> None:
         host = _host_of(self._url)
@@ -129,12 +129,12 @@ class _Post:
                     allow_redirects=False,
                     stream=True,
                 )
-                self._tell(self._answered, (answer.status_code, answer.headers.get("Location", "")))
+                self._settle(self._answered, (answer.status_code, answer.headers.get("Location", "")))
                 _read_some(answer)
         except Exception as error:
             failure = DeliveryFailed(f"{_host_of(self._url)} cannot be reached: {_reason_of(error)}")
-            self._tell(self._answered, failure)
-        self._tell(self.finished, None)
+            self._settle(self._answered, failure)
+        self._settle(self.finished, None)
 
     def _watch(self, connected: socket.socket) -> None:
         with self._guard:
@@ -142,7 +142,7 @@ class _Post:
             if self._is_stopped:
                 _shut(connected)
 
-    def _tell(self, future: asyncio.Future[Any], result: object) -> None:
+    def _settle(self, future: asyncio.Future[Any], result: object) -> None:
         def settle() -> None:
             if future.done():
                 return
@@ -194,7 +194,7 @@ def _watched_adapter(watch: Callable[[socket.socket], None]) -> HTTPAdapter:
 
 
 def _read_some(answer: Response) -> None:
-    """Read the beginning of a body: a server that could send it all has nothing to complain of."""
+    """Read the beginning of a body: some servers complain if a client hangs up at once."""
     read = 0
     for chunk in iter(partial(answer.raw.read, 8192, decode_content=False), b""):
         read += len(chunk)
@@ -216,7 +216,7 @@ def _host_of(url: str) -> str:
 
 
 def _reason_of(error: BaseException) -> str:
-    """Say what went wrong without the url: the innermost reason, if the system gave one, or else only its kind."""
+    """Describe an error without the url: by the system's own words if there are any, else by its type."""
     seen: list[BaseException] = []
     pending: list[object] = [error]
     while pending:

@@ -199,7 +199,7 @@ def test_eval_names_the_lines_whose_labels_are_wrong(neardup: Neardup, gold: Pat
     rows[7]["id"] = rows[6]["id"]
     done = neardup("eval", str(write(gold, rows)), code=2)
     assert "gold.jsonl:5: the label 'cluster' is missing" in done.stdout + done.stderr
-    assert "gold.jsonl:8: the id 'storm2' is that of line 7 too" in done.stdout + done.stderr
+    assert "gold.jsonl:8: the id 'storm2' is also that of line 7" in done.stdout + done.stderr
 
 
 def test_tune_prints_the_curve_and_a_threshold(neardup: Neardup, gold: Path) -> None:
@@ -312,7 +312,7 @@ def test_explain_names_the_boilerplate_of_what_was_seen(neardup: Neardup, tmp_pa
     assert plain["second"]["left_out"] == []
     assert [each["line"] for each in told["second"]["left_out"]] == [offer]
     assert "boilerplate" in told["second"]["left_out"][0]["why"]
-    assert "seen.jsonl:5: no JSON" in done.stderr
+    assert "seen.jsonl:5: not JSON" in done.stderr
 
 
 def test_explain_fetches_urls(neardup: Neardup, site: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
 
 from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
+from scrapy_neardup.crawl.bursts import BurstMiddleware
 
 pytestmark = pytest.mark.versions
 
@@ -19,6 +20,7 @@ FILES = "scrapy.pipelines.files.FilesPipeline"
 """A pipeline of the user's own."""
 
 OURS = {
+    "DOWNLOADER_MIDDLEWARES": {BurstMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
 }
@@ -37,7 +39,7 @@ def written(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return plain(before), plain(after)
 
 
-def test_alone_it_adds_its_three_components_and_nothing_else() -> None:
+def test_alone_it_adds_its_four_components_and_nothing_else() -> None:
     before, after = written({})
     assert after == {**before, **OURS}
 
@@ -52,6 +54,7 @@ def test_a_place_given_by_path_stays(path: str, order: int | None) -> None:
 @pytest.mark.parametrize("order", [700, None])
 def test_a_place_given_by_class_stays(order: int | None) -> None:
     given = {
+        "DOWNLOADER_MIDDLEWARES": {BurstMiddleware: order},
         "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: order},
         "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
     }

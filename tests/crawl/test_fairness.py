@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
@@ -34,6 +34,7 @@ async def rounds_of(turns: FairTurns, count: int) -> list[tuple[int, int]]:
     return seen
 
 
+@settings(deadline=None)
 @given(st.integers(1, 40))
 def test_each_goes_on_in_a_round_of_its_own_and_in_the_order_they_came(count: int) -> None:
     seen = asyncio.run(rounds_of(FairTurns(), count))
@@ -41,6 +42,7 @@ def test_each_goes_on_in_a_round_of_its_own_and_in_the_order_they_came(count: in
     assert len({at for _, at in seen}) == count
 
 
+@settings(deadline=None)
 @given(st.sets(st.integers(0, 9)))
 def test_one_who_gave_up_takes_no_turn_of_others(gone: set[int]) -> None:
     async def crowd() -> list[int]:

@@ -223,37 +223,6 @@ def test_an_extractor_of_the_users_own_is_asked_for_each_url(project: Project, s
     assert project.crawl(ITEM_A_PAGE, urls=urls, **settings).statuses == {"original": 3}
 
 
-PIPELINE_AND_EXTRACTOR = """
-import threading
-
-item_came = threading.Event()
-
-
-class Cleaning:
-    def process_item(self, item):
-        item_came.set()
-        return item
-
-
-def extract(html, url):
-    assert item_came.wait(60)
-    return html
-"""
-
-
-def test_an_item_goes_on_while_its_page_is_extracted(project: Project, site: NewsSite) -> None:
-    """Scrapy keeps ``CONCURRENT_ITEMS`` tasks for a response until its last item is out."""
-    project.write("news/cleaning.py", PIPELINE_AND_EXTRACTOR)
-    settings = {
-        "NEARDUP_EXTRACTOR": "news.cleaning.extract",
-        "NEARDUP_EXTRACT_WORKERS": 0,
-        "NEARDUP_EXTRACT_TIMEOUT": 70,
-        "ITEM_PIPELINES": {"news.cleaning.Cleaning": 200},
-    }
-    crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/a", page(article("a")))], **settings)
-    assert crawl.statuses == {"original": 1}
-
-
 OWN_TEXT = """
 class News(Pages):
     async def start(self):

@@ -296,7 +296,7 @@ def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
         ([row(1, original=True), row(2, "")], ["cluster"], 2, "the label 'cluster' is missing"),
         ([row(1, original=True), row(2, ["A"])], ["cluster"], 2, "must be a text or a whole number, not ['A']"),
         ([row(1, original=True), row(2, True)], ["cluster"], 2, "must be a text or a whole number, not True"),
-        ([row(1, original=True), row(1)], ["cluster"], 2, "the id 'd1' is that of line 1 too"),
+        ([row(1, original=True), row(1)], ["cluster"], 2, "the id 'd1' is also that of line 1"),
         ([row(1, original=True), row(2, "B")], ["cluster"], 2, "no document of cluster 'B' has 'original': true"),
         ([row(1, original="yes")], ["cluster"], 1, "'original' must be true or false, not 'yes'"),
         ([row(1, original=1)], ["cluster"], 1, "'original' must be true or false, not 1"),
@@ -306,7 +306,7 @@ def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
             2,
             "cluster 'A' is in merged 'Y' here, and in 'X' on line 1",
         ),
-        ([row(1, original=True), "{not json"], ["cluster"], 2, "no JSON"),
+        ([row(1, original=True), "{not json"], ["cluster"], 2, "not JSON"),
         ([row(1, original=True), b'{"id": "caf\xe9"}'], ["cluster"], 2, "not UTF-8"),
         ([row(1, original=True), {"id": 2, "cluster": "A"}], ["cluster"], 2, "needs 'text', 'html' or 'file'"),
     ],
@@ -348,7 +348,7 @@ def test_a_file_without_documents(tmp_path: Path) -> None:
 def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
     path = written(tmp_path, {"id": 1, "text": FERRY}, {"id": 2, "text": COMET})
     assert [document.id for document in read_background([path, path])] == [1, 2, 1, 2]
-    with pytest.raises(InputError, match=r"labelled\.jsonl:1: no JSON"):
+    with pytest.raises(InputError, match=r"labelled\.jsonl:1: not JSON"):
         read_background([written(tmp_path, "{")])
 
 

@@ -245,7 +245,7 @@ def test_a_damaged_archive_is_told_with_its_line_and_what_came_before_is_judged(
     out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["id"] for row in out[:-1]] == list(range(len(out) - 1))
     assert len(out) > 100
-    assert out[-1]["error"].startswith(f"input.jsonl.gz:{len(out)}: cannot be read on")
+    assert out[-1]["error"].startswith(f"input.jsonl.gz:{len(out)}: cannot be read further")
     assert out[-1]["error"] in done.stderr
 
 

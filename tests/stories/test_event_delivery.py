@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,6 @@ pytestmark = pytest.mark.versions
 
 SOON = 0.01, 0.02  # seconds between two tries
 PATIENCE = 60  # seconds that a slow machine may take
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
-"""Which keys of Redis a check reads and writes, and which of them are over.
+"""Which keys of Redis a check reads and writes, and which of them have expired.
 
 Under one hash tag, all of them expire:
 
 ``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
-``…:frequencies``        document frequencies of features, where a preset learns them, until a window after the last
+``…:frequencies``        document frequencies of features, if a preset learns them, until a window after the last
 
 A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, both are
 longer, and their names say how much: ``<number>x<hours>``, ``<number>x<times 65,536 s>``.
@@ -64,7 +64,7 @@ class RedisLayout:
         return f"{self.prefix}:bands:{_name(number, self._generation // GENERATION)}"
 
     def dead_after(self, second: int) -> tuple[list[str], ExpiredSpan] | None:
-        """Return keys that left the window with a document of this second, and which seconds are over."""
+        """Return the keys that left the window with a document of this second, and the span that has expired."""
         self._own_slices.add(second // self._slice)
         self._own_generations.add(second // self._generation)
         over = self._horizon.observe(second)
@@ -89,7 +89,7 @@ def pack_keys(keys: Sequence[int]) -> bytes:
 
 
 def _dead(own: set[int], over: ExpiredSpan, seconds: int) -> list[int]:
-    """Return the numbers of spans that are over, and forget those of one's own."""
+    """Return the numbers of the spans that have expired, and take them out of ``own``."""
     first, last = -(-over.floor // seconds), over.horizon // seconds
     dead = {number for number in own if first <= number < last}
     own -= dead

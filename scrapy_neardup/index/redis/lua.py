@@ -40,7 +40,7 @@ class Script:
         self.digest = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
     async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
-        """One answer, or one error of the server, for each call; they travel in one round trip, in order."""
+        """Return one answer, or one error of the server, for each call. They travel in one round trip, in order."""
         return await run_all(client, [(self, *call) for call in calls])
 
 
@@ -48,9 +48,9 @@ ScriptCall = tuple[Script, Sequence[str | bytes], Sequence[bytes]]
 
 
 async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
-    """One answer, or one error of a server, for each call; they travel at the same time, in order to each server.
+    """Return one answer, or one error of a server, for each call. The calls to one server travel in order.
 
-    The keys of one call are under one hash tag, those of several may be under several.
+    All keys of a call are under one hash tag. Different calls may have different hash tags.
     """
     from redis.exceptions import NoScriptError
 

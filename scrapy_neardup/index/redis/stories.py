@@ -78,7 +78,7 @@ class RedisStories:
                 untold.append(UnconfirmedGrant(token.decode(), note, story, await self.members(client, key)))
         return untold
 
-    async def _story_now(self, client: Redis, key: str, told: Extent) -> Story | None:
+    async def _story_now(self, client: Redis, key: str, reported: Extent) -> Story | None:
         """Return a story as it is now, None if it is gone or damaged."""
         name = self._name(bytes.fromhex(key))
         kept = cast("list[bytes | None]", await client.hmget(name, list(_COUNTERS)))
@@ -88,7 +88,7 @@ class RedisStories:
         if isinstance(story, BaseException):
             self._damage.warn_of_story()
             return None
-        return replace(story, signalled=told)
+        return replace(story, signalled=reported)
 
     async def open_events(self, client: Redis, quiet_since: int | None) -> list[Story]:
         newest = "+inf" if quiet_since is None else quiet_since

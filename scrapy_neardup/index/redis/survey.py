@@ -95,17 +95,17 @@ async def survey_shards(client: Redis, url: str, namespace: str, config: str, sh
 
 async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run: bool) -> int:
     """See ``Index.purge``. Raise what redis-py raises."""
-    gone = {key async for _, key, record in _records(client, namespace) if selection.takes(*record[:2])}
+    selected = {key async for _, key, record in _records(client, namespace) if selection.takes(*record[:2])}
     removed = set()  # with its configuration: several shards have the same document
     async for name, key, (_, _, original) in _records(client, namespace):
-        if key in gone or original in gone:
+        if key in selected or original in selected:
             removed.add((_configuration(name), key))
             if not dry_run and not selection.is_all:
                 await client.hdel(name, key)
     if dry_run:
         return len(removed)
     if not selection.is_all:
-        await _purge_members(client, namespace, selection, gone)
+        await _purge_members(client, namespace, selection, selected)
         await _purge_learned(client, namespace, selection.source_hash)
         return len(removed)
     async for name in names_of(client, namespace):
@@ -122,14 +122,14 @@ async def records_of(client: Redis, namespace: str, config: str) -> list[tuple[b
     return list(found.items())
 
 
-async def _purge_members(client: Redis, namespace: str, selection: Selection, gone: set[bytes]) -> None:
+async def _purge_members(client: Redis, namespace: str, selection: Selection, selected: set[bytes]) -> None:
     async for name in names_of(client, namespace):
         if ":story:" not in name:
             continue
         async for key, packed in client.hscan_iter(name, count=AT_ONCE):
-            if key in gone or selection.takes_member(key, packed):
+            if key in selected or selection.takes_member(key, packed):
                 await client.hdel(name, key)
-            elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, gone)) != packed:
+            elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, selected)) != packed:
                 await script("forget").run(client, [((name,), (packed, kept))])
 
 

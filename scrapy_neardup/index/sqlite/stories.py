@@ -77,16 +77,16 @@ class SQLiteStories:
             return Granted(self.members(sql, claim.story), before)
         key = bytes.fromhex(claim.story)
         tally = self._tally(sql, key)
-        told = Extent() if tally is None else tally.signalled_extent
+        reported = Extent() if tally is None else tally.signalled_extent
         if tally is None or not grant(tally, claim):
             return None
         self._save(sql, key, tally)
         if claim.level == "ended" and claim.peak:
             sql.execute(f"INSERT OR REPLACE INTO peaks_{self._space} VALUES (?, ?)", (key, claim.peak))
         if claim.token:
-            row = claim.token, key, time.time(), pack_extent(told), claim.note
+            row = claim.token, key, time.time(), pack_extent(reported), claim.note
             sql.execute(f"INSERT INTO grants_{self._space} VALUES (?, ?, ?, ?, ?)", row)
-        return Granted(self.members(sql, claim.story), told)
+        return Granted(self.members(sql, claim.story), reported)
 
     def confirm(self, sql: sqlite3.Connection, grants: Sequence[tuple[str, str]]) -> None:
         sql.executemany(f"DELETE FROM grants_{self._space} WHERE token = ?", [(token,) for _, token in grants])

@@ -60,9 +60,9 @@ class Purge:
                 (count,) = sql.execute(f"SELECT count(*) FROM documents_{self._space}").fetchone()
                 tables = tables_of(sql, self._space)
             else:
-                gone, removed = self._documents(sql)
-                members = [] if dry_run else list(self._members(sql, gone))
-                stories = [] if dry_run else list(self._stories(sql, gone))
+                selected, removed = self._documents(sql)
+                members = [] if dry_run else list(self._members(sql, selected))
+                stories = [] if dry_run else list(self._stories(sql, selected))
         if self._selection.is_all:
             if not dry_run:
                 self._empty(tables)
@@ -70,7 +70,7 @@ class Purge:
         if not dry_run:
             self._remove(f"DELETE FROM documents_{self._space} WHERE key = ?", [(number_of(key),) for key in removed])
             self._remove(f"DELETE FROM members_{self._space} WHERE story = ? AND key = ?", members)
-            self._forget_neighbours(stories, gone)
+            self._forget_neighbours(stories, selected)
         return len(removed)
 
     def _empty(self, tables: Sequence[str]) -> None:
@@ -82,22 +82,22 @@ class Purge:
     def _documents(self, sql: sqlite3.Connection) -> tuple[set[bytes], list[bytes]]:
         """Return the selected documents, and a list that also has those which name one of them as their original."""
         links: dict[bytes, bytes] = {}  # document key -> key of its original
-        gone: set[bytes] = set()
+        selected: set[bytes] = set()
         for key, record in self._window.records(sql):
             links[key] = record.original
             if self._selection.takes(record.source_hash, record.url_hash):
-                gone.add(key)
-        return gone, [key for key, original in links.items() if key in gone or original in gone]
+                selected.add(key)
+        return selected, [key for key, original in links.items() if key in selected or original in selected]
 
-    def _members(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[tuple[object, object]]:
+    def _members(self, sql: sqlite3.Connection, selected: set[bytes]) -> Iterator[tuple[object, object]]:
         for story, key, packed in sql.execute(f"SELECT story, key, packed FROM members_{self._space}"):
-            if key in gone or self._selection.takes_member(key, packed):
+            if key in selected or self._selection.takes_member(key, packed):
                 yield story, key
 
-    def _stories(self, sql: sqlite3.Connection, gone: set[bytes]) -> Iterator[object]:
+    def _stories(self, sql: sqlite3.Connection, selected: set[bytes]) -> Iterator[object]:
         """Yield the stories that name a selected neighbour."""
         for story, packed in sql.execute(f"SELECT key, neighbours FROM stories_{self._space}"):
-            if isinstance(packed, bytes) and packed != remaining_neighbours(packed, self._selection, gone):
+            if isinstance(packed, bytes) and packed != remaining_neighbours(packed, self._selection, selected):
                 yield story
 
     def _remove(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -105,14 +105,14 @@ class Purge:
             with self._file.writing() as sql:
                 sql.executemany(statement, rows[first : first + _AT_ONCE])
 
-    def _forget_neighbours(self, stories: Sequence[object], gone: set[bytes]) -> None:
+    def _forget_neighbours(self, stories: Sequence[object], selected: set[bytes]) -> None:
         for first in range(0, max(1, len(stories)), _AT_ONCE):
             with self._file.writing() as sql:
                 for story in stories[first : first + _AT_ONCE]:
                     query = f"SELECT neighbours FROM stories_{self._space} WHERE key = ?"
                     (packed,) = sql.execute(query, (story,)).fetchone() or (None,)
                     if isinstance(packed, bytes):
-                        kept = remaining_neighbours(packed, self._selection, gone)
+                        kept = remaining_neighbours(packed, self._selection, selected)
                         sql.execute(f"UPDATE stories_{self._space} SET neighbours = ? WHERE key = ?", (kept, story))
                 if self._selection.source_hash:
                     forget_learned(sql, self._space, self._selection.source_hash)

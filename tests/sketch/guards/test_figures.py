@@ -318,6 +318,7 @@ def test_every_process_and_hash_seed_gives_the_same_bytes() -> None:
         "a million ",
         "www.",
         "é",
+        *("四", "二万", "第二", "1.万", "二分之", "вісім тисяч ", "quatre vingt ", "zweitausend "),
     ],
 )
 def test_a_megabyte_takes_no_longer_than_its_first_part(unit: str) -> None:

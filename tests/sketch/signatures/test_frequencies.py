@@ -215,7 +215,7 @@ def test_eval_learns_from_a_corpus_before(tmp_path: Path) -> None:
 
     assert json.loads(ran.stdout)["presets"]["cedar"]["labels"]["cluster"]["online"]["f1"] == 1
     assert refused.returncode == 2
-    assert "--corpus = 'corpus.jsonl': no preset here learns how frequent features are" in refused.stderr
+    assert "--corpus = 'corpus.jsonl': none of these presets learns how frequent features are" in refused.stderr
 
 
 def _counts(counts: dict[int, int]) -> np.ndarray:

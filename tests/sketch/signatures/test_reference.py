@@ -206,7 +206,7 @@ def test_the_best_of_several_runs_is_written(tmp_path: Path, corpus: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--sample", "41"), "corpus.jsonl: 40 documents with text, fewer than the sample of 41; name a larger corpus"),
+        (("--sample", "41"), "corpus.jsonl: 40 documents with text, fewer than the sample of 41; use a larger corpus"),
         (("--population", "2"), "--population = 2: must be 3 or more"),
     ],
 )
@@ -230,4 +230,4 @@ def test_what_is_left_of_an_interrupted_training_and_damaged_is_named(tmp_path: 
     ran = neardup(tmp_path, "train-reference", str(corpus), *_QUICK)
 
     assert ran.returncode == 2
-    assert "reference.json.2.unfinished: cannot be gone on with" in " ".join(ran.stderr.split())
+    assert "reference.json.2.unfinished: cannot be continued" in " ".join(ran.stderr.split())

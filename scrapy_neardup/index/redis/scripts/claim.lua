@@ -5,13 +5,13 @@ KEYS[1]  story (see story.lua)
 KEYS[2]  events that have not ended, ZSET story -> second of the newest source
 KEYS[3]  peaks of events that have ended, ZSET story -> most new sources within an hour
 KEYS[4]  grants that are not confirmed, HASH token -> "<second by the claimant's clock> <story, hexadecimal> <items>
-         <sources> <changes, as told before> <note>", all on one line
+         <sources> <changes, at the signal before> <note>", all on one line
 
 ARGV in the order of the names below: document key of the story's first document; bit of the level, 0 for an update; what
 the claimant knows of the story: second of the newest source, items, sources, changes; peak; window (seconds); seconds that
 peaks are kept; token of the claim, may be empty, and its note; second by the claimant's clock.
 
-Returns the story's fields and values, with told as it was before, if the claim is granted, else nil. A token that was
+Returns the story's fields and values, with "told" as it was before, if the claim is granted, else nil. A token that was
 granted is granted again.
 ]]
 local story, bit, last_source, items, sources, changes, peak, window, peak_seconds, token, note, now = unpack(ARGV)
@@ -39,15 +39,15 @@ end
 
 local levels, newest = tonumber(stored[1]), newest_source(stored[2], stored[3])
 local is_open = levels > 0 and levels < ENDED
-local told = { 0, 0, 0 }
+local signalled = { 0, 0, 0 }
 if string.match(stored[4] or '', '^%d+ %d+ %d+$') then
-    for index, number in ipairs({ string.match(stored[4], '(%d+) (%d+) (%d+)') }) do told[index] = tonumber(number) end
+    for index, number in ipairs({ string.match(stored[4], '(%d+) (%d+) (%d+)') }) do signalled[index] = tonumber(number) end
 end
 
 -- The rule of Extent.warrants_update: sources have doubled, items if there is one source, or a figure has changed.
 local function is_news()
-    local counted = told[2] > 1 and 2 or 1
-    return (extent[counted] >= 2 * told[counted] and told[counted] > 0) or extent[3] > told[3]
+    local counted = signalled[2] > 1 and 2 or 1
+    return (extent[counted] >= 2 * signalled[counted] and signalled[counted] > 0) or extent[3] > signalled[3]
 end
 
 if level == WATCH and levels ~= 0 then return nil end
@@ -64,9 +64,9 @@ if level == ENDED then
         redis.call('EXPIRE', KEYS[3], peak_seconds)
     end
 else
-    -- Never less than was told before.
+    -- Never less than was signalled before.
     local most = {}
-    for index = 1, 3 do most[index] = string.format('%d', math.max(extent[index], told[index])) end
+    for index = 1, 3 do most[index] = string.format('%d', math.max(extent[index], signalled[index])) end
     redis.call('HSET', KEYS[1], 'told', table.concat(most, ' '))
     if level ~= UPDATE then
         redis.call('HSET', KEYS[1], 'levels', level == WATCH and WATCH or WATCH + BREAKING)
@@ -76,7 +76,7 @@ else
 end
 if token ~= '' and redis.call('HLEN', KEYS[4]) < MOST_GRANTS then
     local hexadecimal = string.gsub(story, '.', function(byte) return string.format('%02x', string.byte(byte)) end)
-    redis.call('HSET', KEYS[4], token, table.concat({ now, hexadecimal, told[1], told[2], told[3], note }, ' '))
+    redis.call('HSET', KEYS[4], token, table.concat({ now, hexadecimal, signalled[1], signalled[2], signalled[3], note }, ' '))
     redis.call('EXPIRE', KEYS[4], 2 * window)
 end
 return as_it_was

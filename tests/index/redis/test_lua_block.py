@@ -1,0 +1,55 @@
+"""What the Lua scripts take from Python: records as Python packs them, and one script text for each configuration."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from dataclasses import replace
+
+from documents import Article, check, topic
+from redis import Redis
+
+from scrapy_neardup.index import Policy
+from scrapy_neardup.index.redis.index import RedisIndex
+from scrapy_neardup.index.redis.lua_block import record_block
+from scrapy_neardup.records.documents import IS_DROPPED, new_record, read_record
+
+READ_AND_PACK = record_block() + "local record = unpack_record(ARGV[1]) return record and pack_record(record)"
+ARTICLE = Article(
+    url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", names="abcd", headline="xy"
+)
+
+
+def damaged(draw: random.Random, packed: bytes) -> bytes:
+    at = draw.randrange(len(packed))
+    return draw.choice((packed[:at], packed[at:], packed + draw.randbytes(3), packed[:at] + b"\xff" + packed[at + 1 :]))
+
+
+def test_lua_reads_and_packs_the_records_that_python_does(redis_url: str) -> None:
+    client, draw = Redis.from_url(redis_url), random.Random(1)
+    record = new_record(ARTICLE.fingerprint, ARTICLE.document, 7)
+    record = replace(
+        record, original_url=b"https://b.example", original_title=b"B", topic=topic("abc"), run=7 | IS_DROPPED
+    )
+    packed = record.pack()
+    answers = 0
+    for each in (packed, *(damaged(draw, packed) for _ in range(200))):
+        answer = client.eval(READ_AND_PACK, 0, each)
+        assert answer == (each if read_record(each) else None)
+        answers += answer is not None
+    assert 1 < answers < 200
+
+
+async def test_namespaces_of_one_configuration_share_a_script(redis_url: str) -> None:
+    def cached() -> int:
+        return int(Redis.from_url(redis_url).info("memory")["number_of_cached_scripts"])
+
+    policy = Policy(threshold=0.4321 + random.random() / 100)
+    counts = []
+    for _ in range(3):
+        index = RedisIndex(redis_url, f"texts-{uuid.uuid4().hex}", "00000001", policy, timeout=30)
+        await index.open()
+        await check(index, ARTICLE)
+        await index.close()
+        counts.append(cached())
+    assert counts[0] == counts[1] == counts[2]
