@@ -23,7 +23,7 @@ from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, unpack_sketch
 from scrapy_neardup.sketch.guards.figures import changed_figures, find_figures, pack_figures, unpack_figures
 from scrapy_neardup.sketch.guards.specifics import find_specifics
-from scrapy_neardup.sketch.text.body import read_body
+from scrapy_neardup.sketch.text.body import read_bodies
 from scrapy_neardup.sketch.text.shingles import window_hashes
 
 BASELINE = Path(__file__).with_name("small_parts.json")
@@ -90,7 +90,7 @@ def parts() -> dict[str, Callable[[], object]]:
             lambda i: sketcher.sketch_texts(sketcher.read_texts((texts * 2)[i : i + TOGETHER]))
         ),
         "sketch from a worker process": each(take_over),
-        "lines and tokens": each(lambda i: read_body(texts[i], min_words=20, min_block_words=8)),
+        "lines and tokens": each(lambda i: read_bodies([texts[i]], min_words=20, min_block_words=8)),
         "signature and bands": each(sign),
         "shingle hashes": each(lambda i: window_hashes(bodies[i].kept_hashes, 3)),
         "figures": each(lambda i: pack_figures(find_figures(texts[i]))),

@@ -1,7 +1,7 @@
-"""Sketches made in the worker process that extracted the text, and packed to come along with it.
+"""Sketches that are made in the worker process that extracted the text, and sent along with it.
 
-A worker knows nothing of boilerplate, which is learned from documents in their order: what it packs is the sketch of
-the whole text. Where lines are left out, the text is sketched again by who knows them.
+A worker knows nothing of boilerplate, which is learned from documents in their order. So it packs the sketch of the
+whole text. If lines are left out, the crawl's own process sketches the text again.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
 
 
 def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
-    """What sketches texts and packs them."""
+    """Return a function that sketches texts and packs the sketches."""
     row = json.loads(options)
     preset = Preset(**{**row["preset"], "stop_words": tuple(row["preset"]["stop_words"])})
     sketcher = Sketcher(preset, min_words=row["min_words"], figures=row["figures"])
@@ -58,7 +58,7 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 
 
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
-    """For ``unpack_sketch`` on the same machine."""
+    """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed, trace = sketch.signed, sketch.trace
     arrays = (signed.band_keys, signed.sample_keys, sketch.names, trace.words, trace.samples, trace.owners)
     strings = signed.signature, sketch.figures, sketch.specifics
@@ -68,7 +68,7 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
 
 
 def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
-    """The sketch, and the milliseconds it took. Raises ValueError for what is no packed sketch."""
+    """Return the sketch and the milliseconds it took. Raise ValueError for bytes that are no packed sketch."""
     place = _HEAD.size
     milliseconds, size, text_hash, *counts = _HEAD.unpack_from(packed.ljust(place, b"\0"))
     # Strings, then the keys of lines, as many as there are words of lines, and six arrays.

@@ -44,7 +44,7 @@ NO_SOURCE = bytes(4)
 
 @dataclass(frozen=True, slots=True)
 class TextSketch:
-    """What of a fingerprint depends on the text alone, and on what was known of its boilerplate."""
+    """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
 
     trace: Trace
     boilerplate: frozenset[int]  # keys of the lines left out
@@ -56,13 +56,13 @@ class TextSketch:
 
     @property
     def size(self) -> int:
-        """Bytes of memory, more or less."""
+        """Return about how many bytes of memory it takes."""
         features = self.signed.features
         return 1500 + _LINE_BYTES * len(self.trace.lines) + (0 if features is None else features.nbytes)
 
 
 class TextRead(NamedTuple):
-    """What is known of a text before it is known which of its lines are boilerplate."""
+    """A text that was read, before its boilerplate is left out."""
 
     text: str
     body: Body
@@ -70,7 +70,7 @@ class TextRead(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a document stands, and under which title."""
+    """Hashes of a document's source, page and title."""
 
     source_hash: bytes  # zeros if it has no source
     url_hash: bytes
@@ -97,7 +97,7 @@ class _Place(NamedTuple):
 
 
 class _Mentioned:
-    """From lines of a text to the terms they have; the text is read if it is asked for the first time."""
+    """Finds the terms of a text's lines. The text is read when it is asked for the first time."""
 
     def __init__(self, read: Callable[[], Body]) -> None:
         self._read = read
@@ -110,7 +110,7 @@ class _Mentioned:
 
 
 class SketchOptions(TypedDict):
-    """What a sketcher has to know besides its preset, see ``Sketcher``."""
+    """Arguments of ``Sketcher`` besides the preset."""
 
     min_words: int
     figures: bool
@@ -156,7 +156,7 @@ class Sketcher:
         self.whole("any word " * self.min_words)
 
     def body(self, text: str) -> Body:
-        """What of a main content enters the fingerprint, by what is known of boilerplate."""
+        """Return the lines of a main content that enter the fingerprint, without known boilerplate."""
         ((_, body, trace),) = self.read_texts([text])
         if not self.preset.guarded:
             return body
@@ -164,21 +164,21 @@ class Sketcher:
             return body.without(self._boilerplate.known(trace, self.min_words))
 
     def shingle_width(self, body: Body) -> int:
-        """Tokens in a shingle of most of the text."""
+        """Return how many tokens a shingle has in most of the text."""
         return self.preset.shingle_characters if body.unspaced else self.preset.shingle_words
 
     def shingles(self, body: Body) -> NDArray[np.uint32]:
-        """Distinct hashes, sorted."""
+        """Return the distinct hashes of a body's shingles, sorted."""
         return distinct_features(body, self.preset)
 
     @property
     def boilerplate(self) -> SourceBoilerplate | None:
-        """What is known of each source's boilerplate, if the preset has it removed."""
+        """Return what is known of each source's boilerplate, or None if the preset does not remove it."""
         return self._sources if self.preset.guarded else None
 
     @property
     def frequencies(self) -> Frequencies | None:
-        """Of features in documents, where the preset learns them."""
+        """Return the document frequencies of features, or None if the preset does not learn them."""
         return self._signer.frequencies
 
     def learn(self, document: Document) -> None:
@@ -198,7 +198,7 @@ class Sketcher:
         return fingerprint
 
     def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
-        """Those of the documents one after the other, in half the time.
+        """Return the fingerprints of documents as if they came one after the other, in half the time.
 
         A text of under ``min_words`` words has an empty signature: it is compared by its hash alone.
         """
@@ -257,13 +257,13 @@ class Sketcher:
         return usual - (terms_of(lead) - place.site_terms)
 
     def _topic(self, document: Document, sketch: TextSketch) -> tuple[int, ...]:
-        """Names of title and lead; a table has none, whatever its title, and neither has what is not compared."""
+        """Return the hashed names in title and lead. Tables and texts that are too short to compare have none."""
         if not sketch.names:
             return ()
         return lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names)
 
     def whole(self, *texts: str) -> list[TextSketch]:
-        """The sketches of texts with all their lines, boilerplate or not; nothing is learned."""
+        """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
         return self.sketch_texts(self.read_texts(texts))
 
     def take_over(self, text: str, sketch: TextSketch, milliseconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Numbers in running text: how they are told from dates and times, and made decimal.
+"""Numbers in running text: tell them from dates and times, and make them decimal.
 
 The tables come first. All words in them are case-folded. A wrong entry costs little, because a figure only counts if
 two documents have the same neighbours. Numbers in words are read by ``spelled_numbers``.
@@ -44,7 +44,7 @@ MONTHS = frozenset(
 )
 
 BEHIND_MAY = frozenset("be have not also still yet well never already soon even need face die lose become".split())
-"""What tells the verb: "12 may have died"."""
+"""Words behind "may" that show that it is the verb: "12 may have died"."""
 
 WEEKDAYS = frozenset(
     (
@@ -85,7 +85,7 @@ COUNTED = frozenset(
         " days points votes seats shares copies units times menschen tote personnes morts personas muertos человек"
     ).split()
 )
-"""What stands behind a count: "2000 people" is no year."""
+"""Words that stand behind a count: "2000 people" is no year."""
 
 COUNTED_CHARACTERS = frozenset("人名个個件円元圆圓戸户枚頭头")
 """The same in scripts without spaces, by the first character: "2000人"."""
@@ -94,7 +94,7 @@ NAMED_BEFORE = frozenset("magnitude level category version phase aged age grade 
 """Words that name the number behind them: "magnitude 6.1 earthquake" is about the magnitude."""
 
 SCORED = frozenset("win victory loss defeat draw lead against over after half overtime ahead".split())
-"""What stands behind a score: "a 2-1 win"."""
+"""Words that stand behind a score: "a 2-1 win"."""
 
 _SPACED = re.compile(r"[1-9][0-9]{0,2}(?: [0-9]{3})+(?:[.,][0-9]+)?")
 _DATE_TIME_PHONE = re.compile(
@@ -117,8 +117,8 @@ def take_numbers(tokens: list[str], starts: list[int]) -> list[tuple[int, int, s
     """Find the numbers and overwrite them: "#" for a figure, "" for a date, time, year or phone number.
 
     ``starts`` are the tokens that begin with a digit; the last three tokens are empty, as ``number_tokens`` leaves
-    them. Gives for each figure its first token, the token behind it, its value, and its mark: "%", a currency, "."
-    where punctuation closes it, or "".
+    them. Return for each figure its first token, the token behind it, its value, and its mark: "%", a currency, "."
+    if punctuation closes it, or "".
     """
     numbers = []
     end = 0
@@ -202,7 +202,7 @@ def _is_clock(tokens: list[str], first: int, core: str) -> bool:
 
 
 def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
-    """Whether a month stands beside this number; "12. November" is a day, "in November, 12" is none."""
+    """Return whether a month stands beside this number: in "12. November", but not in "in November, 12"."""
     if not _DAYS.fullmatch(core):
         return False
     before = tokens[first - 1]
@@ -222,7 +222,7 @@ def _is_day(tokens: list[str], first: int, core: str, closing: str) -> bool:
 
 
 def _value(core: str, scale: int, mark: str) -> str:
-    """The plain decimal of a number as written, times ``scale``; parts of scores and ranges each by themselves."""
+    """Return a written number as a plain decimal, times ``scale``. Parts of scores and ranges are read one by one."""
     if core.isdigit() and scale == 1:
         return core.lstrip("0") or "0"
     return (_read if len(core) <= _USUAL_LENGTH else _read.__wrapped__)(core, scale, mark)

@@ -1,7 +1,7 @@
 """The template guard: the names and figures of a text by the words they stand between.
 
 Reports of one template ("X said its board declared a dividend of Y cts") share their sentences and differ in what
-fills them. A copy shares both. So a specific, a name or a figure, is kept under its neighbours: where two texts have
+fills them. A copy shares both. So a specific, a name or a figure, is kept under its neighbours: if two texts have
 the same neighbours, either the same stands between them or not. What only one of the two has says nothing: a page with
 much beside the article is no template.
 
@@ -79,7 +79,7 @@ class _Tokens:
 
 
 def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
-    """Of each text's lines at most ``MOST`` specifics, each of ``measures.SPECIFIC_BYTES``, ascending.
+    """Return the specifics of each text, at most ``MOST``, packed in ascending order.
 
     All bodies are of one reading, in its order. The same in every process, and for a text whatever stands beside it.
     """
@@ -196,7 +196,7 @@ def _digest(text: str) -> int:
 def _keyed(
     reading: Reading, tokens: _Tokens, words: NDArray[np.intp], places: NDArray[np.intp], values: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
-    """Values under their neighbours, the two words before or behind in the same sentence, by document and key."""
+    """Return values by document and key. A key hashes the two words before or behind, in the same sentence."""
     if len(words) < 2 or not len(places):
         return _NOTHING
     document = tokens.document.take(places).astype(np.uint64) << _DOCUMENT
@@ -220,8 +220,9 @@ def _keyed(
 def _near_hashes(
     reading: Reading, tokens: _Tokens, words: NDArray[np.intp]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Of words, as they stand before a specific and as they stand behind it: of a clause in a script without spaces
-    the near end.
+    """Return hashes of words as they stand before and behind a specific.
+
+    Of a clause in a script without spaces only the near end is hashed.
     """
     starts, ends = tokens.spans(words)
     if not reading.present & CLAUSE:
@@ -246,7 +247,7 @@ def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _leads(
     reading: Reading, tokens: _Tokens, names: NDArray[np.intp], lengths: NDArray[np.intp], words: NDArray[np.intp]
 ) -> dict[int, list[bytes]]:
-    """The first names of short texts, each by its first word that is no article; the rest of it comes and goes.
+    """Return the first names of short texts, each by its first word that is no article: the rest of it may vary.
 
     ``words`` are how many each document has.
     """

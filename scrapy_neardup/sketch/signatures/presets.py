@@ -1,4 +1,4 @@
-"""Methods of detection, one row each."""
+"""The presets: one row for each method of detection."""
 
 from __future__ import annotations
 
@@ -73,19 +73,19 @@ class Preset:
 
     @property
     def learns(self) -> bool:
-        """Whether it is to be known in how many documents a feature occurs."""
+        """Return whether the preset needs to know in how many documents a feature occurs."""
         return self.common_share > 0 or self.features == "terms"
 
     @property
     def is_of_text_alone(self) -> bool:
-        """Whether all there is to know for a sketch is the text and which of its lines are boilerplate."""
+        """Return whether a sketch depends on nothing but the text and which of its lines are boilerplate."""
         return (
             self.signature == "minhash" and self.features in ("words", "letters") and not self.learns | self.with_title
         )
 
     @property
     def takes(self) -> frozenset[str]:
-        """Parameters that a user may set."""
+        """Return the parameters that a user may set."""
         none = {"shingle_words"} if self.features == "letters" else set()
         topic = {"topic_threshold"} if self.topic_names else set()
         return frozenset(_TAKES[self.signature] - none | topic)
@@ -95,7 +95,7 @@ _ALWAYS = {"threshold", "related_threshold", "min_block_words"}
 _SHINGLES = {"shingle_words", "shingle_characters"}
 
 _ADDED_LATER = ("heaviest_terms",)
-"""Parameters that windows written before them know nothing of: at their default they change no key of a store."""
+"""Parameters newer than some windows in use. At their default they do not change the keys of a store."""
 
 _TAKES: dict[Signature, set[str]] = {
     "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "rows", "measure", "common_share"},
@@ -105,7 +105,7 @@ _TAKES: dict[Signature, set[str]] = {
 }
 
 PARAMETERS = frozenset({"topic_threshold"}).union(*_TAKES.values())
-"""What a user may set of one preset or another."""
+"""Parameters that a user may set for at least one preset."""
 
 PRESETS: dict[str, Preset] = {
     preset.name: preset

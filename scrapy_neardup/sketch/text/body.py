@@ -184,11 +184,6 @@ class Body:
         return list(map(Line, self._texts(lines), lines.words.tolist(), lines.keys.tolist()))
 
 
-def read_body(text: str, *, min_words: int, min_block_words: int) -> Body:
-    (body,) = read_bodies([text], min_words=min_words, min_block_words=min_block_words)
-    return body
-
-
 def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -> list[Body]:
     """Read texts together and leave out their short blocks, which are captions, links and bylines.
 

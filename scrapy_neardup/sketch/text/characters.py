@@ -1,4 +1,4 @@
-"""What a character is to a sketch: flags and a hash, looked up once and remembered."""
+"""Flags and a hash for each character, looked up once and remembered."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ _NORMALISED_SETS = {
     SENTENCE_STOP: ".!?\u3002\u0964",
 }
 BASE = 0x9E37_79B9_7F4A_7C15
-"""The hash of a run of characters is the sum of theirs, each times the power of this of its place, modulo 2^64."""
+"""The base of hashes: a run's hash is the sum of its characters' hashes times powers of it, modulo 2^64."""
 
 
 class Characters:
-    """Tables by code point, which fill as characters turn up. Zeros that nobody wrote to take no memory."""
+    """Tables by code point, filled when a character is met. Entries that were never written take no memory."""
 
     def __init__(self) -> None:
         self.flags = np.zeros(sys.maxunicode + 1, np.uint32)
@@ -66,7 +66,7 @@ class Characters:
 
 
 def _read(character: str) -> tuple[int, str]:
-    """Flags, and what is hashed: the character as NFKC and case-folding have it."""
+    """Return the flags of a character, and its NFKC-normalised and case-folded form, which is hashed."""
     normalised = unicodedata.normalize("NFKC", character)
     folded, first = normalised.casefold(), normalised[0]
     flags = KNOWN

@@ -46,7 +46,7 @@ _FIRST_POWERS = 1 << 14
 
 
 class Powers:
-    """Of an odd number modulo 2^64 and of its inverse, from 0 up: a sum at any place is brought back to the first."""
+    """Powers of an odd number modulo 2^64 and of its inverse, which moves a sum from any place to the first."""
 
     def __init__(self, base: int) -> None:
         self._bases = base, pow(base, -1, 1 << 64)
@@ -105,11 +105,11 @@ class Reading:
         return cls(text, bounds, flags, present, starts, ends, _span_hashes(sums, back, starts, ends), sums, back)
 
     def span_hashes(self, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> NDArray[np.uint64]:
-        """Of runs of characters, whatever their case and width."""
+        """Return hashes of runs of characters, whatever their case and width."""
         return _span_hashes(self._sums, self._back, starts, ends)
 
     def tokens(self, first: int = 0, end: int | None = None) -> list[str]:
-        """From one token to before another, normalised and case-folded."""
+        """Return the tokens from ``first`` to before ``end``, normalised and case-folded."""
         places = zip(self.starts[first:end].tolist(), self.ends[first:end].tolist(), strict=True)
         if self.text.isascii():
             lower = self.text.lower()
@@ -118,22 +118,22 @@ class Reading:
 
 
 def has_words(text: str) -> bool:
-    """Whether there is anything in it that could be compared."""
+    """Return whether a text has anything that could be compared."""
     return _WORD.search(text, 0, MOST_CHARACTERS) is not None
 
 
 def has_unspaced(text: str) -> bool:
-    """Whether any of it is in a script written without spaces."""
+    """Return whether any of a text is in a script written without spaces."""
     return bool(_characters(text)[2] & UNSPACED)
 
 
 def normalise(text: str) -> str:
-    """NFKC-normalised and case-folded, so that width, ligature and case variants of a text are one text."""
+    """Return a text NFKC-normalised and case-folded: variants of width, ligature and case are one text."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _plainer(text: str, spelled: list[str]) -> str:
-    """With each letter and its marks as one character, and what stands for several characters written out."""
+    """Compose each letter with its marks, and write out characters that stand for several others."""
     most = 2 * len(text) + _ROOM_TO_SPELL
     written_out = {character: unicodedata.normalize("NFKC", character) for character in spelled}
     if len(spelled) > _FEW_SPELLED:
@@ -152,7 +152,7 @@ def _plainer(text: str, spelled: list[str]) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text before characters that nothing composes with: the interpreter is held for one piece at a time."""
+    """Cut a text at places where no characters compose, so that other threads can run between the pieces."""
     start = 0
     while start < len(text):
         end = min(start + _PIECE, len(text))
@@ -163,7 +163,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _stream_safe(text: str) -> str:
-    """With a joiner in each run of marks that is too long: to put n of them in order takes n * n steps."""
+    """Put a joiner into each run of marks that is too long: to put n marks in order takes n * n steps."""
     if text.isascii():
         return text
     codes, flags, present = _characters(text)
@@ -194,7 +194,7 @@ def _characters(text: str) -> tuple[NDArray[np.intp], NDArray[np.uint32], int]:
 
 
 def _tokens(flags: NDArray[np.uint32], present: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Words, with their combining marks; and the single characters of scripts written without spaces."""
+    """Return where tokens begin and end: words with their marks, and single characters of unspaced scripts."""
     if not present & (MARK | UNSPACED):
         in_word = (flags & WORD).astype(bool)
         edges = (in_word[1:] != in_word[:-1]).nonzero()[0] + 1
@@ -208,7 +208,7 @@ def _tokens(flags: NDArray[np.uint32], present: int) -> tuple[NDArray[np.intp], 
 
 
 def _behind_a_word(flags: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Which characters are marks with nothing but marks between them and a word."""
+    """Return which characters are marks with nothing but marks between them and a word."""
     is_mark = (flags & MARK).astype(bool)
     carriers = np.maximum.accumulate(np.where(is_mark, 0, np.arange(len(flags))))
     return cast("NDArray[np.bool_]", is_mark & (flags[carriers] & WORD).astype(bool))
