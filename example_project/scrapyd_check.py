@@ -90,7 +90,10 @@ class Scrapyd:
 
 
 def _tool(name: str) -> Path:
-    return Path(sys.executable).with_name(name)
+    tool = Path(sys.executable).with_name(name)
+    if not tool.exists():
+        raise SystemExit(f"{name} is not installed: pip install scrapyd scrapyd-client")
+    return tool
 
 
 def _wait(is_done: Callable[[], bool]) -> None:

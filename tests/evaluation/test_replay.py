@@ -323,7 +323,7 @@ def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
     project.write("input.jsonl", json.dumps({"id": 1, "text": text(1)}))
 
     process = project.start("neardup", "replay", "input.jsonl", "--json", *options)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=240)
 
     assert process.returncode == code
     assert said in output

@@ -231,7 +231,7 @@ class Crawls:
             self.site.kill(process, at_page)
         return process
 
-    def finish(self, process: subprocess.Popen[str], seconds: float = 120) -> int:
+    def finish(self, process: subprocess.Popen[str], seconds: float = 600) -> int:
         """Wait until a crawl is over and return its exit status."""
         try:
             log, _ = process.communicate(timeout=seconds)

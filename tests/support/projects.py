@@ -177,12 +177,12 @@ class Project:
             encoding="utf-8",
         )
 
-    def run(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """Run any scrapy command to its end, with its errors in its output."""
         return run_scrapy(self.folder, *arguments, one_output=True, timeout=timeout)
 
     def crawl(
-        self, spider: str, *arguments: str, urls: Iterable[str] = (), timeout: float = 120, **settings: Any
+        self, spider: str, *arguments: str, urls: Iterable[str] = (), timeout: float = 300, **settings: Any
     ) -> Crawl:
         """Crawl to the end with these settings. ``spider`` is a module's text; its spider is called news."""
         self.prepare(spider, settings)
