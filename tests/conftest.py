@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 from fleet import KINDS, Fleet, Sharded, store_of
 from news_site import NewsSite
-from newsroom import Newsroom, opened
+from newsdesk import Newsroom, opened
 from projects import NOTING_EXTRACTOR, Project
 from receivers import Receiver
 from redis import Redis

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from newsroom import MINUTE, START, opened, text
+from newsdesk import MINUTE, START, opened, text
 
 from scrapy_neardup.commands import replay
 from scrapy_neardup.commands.terminal import as_json, printable

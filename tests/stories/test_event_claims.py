@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import OpenIndex
 from faults import Clock, Network
-from newsroom import MINUTE, START, opened
+from newsdesk import MINUTE, START, opened
 from redis import Redis
 from servers import RedisServer
 
@@ -146,7 +146,7 @@ async def test_an_event_is_told_though_the_answer_to_its_claim_was_lost(
 DIES = """
 import asyncio, json, os, signal, sys
 sys.path[:0] = {folders!r}
-from newsroom import MINUTE, opened
+from newsdesk import MINUTE, opened
 
 async def main():
     async with opened(store=sys.argv[1], namespace=sys.argv[2]) as room:

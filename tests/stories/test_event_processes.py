@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from newsroom import HOUR, MINUTE, START, text
+from newsdesk import HOUR, MINUTE, START, text
 
 
 def write_stream(path: Path, seed: int, clusters: int, share: float = 1.0) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from newsroom import MINUTE, START, Newsroom, opened, text, toll
+from newsdesk import MINUTE, START, Newsroom, opened, text, toll
 
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.stories import StoryEvent, special_report

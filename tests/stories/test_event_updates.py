@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from newsroom import HOUR, MINUTE, Newsroom, opened, toll
+from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
 
 from scrapy_neardup.document import Join, Story
 from scrapy_neardup.index import Index

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from conftest import USUAL
-from newsroom import HOUR, MINUTE, START, Newsroom, opened, text
+from newsdesk import HOUR, MINUTE, START, Newsroom, opened, text
 from redis import Redis
 
 from scrapy_neardup.stories import special_report

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from newsroom import HOUR, MINUTE, opened
+from newsdesk import HOUR, MINUTE, opened
 
 from scrapy_neardup.document import Story
 from scrapy_neardup.exceptions import SettingsError

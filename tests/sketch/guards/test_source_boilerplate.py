@@ -372,7 +372,7 @@ def _printed() -> Iterator[Printed]:
     yield Printed.of(0xFFFF_FFFF, 0, frozenset({1, 0xFFFF}), [0xFFFF_FFFF, 5])
 
 
-@pytest.mark.parametrize("printed", _printed())
+@pytest.mark.parametrize("printed", list(_printed()))
 def test_what_is_packed_is_unpacked(printed: Printed) -> None:
     assert Printed.unpack(printed.pack()) == printed
     for damaged in (printed.pack()[:-1], printed.pack() + b"\0", b""):
