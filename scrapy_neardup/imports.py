@@ -1,4 +1,4 @@
-"""What a setting names by its import path."""
+"""Load the callable that a setting names by its import path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scrapy_neardup.exceptions import SettingsError
 
 
 def load_callable(setting: str, path: str, allowed: str) -> Callable[..., Any]:
-    """The callable of an import path. Raises SettingsError, which says what is ``allowed``, where there is none."""
+    """Return the callable of an import path. Raise SettingsError, with what is ``allowed``, if there is none."""
     module, dot, attribute = path.rpartition(".")
     try:
         found = getattr(import_module(module), attribute) if dot else None

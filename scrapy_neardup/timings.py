@@ -1,4 +1,4 @@
-"""How long a step takes: count, total and quantiles, in bounded memory."""
+"""Measure how long a step takes: count, total and quantiles, in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RECENT = 10_000
 
 
 class Timings:
-    """Milliseconds of one step, from any thread. Quantiles are those of its last 10,000 runs."""
+    """The durations of one step in milliseconds. Threads may share it. Quantiles cover the last 10,000 runs."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -31,7 +31,7 @@ class Timings:
             self.add((time.perf_counter() - start) * 1000)
 
     def add(self, milliseconds: float, runs: int = 1) -> None:
-        """Of several runs at once each took its share; 0 runs are what a run took again that is counted already."""
+        """Add the time that ``runs`` runs took together. ``runs=0`` adds time to a run that was counted before."""
         each = milliseconds / max(1, runs)
         with self._lock:
             self.count += runs
@@ -40,14 +40,14 @@ class Timings:
             self._recent.extend(repeat(each, runs))
 
     def line(self, name: str) -> str:
-        """One clause for people: ``extract 1,200 in 12.3 s (p50 9.8 ms, p99 40.1 ms)``; "" of nothing."""
+        """Return a clause for people: ``extract 1,200 in 12.3 s (p50 9.8 ms, p99 40.1 ms)``; "" if nothing ran."""
         if not (found := self.summary()):
             return ""
         quantiles = f"p50 {found['ms_p50']:.2f} ms, p99 {found['ms_p99']:.2f} ms, max {found['ms_max']:.0f} ms"
         return f"{name} {found['ms_count']:,.0f} in {found['ms_total'] / 1000:.1f} s ({quantiles})"
 
     def summary(self) -> dict[str, float]:
-        """``ms_count``, ``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``; empty where nothing was measured."""
+        """Return ``ms_count``, ``ms_total``, ``ms_p50``, ``ms_p99`` and ``ms_max``; nothing if nothing ran."""
         if not self.count:
             return {}
         with self._lock:

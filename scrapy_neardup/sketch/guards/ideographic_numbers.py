@@ -1,4 +1,4 @@
-"""Chinese and Japanese numerals that count something, as digits: "四人" -> "4人", "千二百" -> "1200"."""
+"""Write Chinese and Japanese numerals that count something as digits: "四人" -> "4人", "千二百" -> "1200"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UNITS = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "萬": 10**4, "億": 10**8, "亿": 10**8, "兆": 10**12}
 
 IDEOGRAPHS = "〇零二两兩三四五六七八九十百千万萬億亿兆"
-"""All numerals but "一", which is no more than an article unless another one stands beside it."""
+"""All numerals but "一", which is just an article unless another numeral is beside it."""
 
 _COUNTERS = frozenset(
     "人名位口女男児个個箇ヶケかカヵつ歳岁歲才头頭匹隻只羽条條棵株枝支根颗顆粒片枚张張块塊把座栋棟幢间間軒戸户戶家店"
@@ -21,10 +21,10 @@ _COUNTERS = frozenset(
     "顶頂桌学學孩童车車船镇鎮乡鄉城都郡路候企選选遺遗兄弟姐姊妹施案員员着服膳皿滴畳帖語駅館馆園园審审合戦战勤夫妻匙"
     "档槽幕版俵坪丁通艇管射刷客脚筋族世帯余餘多数數来來"
 )
-"""What follows a numeral that counts, by its first character; not 国, 州, 角 or 重, with which names begin."""
+"""First characters of words after a numeral that counts. 国, 州, 角 and 重 are left out, because names have them."""
 
 _ORDINALS = frozenset("第周期拜曜初")
-"""What stands before the fourth, and before the days of the week."""
+"""Characters before an ordinal number or a day of the week."""
 
 _RUN = re.compile(f"[0-9一{IDEOGRAPHS}](?:[0-9一{IDEOGRAPHS}]|[.,](?=[0-9]))*")
 _PART = re.compile("[0-9.,]+|.")
@@ -35,7 +35,7 @@ _FRACTIONS = ("分之", "分の")
 
 
 def with_digits(text: str) -> str:
-    """The text with digits for the numerals that count something; linear time.
+    """Return the text with digits in place of numerals that count something, in linear time.
 
     Numerals in names and idioms stay as they are: 千葉, 九州, 一起.
     """
@@ -61,7 +61,7 @@ def _counts(numeral: str, run: re.Match[str]) -> bool:
 
 
 def _value(numeral: str) -> str:
-    """The number in ASCII digits; "" for characters that make none: "一一", "万一"."""
+    """Return the number in ASCII digits, or "" if the characters are no number: "一一", "万一"."""
     if _DIGITS.keys() >= set(numeral):  # 二〇一九
         is_number = len(numeral) != 2 or numeral[1] in "〇零"
         return "".join(str(_DIGITS[character]) for character in numeral) if is_number else ""

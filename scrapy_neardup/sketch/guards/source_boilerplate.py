@@ -1,19 +1,22 @@
-"""What one source prints again and again: the lines that stand under titles that have nothing in common.
+"""Learn the boilerplate of one source: the lines that it prints under titles that have nothing in common.
 
-The guard of ``boilerplate`` asks whether two documents tell different stories of what else is in them. A paywall notice
-that is longer than the article leaves nothing to ask. Within one source the titles tell: a line that the source prints
-under three titles, no two of which share a term, is that source's boilerplate. Two things it is not:
+The guard in ``boilerplate`` recognises a shared line by the rest of the two documents: if they tell different stories,
+the line belongs to neither. A paywall notice that is longer than the article leaves too little of the rest. Within one
+source, titles help: a line is boilerplate if the source prints it under three titles and no two of them share a term.
 
-- A running story that is published again under new headlines. Its headlines share a term, or its text says what they
-  say: lines that mention half the terms of a title, or what most titles of the source name, are about that title, and
-  it takes a fourth title to prove them. The name of the site, behind the title's last bar or dash, does not count.
-- What papers reprint: across sources titles prove nothing, because a paper writes its own headline.
+This must not take away two things:
 
-If titles are missing or all alike, urls stand in for them, and more are asked: some if each page has something of its
-own, and many if their texts are the same, as those of pages that a script fills and those of true copies are.
-A line that is boilerplate of several sources whose documents share nothing else is boilerplate everywhere.
+- A running story that the source publishes again under new headlines. Its headlines share a term, or its lines are
+  about the headline: they mention half of its terms, or a term that most titles of the source have. A line that is
+  about a title needs a fourth title as proof. The name of the site, after the last bar or dash of a title, does not
+  count.
+- A text that several papers reprint. Across sources titles prove nothing, because each paper writes its own headline.
 
-What is learned is shared by all workers through the store and outlives the run: see ``Learned`` in ``document``.
+If titles are missing or all alike, urls replace them, and more of them are needed: ``PAGES`` if each page has lines of
+its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
+copies. A line is boilerplate everywhere if it is boilerplate of several sources whose documents share nothing else.
+
+All workers share what they learn through the store, and it outlives the run: see ``Learned`` in ``document``.
 """
 
 from __future__ import annotations
@@ -42,17 +45,17 @@ PAGES_OF_ONE_TEXT = 24
 """Pages of the same text that make it boilerplate if no title tells them apart."""
 
 LEAST_WORDS = 5
-"""Words of a line that is looked at: "by" and "Mrs." stand in any article."""
+"""Shorter lines are not looked at: "by" and "Mrs." are in any article."""
 
 SOURCES = 3
-"""Sources that make their boilerplate everybody's."""
+"""A line that is boilerplate of so many sources is boilerplate everywhere."""
 
-_MOST_SOURCES = 1024  # remembered by this process; the store has the others
+_MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
 _MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
 _MOST_SHARED = 4096  # lines that are boilerplate of some source
-_MOST_LINES_OF_ONE = 24  # document, those of the lowest keys, which are the same ones in two documents
+_MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
 _SAMPLES = 4
-_FEWEST_TITLES = 4  # from which a source's usual terms can be told
+_FEWEST_TITLES = 4  # with fewer titles no term is usual
 _USUAL = 0.5  # a term in more than this share of a source's titles is usual
 _MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
 _HEAD = struct.Struct(">IIBB")  # url, article number, terms, lines
@@ -60,12 +63,12 @@ _SHARED_LINE = struct.Struct(f">I4s{_SAMPLES}I")  # line, source, other lines of
 _LINE = struct.Struct(">I")
 
 Mentioned = Callable[[frozenset[int]], frozenset[int]]
-"""From line keys to the terms that these lines of the document have."""
+"""A function from line keys to the terms in these lines of the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """What is remembered of a document: 32-bit hashes of its url, article number and lines, and its title's terms."""
+    """A document in memory: 32-bit hashes of its url, article number and lines, and the terms of its title."""
 
     page: int
     article: int  # 0 if there is none
@@ -151,7 +154,7 @@ class _Source:
 
 
 class SourceBoilerplate:
-    """Learns the boilerplate of each source. Not safe for threads: documents are shown to it one after the other."""
+    """Learns the boilerplate of each source. Not safe for threads: it is given one document after the other."""
 
     def __init__(self) -> None:
         self._sources: OrderedDict[bytes, _Source] = OrderedDict()
@@ -278,7 +281,7 @@ class SourceBoilerplate:
         return [source for source in dict.fromkeys(sources) if source not in self._sources]
 
     def take_pending(self) -> dict[bytes, Learned]:
-        """Return what a store is to be told; see ``give_back`` if it could not."""
+        """Return what the store does not know yet. If the store fails, call ``give_back``."""
         taken = {source: Learned(tuple(lines), tuple(printed)) for source, (lines, printed) in self._pending.items()}
         self._pending, self.pending = {}, 0
         return taken
@@ -291,7 +294,7 @@ class SourceBoilerplate:
             self.pending += len(learned.printed)
 
     def merge(self, told: Mapping[bytes, Learned]) -> None:
-        """Take over what the store knows of some sources; what cannot be read is left out, and that is said once."""
+        """Add what the store knows of some sources. Leave out what cannot be read, and log it once."""
         for source, learned in told.items():
             if source == EVERYWHERE:
                 for line, other, *samples in self._read(learned.lines, _SHARED_LINE.unpack):
@@ -322,7 +325,7 @@ def _is_about(mentioned: frozenset[int], *titles: frozenset[int]) -> bool:
 
 
 def _of_unlike_titles(others: Sequence[tuple[frozenset[int], frozenset[int]]], count: int) -> set[int]:
-    """Return the lines that so many others share of which no two titles have a term in common."""
+    """Return the lines that ``count`` others share, if no two of their titles have a term in common."""
     proved: set[int] = set()
     for chosen in combinations(others, count):
         if _are_disjoint([terms for terms, _ in chosen]):
@@ -331,7 +334,7 @@ def _of_unlike_titles(others: Sequence[tuple[frozenset[int], frozenset[int]]], c
 
 
 def _of_pages(document: Printed, others: Iterable[Printed]) -> set[int]:
-    """Return the lines that so many pages share that no title tells apart; one article counts once."""
+    """Return the lines that enough pages without telling titles share. Pages of one article count once."""
     all_pages: dict[int, set[int]] = {}
     unlike_pages: dict[int, set[int]] = {}
     for other in others:

@@ -1,13 +1,13 @@
-"""The template guard: the names and figures of a text by the words they stand between.
+"""The template guard: find the names and figures of a text, each with the words beside it.
 
-Reports of one template ("X said its board declared a dividend of Y cts") share their sentences and differ in what
-fills them. A copy shares both. So a specific, a name or a figure, is kept under its neighbours: if two texts have
-the same neighbours, either the same stands between them or not. What only one of the two has says nothing: a page with
-much beside the article is no template.
+Reports of one template ("X said its board declared a dividend of Y cts") share their sentences, but not the names and
+figures in them. A copy shares both. A *specific* is a name or a figure. Its key is a hash of the words beside it. If
+two texts have the same key, their specifics are compared. A key that only one text has says nothing, so a page with
+much text beside the article is not taken for a template.
 
-Names are words with a capital, but for one that begins a sentence; in scripts without case there are figures alone.
-Of all neighbours those of the lowest hashes are kept, which are the same ones in two texts. A report of a few lines has
-too few of them: it is told by the names in its first sentence.
+Names are words with a capital letter, except a single one that begins a sentence. Scripts without capitals have figures
+only. Of all keys the lowest are kept, so two texts keep the same ones. A report of a few lines has too few keys, so the
+names in its first sentence are kept as well.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
-SHORT = 60  # words of a report that is told by the names its first sentence has
+SHORT = 60  # words: of a shorter report the names in its first sentence are kept
 _NEAR = 4  # characters of an unspaced clause
 _LONGEST_ARTICLE = 3
 _DATES = MONTHS | WEEKDAYS
