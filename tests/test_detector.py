@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
+from collections.abc import Sequence
 
 import pytest
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Verdict
+from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import PRESETS, Sketcher
 
 pytestmark = pytest.mark.versions
 
@@ -196,3 +199,26 @@ async def test_a_long_text_is_judged_as_a_short_one_is(detector: NearDupDetector
 )
 async def test_the_source_is_the_registrable_domain(detector: NearDupDetector, url: str, source: str) -> None:
     assert detector.document("text", url=url).source == source
+
+
+class NotingSketcher(Sketcher):
+    """Notes whether it is asked on the event loop."""
+
+    def __init__(self) -> None:
+        super().__init__(PRESETS["news"])
+        self.is_on_loop: list[bool] = []
+
+    def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
+        self.is_on_loop.append(threading.current_thread() is threading.main_thread())
+        return super().fingerprints(documents)
+
+
+async def test_the_first_text_is_sketched_outside_the_event_loop() -> None:
+    sketcher = NotingSketcher()
+    detector = NearDupDetector(NearDupSettings(store="memory://"), sketcher=sketcher)
+    await detector.open()
+    for number in range(2):
+        text = f"The ferry left the harbour {number} " * 20
+        await detector.check(detector.document(text, url=f"http://a.example/{number}"))
+    await detector.close()
+    assert sketcher.is_on_loop == [False, True]

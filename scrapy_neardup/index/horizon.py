@@ -23,7 +23,7 @@ class ExpiredSpan(NamedTuple):
 
 @dataclass(slots=True)
 class HorizonState:
-    """How far time has state. All values are seconds of documents, except ``held_since``."""
+    """How far time has come. All values are seconds of documents, except ``held_since``."""
 
     top: int | None = None  # the latest horizon
     floor: int = 0  # seconds below it are held, because time leapt to it

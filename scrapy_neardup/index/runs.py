@@ -83,12 +83,12 @@ class RunLocks:
 
         path = folder / f"{run}{_SUFFIX}"
         for _ in range(10):
-            make_private_directory(folder)
-            if not _is_own(folder):
-                raise PermissionError(f"{folder} belongs to another user")
-            self._folder = folder
             lock = FileLock(path, mode=0o600)
             try:
+                make_private_directory(folder)
+                if not _is_own(folder):
+                    raise PermissionError(f"{folder} belongs to another user")
+                self._folder = folder
                 lock.acquire(timeout=1)
             except FileNotFoundError:  # a run that ended has just removed the empty folder
                 continue

@@ -21,17 +21,20 @@ _DIGIT_EFFORT = 6
 
 
 class PacedSketcher:
-    """Makes fingerprints without holding up the event loop. All long texts share one thread."""
+    """Makes fingerprints without holding up the event loop. All long texts, and the first ones, share one thread."""
 
     def __init__(self, sketcher: Sketcher) -> None:
         self._sketcher = sketcher
+        self._is_prepared = False  # the first sketch builds tables
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sketch")
 
     async def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         """Return the fingerprints of documents in their order."""
-        if sum(_effort(document.text) for document in documents) < LONG_TEXT:
+        if self._is_prepared and sum(_effort(document.text) for document in documents) < LONG_TEXT:
             return self._sketcher.fingerprints(documents)
-        return await self.run_in_thread(self._sketcher.fingerprints, documents)
+        made = await self.run_in_thread(self._sketcher.fingerprints, documents)
+        self._is_prepared = True
+        return made
 
     async def run_in_thread(self, function: Callable[..., R], *arguments: object) -> R:
         """Return what a function returns that takes too long for the event loop."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Protocol
 
 from scrapy_neardup.document import Level, Story
@@ -77,12 +77,12 @@ def load_rule(name: str) -> Rule:
 def _with_keywords(rule: Callable[..., Level | None]) -> Rule:
     """Return a rule as it is, or one that passes positions if its parameters have other names."""
     try:
+        parameters = signature(rule).parameters
         signature(rule).bind(story=None, time=None, breaking_over=None)
-    except TypeError:
-        return lambda *, story, time, breaking_over: rule(story, time, breaking_over)
-    except ValueError:  # a callable without a signature
-        pass
-    return rule
+        takes_names = all(each.kind is not Parameter.VAR_POSITIONAL for each in parameters.values())
+    except (TypeError, ValueError):  # other names, or a callable without a signature
+        takes_names = False
+    return rule if takes_names else lambda *, story, time, breaking_over: rule(story, time, breaking_over)
 
 
 def most_within(times: Sequence[int], span: int, at: float) -> int:

@@ -173,6 +173,11 @@ def test_bands_fit_into_the_signature_or_are_refused(values: dict[str, int]) -> 
         assert 0 < preset.bands * preset.rows <= preset.num_perm
 
 
+def test_a_threshold_for_which_there_are_no_bands_is_an_error_of_the_setting() -> None:
+    with pytest.raises(SettingsError, match=r"NEARDUP_BANDS.*NEARDUP_THRESHOLD = 1"):
+        NearDupSettings.from_mapping({"NEARDUP_BANDS": "auto", "NEARDUP_THRESHOLD": 1})
+
+
 def test_bands_and_rows_can_be_left_to_the_optimiser() -> None:
     low, high = (
         NearDupSettings.from_mapping({"NEARDUP_BANDS": "auto", "NEARDUP_THRESHOLD": threshold}).resolved_preset()

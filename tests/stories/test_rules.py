@@ -121,7 +121,11 @@ def with_other_names(found: Story, second: float, limit: int, /) -> str | None:
     return with_keywords(story=found, time=second, breaking_over=limit)
 
 
-@pytest.mark.parametrize("name", ["with_keywords", "with_other_names"])
+def with_any_positions(found: Story, *others: float) -> str | None:
+    return with_other_names(found, *others)
+
+
+@pytest.mark.parametrize("name", ["with_keywords", "with_other_names", "with_any_positions"])
 def test_a_rule_gets_keywords_if_its_parameters_have_these_names(name: str) -> None:
     rule = load_rule(f"{__name__}.{name}")
     assert rule(story=story([0, 60]), time=60.0, breaking_over=7) == "breaking"

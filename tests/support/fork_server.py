@@ -22,10 +22,12 @@ scrapy.pipelines scrapy.spiders scrapy.utils.reactor twisted.internet.asynciorea
 
 
 def become(command: dict[str, Any]) -> None:
-    """Turn this fork into the process of a command."""
+    """Turn this fork into the process of a command. Variables that Python reads at its start do nothing here."""
     os.chdir(command["folder"])
     os.environ.clear()
     os.environ.update(command["environment"])
+    # Two versions of a file of one second and size would have one cached form.
+    sys.dont_write_bytecode = True
     for number, path in enumerate(command["files"]):
         opened = os.open(path, os.O_WRONLY | os.O_APPEND if number else os.O_RDONLY)
         os.dup2(opened, number)

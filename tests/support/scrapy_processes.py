@@ -28,7 +28,7 @@ def run_scrapy(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end in a folder. ``answer`` is its input; ``one_output`` puts its errors into its output."""
     given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
-    if FRESH in os.environ:
+    if FRESH in os.environ or not hasattr(os, "fork"):
         return subprocess.run(
             [sys.executable, "-m", "scrapy", *arguments],
             cwd=folder,
@@ -62,18 +62,22 @@ def _run_forked(command: dict[str, object], timeout: float) -> int:
     assert server.stdin is not None
     assert server.stdout is not None
     began = time.monotonic()
-    print(json.dumps(command), file=server.stdin, flush=True)
-    process = int(server.stdout.readline())
-    late = threading.Timer(timeout, os.kill, (process, signal.SIGKILL))
-    late.start()
+    process = late = None
     try:
+        print(json.dumps(command), file=server.stdin, flush=True)
+        process = int(server.stdout.readline())
+        late = threading.Timer(timeout, os.kill, (process, signal.SIGKILL))
+        late.start()
         status = int(server.stdout.readline())
-    except BaseException:  # the time limit of a test: this server's answer would be taken for that to another command
-        os.kill(process, signal.SIGKILL)
+    except BaseException:  # such as the time limit of a test: this server's answer would be taken for another command's
         _fork_server.cache_clear()
+        server.kill()
+        if process is not None:
+            os.kill(process, signal.SIGKILL)
         raise
     finally:
-        late.cancel()
+        if late is not None:
+            late.cancel()
     if status == -signal.SIGKILL and time.monotonic() - began > timeout:
         raise subprocess.TimeoutExpired(str(command["arguments"]), timeout)
     return status

@@ -81,7 +81,7 @@ def window_arguments(
     key: bytes, record: Record, keys: Sequence[int], identities: int, least_dropped: float
 ) -> tuple[bytes, ...]:
     """Return the arguments that ``candidates.lua`` names."""
-    return key, record.pack(), pack_keys(keys), str(identities).encode(), repr(least_dropped).encode()
+    return key, record.pack(), pack_keys(keys), str(identities).encode(), repr(float(least_dropped)).encode()
 
 
 def pack_keys(keys: Sequence[int]) -> bytes:

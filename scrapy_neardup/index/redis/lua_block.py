@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import ModuleType
+from typing import cast
 
 from scrapy_neardup.index import membership, runs
 from scrapy_neardup.index.spans import generation_seconds, slice_seconds
@@ -85,11 +86,16 @@ def _constants(values: Mapping[str, object]) -> str:
 
 
 def _value(value: object) -> str:
-    if isinstance(value, bool):
+    if str(value) in ("True", "False"):  # numpy's too
         return str(value).lower()
     if isinstance(value, bytes):
         return "'" + "".join(f"\\{byte:03}" for byte in value) + "'"
-    return repr(value)
+    if isinstance(value, (str, int)):
+        return repr(value)
+    number = float(cast("float", value))  # of any type, such as numpy's
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is no number that a Lua script can have")
+    return repr(number)
 
 
 def _functions(layout: PackedFields) -> str:

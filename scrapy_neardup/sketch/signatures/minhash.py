@@ -145,6 +145,7 @@ def _mixed(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return mixed
 
 
+@lru_cache(maxsize=8)
 def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
     """Return the bands and rows that datasketch chooses for a threshold."""
     from datasketch import MinHashLSH

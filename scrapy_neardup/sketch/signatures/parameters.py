@@ -51,7 +51,11 @@ def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, An
     if bands == "auto":
         from scrapy_neardup.sketch.signatures.minhash import optimal_bands
 
-        return optimal_bands(row["threshold"], num_perm)
+        try:
+            return optimal_bands(row["threshold"], num_perm)
+        except ValueError as error:
+            allowed = f"must be a number with NEARDUP_THRESHOLD = {row['threshold']:g}: datasketch finds none ({error})"
+            raise _error(given, "bands", allowed) from error
     most = num_perm // rows
     if bands is not None and bands * rows > num_perm:
         allowed = f"with {rows} rows a band and NEARDUP_NUM_PERM = {num_perm} there are at most {most} bands"

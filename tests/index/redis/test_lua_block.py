@@ -6,6 +6,7 @@ import random
 import uuid
 from dataclasses import replace
 
+import numpy as np
 from documents import Article, check, topic
 from redis import Redis
 
@@ -38,6 +39,14 @@ def test_lua_reads_and_packs_the_records_that_python_does(redis_url: str) -> Non
         assert answer == (each if read_record(each) else None)
         answers += answer is not None
     assert 1 < answers < 200
+
+
+async def test_a_policy_may_have_numbers_of_numpy(redis_url: str) -> None:
+    policy = Policy(threshold=np.float64(0.5), drop_share=np.float64(0.7), drops=np.True_)  # type: ignore[arg-type]
+    index = RedisIndex(redis_url, f"numbers-{uuid.uuid4().hex}", "00000001", policy, timeout=30)
+    await index.open()
+    assert await check(index, ARTICLE) is None
+    await index.close()
 
 
 async def test_namespaces_of_one_configuration_share_a_script(redis_url: str) -> None:

@@ -20,10 +20,9 @@ if decision == 'doubt' then
 end
 redis.call('HDEL', KEYS[1], key)
 local stored = decision == 'matched' and redis.call('HGET', KEYS[2], key)
-local before = stored and unpack_record(stored)
-if before then
-    local record = unpack_record(packed)
-    if before.run == 0 then record.run = 0 end -- it is delivered already
+if stored then
+    local before, record = unpack_record(stored), unpack_record(packed)
+    if before and before.run == 0 then record.run = 0 end -- it is delivered already
     redis.call('HSET', KEYS[2], key, pack_record(record))
 end
 -- Only processes that died leave any behind.
