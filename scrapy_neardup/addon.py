@@ -24,15 +24,14 @@ class Addon:
         # Check again: a spider's own settings are added after those of its project.
         if not _checked_settings(settings).enabled:
             return
-        from scrapy_neardup.crawl.bursts import BurstMiddleware
-        from scrapy_neardup.middleware import NearDupSpiderMiddleware
+        from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
         from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
 
         # Next to the engine, so that the spider's other middlewares change items first.
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
-        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", BurstMiddleware, 1)
+        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
 
 
 def _checked_settings(settings: BaseSettings) -> NearDupSettings:

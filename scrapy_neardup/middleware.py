@@ -1,4 +1,4 @@
-"""Spider middleware: extract the main content of a response, and carry it beside the item."""
+"""The middlewares: pass on responses one by one, extract their main content, and carry it beside the items."""
 
 from __future__ import annotations
 
@@ -45,6 +45,27 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _HEAD = 100_000  # bytes in which a page's title is looked for
+
+
+class NearDupDownloaderMiddleware:
+    """Gives each response a round of the event loop of its own.
+
+    Scrapy starts ``CONCURRENT_ITEMS`` tasks for each response before a spider middleware is asked. Responses come in
+    bursts while pages are extracted, and the tasks of thirty responses in one round would block the loop for 100 ms.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings_of(crawler)
+        self.turns = shared_state(crawler).turns
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Return the response when it is its turn."""
+        await self.turns.yield_turn()
+        return response
 
 
 class NearDupSpiderMiddleware:

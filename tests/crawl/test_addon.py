@@ -12,7 +12,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
 
 from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
-from scrapy_neardup.crawl.bursts import BurstMiddleware
+from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
 pytestmark = pytest.mark.versions
 
@@ -20,7 +20,7 @@ FILES = "scrapy.pipelines.files.FilesPipeline"
 """A pipeline of the user's own."""
 
 OURS = {
-    "DOWNLOADER_MIDDLEWARES": {BurstMiddleware: 1},
+    "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
 }
@@ -54,7 +54,7 @@ def test_a_place_given_by_path_stays(path: str, order: int | None) -> None:
 @pytest.mark.parametrize("order", [700, None])
 def test_a_place_given_by_class_stays(order: int | None) -> None:
     given = {
-        "DOWNLOADER_MIDDLEWARES": {BurstMiddleware: order},
+        "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: order},
         "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: order},
         "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
     }

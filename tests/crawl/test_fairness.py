@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
 from scrapy_neardup.crawl.fairness import FairTurns
+from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
 
-async def rounds_of(turns: FairTurns, count: int) -> list[tuple[int, int]]:
+async def rounds_of(turn: Callable[[], Awaitable[object]], count: int) -> list[tuple[int, int]]:
     """Who went on in which round of the event loop, of so many that ask in the same one."""
     loop, now, seen = asyncio.get_running_loop(), 0, []
 
@@ -26,7 +31,7 @@ async def rounds_of(turns: FairTurns, count: int) -> list[tuple[int, int]]:
     handle = loop.call_soon(tick)
 
     async def one(number: int) -> None:
-        await turns.yield_turn()
+        await turn()
         seen.append((number, now))
 
     await asyncio.gather(*map(one, range(count)))
@@ -37,9 +42,16 @@ async def rounds_of(turns: FairTurns, count: int) -> list[tuple[int, int]]:
 @settings(deadline=None)
 @given(st.integers(1, 40))
 def test_each_goes_on_in_a_round_of_its_own_and_in_the_order_they_came(count: int) -> None:
-    seen = asyncio.run(rounds_of(FairTurns(), count))
+    seen = asyncio.run(rounds_of(FairTurns().yield_turn, count))
     assert [number for number, _ in seen] == list(range(count))
     assert len({at for _, at in seen}) == count
+
+
+async def test_each_response_reaches_the_spider_in_a_round_of_its_own() -> None:
+    request, response = Request("http://a.example/"), Response("http://a.example/")
+    middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
+    seen = await rounds_of(lambda: middleware.process_response(request, response), 30)
+    assert len({at for _, at in seen}) == 30
 
 
 @settings(deadline=None)
