@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.detector import NearDupDetector
     from scrapy_neardup.index import StoreSummary
     from scrapy_neardup.items import NearDupFields, NearDupItem
-    from scrapy_neardup.middleware import NearDupSpiderMiddleware
+    from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
     from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
     from scrapy_neardup.settings import NearDupSettings
     from scrapy_neardup.stories import Rule, StoryEvent
@@ -46,6 +46,7 @@ __all__ = [
     "Match",
     "Member",
     "NearDupDetector",
+    "NearDupDownloaderMiddleware",
     "NearDupError",
     "NearDupFields",
     "NearDupItem",
@@ -72,6 +73,7 @@ _HOMES = {
     "CapturePipeline": "pipeline",
     "Extractor": "content",
     "NearDupDetector": "detector",
+    "NearDupDownloaderMiddleware": "middleware",
     "NearDupFields": "items",
     "NearDupItem": "items",
     "NearDupPipeline": "pipeline",
