@@ -11,7 +11,8 @@ from scrapy_neardup import signals
 
 GROUPS = {
     "What Scrapy loads": (
-        "Addon NearDupSpiderMiddleware NearDupDownloaderMiddleware NearDupPipeline CapturePipeline NearDuplicate NearDupItem NearDupFields"
+        "Addon NearDupSpiderMiddleware NearDupDownloaderMiddleware NearDupPipeline CapturePipeline NearDuplicate "
+        "NearDupItem NearDupFields"
     ),
     "Judging documents in any program": "NearDupDetector NearDupSettings StoreSummary",
     "Documents and verdicts": "Document Fingerprint Match Verdict Status Kind Reason",
