@@ -1,4 +1,4 @@
-"""Know which news a crawl has already seen. The names in ``__all__`` are the public API, see ``docs/api.md``."""
+"""Find out which news a crawl has seen before. The names in ``__all__`` are the public API: see ``docs/api.md``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ __all__ = [
     "Verdict",
 ]
 
-# Loaded when first asked for: a program without Scrapy uses the detector, and `scrapy list` needs no numpy.
+# These names are imported on first use. So a program without Scrapy can use the detector, and `scrapy list` does not
+# load numpy.
 _HOMES = {
     "Addon": "addon",
     "CapturePipeline": "pipeline",

@@ -17,7 +17,7 @@ class Addon:
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
-        # If a wrong setting is found later, when the crawl has begun to start, Scrapy 2.14 ends with exit status 0.
+        # Check settings as early as this. If the check fails while the crawl starts, Scrapy 2.14 exits with status 0.
         _checked_settings(settings)
 
     def update_settings(self, settings: BaseSettings) -> None:
@@ -27,7 +27,7 @@ class Addon:
         from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
         from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
 
-        # Next to the engine, so that the spider's other middlewares change items first.
+        # 10 is next to the engine, so that all other spider middlewares change an item before this one sees it.
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", NearDupSpiderMiddleware, 10)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)

@@ -1,4 +1,4 @@
-"""NearDupDetector: Document -> Verdict, the one door to everything below. Works in any asyncio program."""
+"""NearDupDetector takes a document and returns its verdict. It works in any asyncio program, without Scrapy."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from scrapy_neardup.timings import Timings
 logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
-_MOST_WARNINGS = 100  # of a kind that names documents
+_MOST_WARNINGS = 100  # different ones; many name a document
 _NEAR_SIZE = 0.75  # a copy whose shingle set is smaller than this share of the other's is abridged or extended
 
 
 class NearDupDetector:
-    """Judges documents one by one against the window.
+    """Judges documents one after the other against the window, which holds the recent documents.
 
-    ``run`` is part of every document id. Within one run the same document, checked again, keeps its verdict; in another
-    run the same page is a revisit. Without ``run`` a random one is drawn.
+    ``run`` is part of every document id. If the same document is checked again in one run, it keeps its verdict. In
+    another run the same page is a revisit. Without ``run`` a random one is drawn.
 
-    With ``delivers_later`` documents count as seen for good only after ``delivery`` was called for them. Documents that
-    were not delivered when the process dies count for nothing.
+    With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with its id.
+    If the process dies before that, the document does not count.
 
-    ``index`` and ``sketcher`` are for this package itself: they replace those that the settings describe.
+    ``index`` and ``sketcher`` are for this package itself: they replace the ones that the settings describe.
     """
 
     def __init__(
@@ -71,12 +71,12 @@ class NearDupDetector:
         if delivers_later:
             self.delivery = Run(
                 self.index,
-                lambda call: self._unless_store_fails(call, "What was delivered"),
+                lambda call: self._unless_store_fails(call, "The delivery of documents"),
                 lambda: self.breaker.is_open,
             )
         self.timings = {"sketch": self.sketcher.timings, "check": Timings()}
         self._paced_sketcher = PacedSketcher(self.sketcher)
-        self._sketch_order = asyncio.Lock()  # the first check that waits is the next to be sketched
+        self._sketch_order = asyncio.Lock()  # documents are sketched in the order in which they wait
         self._knowledge = Knowledge(self.sketcher, self.index)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._joins = JoinMaker(self.settings.source_owners)
@@ -104,7 +104,7 @@ class NearDupDetector:
             self._is_open = True
 
     async def prepare(self) -> None:
-        """Import in a thread what the first document needs, so that it does not hold up the event loop."""
+        """Import the modules for the first document in a thread, so that they do not block the event loop."""
         await self._paced_sketcher.run_in_thread(self._documents.prepare)
         await self._paced_sketcher.run_in_thread(self.sketcher.prepare)
 
@@ -128,8 +128,9 @@ class NearDupDetector:
     async def purge(self, *, source: str = "", url: str = "", dry_run: bool = False) -> int:
         """Remove the documents of a source (a domain or a url of it) or of a page, or the whole namespace.
 
-        Return how many documents go, including those whose original is one of them. ``dry_run`` only counts. Raise
-        StoreError if the store fails, and ValueError if the source is no domain or the url no web address.
+        Return how many documents are removed, including those whose original is removed. With ``dry_run`` only count
+        them. Raise StoreError if the store fails, and ValueError if ``source`` is not a domain or ``url`` is not a web
+        address.
         """
         selection = Selection()
         if source:
@@ -141,10 +142,10 @@ class NearDupDetector:
         return await self.index.purge(selection, dry_run=dry_run)
 
     async def similar(self, document: Document, most: int = 20) -> list[Match]:
-        """Return the documents of the store that are like this one, copies and related texts, best first.
+        """Return the stored documents that are copies of this one or related to it, best first.
 
-        The document is not registered. The whole store is read unless the preset is a SimHash whose tables are sure to
-        find every match. Raise StoreError if the store does not answer.
+        The document is not registered. This reads the whole store, unless the preset is a SimHash whose keys are
+        certain to find every match. Raise StoreError if the store does not answer.
         """
         (fingerprint,) = await self._paced_sketcher.fingerprints([document])
         return await self.index.similar(fingerprint, document, most, by_keys=finds_every_match(self.preset))
@@ -162,7 +163,7 @@ class NearDupDetector:
     ) -> Document:
         """Return a document of this run. Never raises: a value that is neither text nor number counts as missing.
 
-        ``seen_at`` is in Unix seconds; without it the clock is asked. ``canonical`` is the url that the page gives as
+        ``seen_at`` is in Unix seconds; the default is the time now. ``canonical`` is the url that the page gives as
         its own. ``url_is_own`` is False if several documents share the page. ``language`` is a tag such as "pt-BR".
         """
         return self._documents.make(
@@ -183,14 +184,14 @@ class NearDupDetector:
         async with self._sketch_order:
             await self._learn_of_new_sources([document])
             (fingerprint,) = await self._paced_sketcher.fingerprints([document])
-        # Nothing is awaited until the check is in the store's queue: documents are registered in the order of calls.
+        # From here nothing is awaited until the check is in the store's queue. So the order of calls is kept.
         verdict, event = await self._check(document, fingerprint)
         self._events += [event] if event else []
         await self._advance([document])
         return verdict
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
-        """Return the verdicts that ``check`` would give one after the other; the documents travel together."""
+        """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
         checks: list[asyncio.Task[tuple[Verdict, StoryEvent | None]]] = []
         await self._learn_of_new_sources(documents)
@@ -198,7 +199,7 @@ class NearDupDetector:
             for document, fingerprint in zip(group, await self._paced_sketcher.fingerprints(group), strict=True):
                 checks.append(asyncio.create_task(self._check(document, fingerprint)))
             if self.sketcher.frequencies is not None:
-                await asyncio.wait(checks)  # originals among them are learned: the next sketches depend on them
+                await asyncio.wait(checks)  # the sketcher learns from originals, and the next sketches depend on it
             await asyncio.sleep(0)  # the store answers these while the next are sketched
         answers = await asyncio.gather(*checks)
         self._events += [event for _, event in answers if event]
@@ -208,8 +209,9 @@ class NearDupDetector:
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of the documents.
 
-        The events of the call before then count as passed on. Call ``confirm_events`` to confirm these at once: an
-        event that is not confirmed within a minute is passed on by another process too, under the same ``id``.
+        This call notes that the events of the previous call have been passed on. Call ``confirm_events`` to confirm
+        the returned events at once. If an event is not confirmed within a minute, another process passes it on too,
+        under the same ``id``.
         """
         self.stories.pass_on(self._handed_out)
         self._handed_out, self._events = self._events, []
@@ -223,12 +225,12 @@ class NearDupDetector:
             await self._unless_store_fails(self.stories.confirm())
 
     async def current_events(self) -> list[StoryEvent]:
-        """Return the events that have not ended, as they stand. Raise StoreError if the store does not answer."""
+        """Return the running events with their present counters. Raise StoreError if the store does not answer."""
         stories = await self.index.open_events()
         return [self.stories.current(story, await self.index.members(story.id)) for story in stories]
 
     async def finish(self, *, all_over: bool = False) -> None:
-        """End the events that are over by now, or every event if no document will come any more. Never raises."""
+        """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
         self._events += await self._unless_store_fails(self.stories.finish(all_over=all_over)) or []
 
     async def _check(self, document: Document, fingerprint: Fingerprint) -> tuple[Verdict, StoryEvent | None]:
@@ -247,8 +249,8 @@ class NearDupDetector:
             return unchecked("store-unavailable"), None
         self.breaker.succeeded()
         if match is None:
-            self.sketcher.learn(document)  # a story counts once, however many papers print it
-        # A text too short to be compared is a notice or a caption: copies of it are no coverage.
+            self.sketcher.learn(document)  # only originals: a story counts once, however many papers print it
+        # A text that is too short to compare is a notice or a caption. Copies of it are not coverage of a story.
         is_too_short = not fingerprint.signature
         if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
             return verdict, None
@@ -270,7 +272,7 @@ class NearDupDetector:
         return await self._unless_store_fails(self.stories.join(join))
 
     async def _advance(self, documents: Sequence[Document]) -> None:
-        """Exchange with the store what is due, and move the clock of events on."""
+        """Exchange learned data with the store if that is due, and advance the clock that ends events."""
         if self._knowledge.frequencies_are_due:
             await self._share_frequencies()
         if self._knowledge.boilerplate_is_due:
@@ -280,7 +282,7 @@ class NearDupDetector:
             self._events += await self._unless_store_fails(self.stories.advance(*seconds)) or []
 
     async def _learn_of_new_sources(self, documents: Sequence[Document]) -> None:
-        """Ask what the store knows of the sources that this process meets for the first time."""
+        """Load the stored boilerplate of sources that this process meets for the first time."""
         if new_sources := self._knowledge.new_sources(documents):
             await self._share_boilerplate(new_sources)
 
@@ -294,10 +296,10 @@ class NearDupDetector:
         try:
             await self._knowledge.share_boilerplate(new_sources)
         except StoreError as error:
-            self._warn_once(f"What was learned of boilerplate cannot be shared: {error}")
+            self._warn_once(f"Learned boilerplate cannot be exchanged with the store: {error}")
 
     async def _unless_store_fails(self, answer: Awaitable[R], what: str = "A story") -> R | None:
-        """Return the store's answer, or None if it fails: no verdict is lost because its story is."""
+        """Return the store's answer, or None if the store fails. A story that is lost does not cost the verdict."""
         try:
             return await answer
         except StoreUnavailable as error:
@@ -371,7 +373,7 @@ class NearDupDetector:
         return self.settings.keep_updates or match.score < self.preset.threshold
 
     async def _changes_of(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
-        # The same body is compared too: the figure may be in a headline too short to enter the fingerprint.
+        # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
         if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
             return ()
         if len(document.text) < LONG_TEXT:

@@ -44,9 +44,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What a store keeps of a document's text.
+    """The signature, keys and hashes of a document. A store keeps them instead of the text.
 
-    ``signature`` holds lanes of one byte each. It is empty if the text is too short to be compared other than exactly.
+    ``signature`` holds lanes of one byte each. It is empty if the text is so short that only an exact copy of it can
+    be recognised.
     Keys are unsigned 32-bit numbers. Documents that share a key are candidates of each other.
     """
 
@@ -57,39 +58,39 @@ class Fingerprint:
     source_hash: bytes  # 4 bytes of the source, zeros if there is none
     identity_keys: tuple[int, ...]  # of the text, the url and the article number, if it has them
     band_keys: tuple[int, ...]
-    sample_keys: tuple[int, ...] = ()  # a few of the shingles and sentences themselves
+    sample_keys: tuple[int, ...] = ()  # hashes of a few shingles and of the first sentences
     topic_keys: tuple[int, ...] = ()  # pairs of names in title and lead
-    figures: bytes = b""  # packed, see sketch.figures
-    topic: bytes = b""  # packed, see sketch.topic
-    specifics: bytes = b""  # packed, see sketch.specifics
-    titles: bytes = b""  # terms of the title, packed, see sketch.titles
+    figures: bytes = b""  # packed, see sketch.guards.figures
+    topic: bytes = b""  # packed, see sketch.guards.topic
+    specifics: bytes = b""  # packed, see sketch.guards.specifics
+    titles: bytes = b""  # terms of the title, packed, see sketch.guards.titles
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
     edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
-    is_boilerplate: bool = False  # whether nothing but boilerplate is left of the text
+    is_boilerplate: bool = False  # True if too little text is left without the boilerplate
 
     @property
     def text_keys(self) -> tuple[int, ...]:
-        """Return the keys that documents of similar text or topic share, each with some probability."""
+        """Return the band, sample and topic keys. Documents of similar text or topic probably share some of them."""
         return self.band_keys + self.sample_keys + self.topic_keys
 
 
 MOST_CHARACTERS = 400_000
-"""Characters of a text that are read, some 60,000 words. The rest of a longer text is ignored to bound memory."""
+"""How many characters of a text are read: about 60,000 words. The rest is ignored, to bound memory."""
 
 MOST_PRINTED = 24
 MOST_LINES = 256
 MOST_LINES_EVERYWHERE = 1024
 
 EVERYWHERE = bytes(4)
-"""Stands for a source: its boilerplate is that of several sources."""
+"""Takes the place of a source hash: the boilerplate under it is printed by several sources."""
 
 
 class Learned(NamedTuple):
     """Known boilerplate of a source, packed by ``sketch.guards.source_boilerplate``, the newest last."""
 
     lines: tuple[bytes, ...] = ()  # lines that are boilerplate, see ``most_lines_of``
-    printed: tuple[bytes, ...] = ()  # documents that later ones are compared with, at most MOST_PRINTED
+    printed: tuple[bytes, ...] = ()  # earlier documents, with which new ones are compared; at most MOST_PRINTED
 
 
 def most_lines_of(source: bytes) -> int:
@@ -115,7 +116,7 @@ class Match:
     share of equal lanes, or the cosine.
     """
 
-    original: str  # document id of the first document of its kind
+    original: str  # document id of the candidate, or of the document that the candidate is a copy of
     url: str  # of the original
     title: str  # of the original
     story: str  # document id of the story's first document
@@ -124,17 +125,18 @@ class Match:
     candidate_title: str
     similarity: float
     containment: float
-    share: float  # share of the document's own text that the match holds
-    kept_share: float  # share of it that is in the nearest document that ``drop`` keeps
+    share: float  # share of the new document's text that the match also has
+    kept_share: float  # share of the new document's text that is in the nearest document that ``drop`` keeps
     score: float  # compared with the thresholds of the policy
     same_text: bool
     same_url: bool  # or the same article number under another url
-    related: bool  # similar enough for the story, too different for a copy
+    related: bool  # similar enough to join the story, too different to be a copy
     figures: bytes  # packed, of the candidate
-    neighbour: Neighbour | None = None  # the best one of another story; None if the document was checked before
+    neighbour: Neighbour | None = None  # the best match in another story; None if the document was checked before
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
-    is_seen: bool = True  # False if the candidate's run died before it delivered the candidate: it is nobody's original
-    registered_before: str = ""  # document id under which such a run registered the same page
+    # False if the candidate's run died before it delivered the candidate. Then the candidate is nobody's original.
+    is_seen: bool = True
+    registered_before: str = ""  # document id under which a run that died registered the same page
     run: int = 0  # the run that registered the candidate, 0 if the candidate is delivered
 
 
@@ -143,7 +145,7 @@ class Verdict:
     """The answer for one document. ``original``, ``match`` and ``story`` are document ids.
 
     ``kind``, ``similarity``, ``containment``, ``share`` and ``changes`` compare the document with its match, which is
-    the document it resembles most. ``original`` is the first document of its kind.
+    the document it resembles most. ``original`` is the document that the match is a copy of, or the match itself.
     """
 
     status: Status
@@ -169,10 +171,10 @@ def unchecked(reason: Reason) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One document as its story knows it.
+    """The data that a story keeps of one of its documents.
 
-    ``number`` is its place in the order in which members joined, from 1, whatever their times. It is 0 until the
-    document has joined.
+    ``number`` counts the members from 1, in the order in which they joined. The times of the documents do not matter.
+    It is 0 before the document has joined.
     """
 
     id: str
@@ -188,19 +190,20 @@ class Member:
 
     @property
     def seen_at(self) -> int:
-        """Return the time of the document in whole Unix seconds, UTC, which its id begins with."""
+        """Return the time of the document in whole Unix seconds, UTC. The id of the document begins with it."""
         return int(self.id[:8], 16)
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A document that matched, and the first document of the story it joins.
+    """A document that matched, and the first document of the story that it joins.
 
-    ``counted`` is False if the document is no further item of the story: a page whose text changed, or a text that is
-    related only to a related one. The changes of such a page are kept all the same.
+    ``counted`` is False if the document does not count as a further item of the story. That is so for a page whose
+    text changed, and for a text that is related only to a related text. The changes of such a page are kept all the
+    same.
 
-    The values of figures are hashed, 4 bytes a figure. ``figures_before`` and ``figures_after`` have the values that
-    changed, in the order of the member's ``changes``, with zeros for a change that is not of one figure.
+    The values of figures are hashed, with 4 bytes for each figure. ``figures_before`` and ``figures_after`` hold the
+    values that changed, in the order of the member's ``changes``. Zeros stand for a change of several figures.
     """
 
     first: Member
@@ -210,7 +213,7 @@ class Join:
     figures_after: bytes = b""
     figures: bytes = b""  # the values of all figures of the document
     neighbour: Neighbour | None = None
-    registered_before: str = ""  # document id of the same page; if that is a member, the document is no further item
+    registered_before: str = ""  # an earlier document id of this page; if it is a member, this document is not counted
 
     @property
     def story(self) -> str:
@@ -219,16 +222,16 @@ class Join:
 
 
 class Extent(NamedTuple):
-    """Counts that say how far a story has come."""
+    """The size of a story: its items, its independent sources and its confirmed changes."""
 
     items: int = 0
     sources: int = 0
-    confirmed_changes: int = 0  # of figures, to values new to the story that a second source has printed too
+    confirmed_changes: int = 0  # of a figure, to a new value that a second source has printed too
 
     def warrants_update(self, signalled: Extent) -> bool:
-        """Return whether a running event has doubled since the last signal, or a figure has been confirmed.
+        """Return whether a running event has doubled since the extent ``signalled``, or a figure has been confirmed.
 
-        Independent sources have to double. If there was only one of them, items have to double.
+        The number of independent sources must double. If there was at most one, the number of items must double.
         """
         by_sources = signalled.sources > 1
         before, now = (signalled.sources, self.sources) if by_sources else (signalled.items, self.items)
@@ -237,7 +240,7 @@ class Extent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A story's counters as they were after one of its documents had joined."""
+    """The counters of a story, just after one of its documents joined."""
 
     id: str  # document id of its first document
     joined: int  # members so far, including pages that changed
@@ -246,9 +249,9 @@ class Story:
     times: tuple[int, ...]  # Unix seconds of the newest items in ascending order
     sources: tuple[int, ...]  # Unix seconds of each independent source's first item in ascending order
     levels: tuple[Level, ...] = ()  # levels raised so far
-    changes: tuple[tuple[str, int], ...] = ()  # confirmed ones: document id, and which of its changes, from 0
+    changes: tuple[tuple[str, int], ...] = ()  # confirmed changes: document id, and index into its changes
     languages: tuple[tuple[str, int], ...] = ()  # language and number of items, the commonest first
-    signalled: Extent = Extent()  # when the last signal was sent
+    signalled: Extent = Extent()  # the extent at the last signal
     neighbours: tuple[Neighbour, ...] = ()  # other stories that its documents resemble, in the order they were met
 
     @property
@@ -267,12 +270,12 @@ class Claim:
     """A request to raise a level of an event. The store grants each level to one claim only.
 
     ``last_source`` is the time of the newest independent source that the claimant knows. The level ``ended`` is refused
-    if a newer source has joined since, and ``update`` if another process has signalled as much. ``peak`` is kept for
-    the alarm budget when an event has ended.
+    if a newer source has joined since. The level ``update`` is refused if another process has signalled as much
+    already. ``peak`` is kept for the alarm budget when an event has ended.
 
-    A claim with a token can be made again if its answer was lost: the same token gets the same grant. The store keeps
-    such a grant until it is confirmed that the event has been passed on. ``note`` is for the process that passes it on
-    if the claimant dies.
+    A claim with a token can be repeated if its answer was lost: the same token gets the same grant. The store keeps
+    such a grant until somebody confirms that the event has been passed on. If the claimant dies, another process reads
+    ``note`` and passes the event on.
     """
 
     story: str
@@ -286,10 +289,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The answer to a claim that was granted: what the event needs besides the claim."""
+    """The answer to a granted claim: the data that the event needs in addition to the claim."""
 
     members: tuple[Member, ...]  # of the story, in the order they joined
-    signalled: Extent = Extent()  # when the signal before was sent
+    signalled: Extent = Extent()  # the extent at the signal before this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,5 +301,5 @@ class UnconfirmedGrant:
 
     token: str
     note: str
-    story: Story  # as it is now, but ``signalled`` is of the signal before
+    story: Story  # as it is now, but ``signalled`` is the extent at the signal before this one
     members: tuple[Member, ...]  # in the order they joined

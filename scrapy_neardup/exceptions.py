@@ -29,4 +29,4 @@ class ExtractionError(NearDupError):
 
 
 class InputError(NearDupError, ValueError):
-    """A line or file given to a command cannot be used; names file and line."""
+    """A line or file that was given to a command cannot be used. The message names the file and the line."""

@@ -10,7 +10,7 @@ from scrapy_neardup.exceptions import SettingsError
 
 
 def load_callable(setting: str, path: str, allowed: str) -> Callable[..., Any]:
-    """Return the callable of an import path. Raise SettingsError, with what is ``allowed``, if there is none."""
+    """Return the callable that an import path names. If there is none, raise SettingsError and say what is allowed."""
     module, dot, attribute = path.rpartition(".")
     try:
         found = getattr(import_module(module), attribute) if dot else None

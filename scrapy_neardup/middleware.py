@@ -50,8 +50,8 @@ _HEAD = 100_000  # bytes in which a page's title is looked for
 class NearDupDownloaderMiddleware:
     """Gives each response a round of the event loop of its own.
 
-    Scrapy starts ``CONCURRENT_ITEMS`` tasks for each response before a spider middleware is asked. Responses come in
-    bursts while pages are extracted, and the tasks of thirty responses in one round would block the loop for 100 ms.
+    Scrapy starts ``CONCURRENT_ITEMS`` tasks for each response before it calls a spider middleware. While pages are
+    extracted, responses come in bursts. The tasks of thirty responses in one round would block the loop for 100 ms.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -71,8 +71,8 @@ class NearDupDownloaderMiddleware:
 class NearDupSpiderMiddleware:
     """Extracts a response's main content once, when the response yields its first item that has no text of its own.
 
-    The text belongs to the items that name the page or name no url at all. Items that name another url have no text,
-    such as the teasers of a listing page.
+    The text belongs to the items whose url is that of the page, and to items without a url. Items with another url,
+    such as teasers on a listing page, get no text.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -93,7 +93,7 @@ class NearDupSpiderMiddleware:
         self._pages = ExtractedPages()
         self._canonical = CanonicalUrls()
         self._is_first = True
-        # These signals also tell of items that were lost before they came to the capture pipeline.
+        # These signals are also sent for items that were lost before they reached the capture pipeline.
         crawler.signals.connect(self.shared.contexts.forget, signals.item_dropped)
         crawler.signals.connect(self.shared.contexts.forget, signals.item_error)
         crawler.signals.connect(self._close, signals.spider_closed)
@@ -109,7 +109,7 @@ class NearDupSpiderMiddleware:
         if opted_out:
             place.close()
         try:
-            await self.shared.turns.yield_turn()  # the callback of a spider runs when its output is first asked for
+            await self.shared.turns.yield_turn()  # the spider's callback runs in the first step of the loop below
             async for output in result:
                 if self._is_judged(output) and opted_out:
                     self.shared.contexts.put(output, ItemContext(opted_out=True))
@@ -136,7 +136,7 @@ class NearDupSpiderMiddleware:
         return page.is_named_by(text_of(adapter, self.settings.url_field))
 
     async def _page_of(self, item: Any, response: Response, page: Page | None) -> Page:
-        """Return the page of an item, with its text if the item needs it. Never raise: the spider's output passes."""
+        """Return the page of an item, with its text if the item needs it. Never raise, so that the output passes."""
         try:
             page = page or await self._page(response)
             if self._needs_text(item, page):
@@ -166,13 +166,13 @@ class NearDupSpiderMiddleware:
         if not isinstance(response, TextResponse) or not _looks_like_html(response):
             return Page(response.url, urls, is_list=isinstance(response, XmlResponse))
         if self._is_first:
-            # The first one loads the list of public suffixes, which would hold up the event loop.
+            # The first call loads the list of public suffixes, which would block the event loop.
             self._is_first = False
             await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
         title = ""
         if not self._is_too_large(response):
             head, encoding = response.body[:_HEAD], await self._encoding(response)
-            if len(head) > SHORT_PAGE:  # wrong bytes take long to decode
+            if len(head) > SHORT_PAGE:  # decoding takes long if many bytes are wrong
                 text = await asyncio.to_thread(decode_as, head, encoding)
             else:
                 text = decode_as(head, encoding)
@@ -186,7 +186,7 @@ class NearDupSpiderMiddleware:
         )
 
     async def _encoding(self, response: TextResponse) -> str | None:
-        """Return the encoding of a response, None if it has none. To guess one that is not declared takes long."""
+        """Return the encoding of a response, or None. If it is not declared, guess it in a thread: that takes long."""
         header = response.headers.get("Content-Type") or b""
         if declared_encoding(response.body, header.decode("latin-1")) is not None:
             return _encoding_of(response, is_declared=True)
@@ -238,7 +238,7 @@ def _encoding_of(response: TextResponse, *, is_declared: bool) -> str | None:
         if is_declared or len(response.body) <= SHORT_PAGE:
             return response.encoding
         head = response.body[:SHORT_PAGE]
-        head = head[: head.rfind(b">") + 1]  # not in the middle of a character
+        head = head[: head.rfind(b">") + 1]  # end after a tag, not in the middle of a character
         guess = guess_encoding(response.body)
         return guess if guess == "utf-8" or head.isascii() else response.replace(body=head).encoding
     except Exception:  # Python does not know the encoding

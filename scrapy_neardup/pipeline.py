@@ -1,4 +1,4 @@
-"""Item pipelines: item -> verdict -> tag or drop, signals, stats."""
+"""Item pipelines: get the verdict on each item, tag or drop the item, send signals and count stats."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class NearDuplicate(DropItem):
 
 
 class CapturePipeline:
-    """The first pipeline of all: takes over an item's context before another pipeline replaces the item."""
+    """The first pipeline: it takes the context of an item before another pipeline may replace the item object."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.contexts = shared_state(crawler).contexts
@@ -65,7 +65,7 @@ class CapturePipeline:
         return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
-        # The variable may still hold the previous item, if that one was lost on its way.
+        # The variable may still hold the previous item, if that item was lost in the pipelines.
         if (previous := current_item.get().context) is not None:
             previous.leave()
         current_item.set(CurrentItem(item, self.contexts.take(item)))
@@ -98,11 +98,11 @@ class NearDupPipeline:
         return cls(crawler)
 
     async def open_spider(self) -> None:
-        # The client belongs to the running loop. An exception here would abort the crawl.
+        # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
         assert self.detector.delivery is not None
         by_feeds = self.settings.delivered == "stored"
         self.delivery = Delivery(self.crawler, self.detector.delivery, by_feeds=by_feeds)
-        # Feeds are stored after the pipelines are closed, and the store still has to hear of it.
+        # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
         self.crawler.signals.connect(self._close_detector, engine_stopped)
         if not self.delivery.has_feeds:
@@ -111,7 +111,7 @@ class NearDupPipeline:
         try:
             await self.detector.open()
         except StoreError as error:
-            logger.error("The store cannot be opened: %s", error)
+            logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
             self._count("store/errors")
             await self._close_if_wanted()
         except Exception as error:
@@ -191,7 +191,7 @@ class NearDupPipeline:
         return True
 
     async def _prepare(self) -> None:
-        """Load what the first item needs, once, and not in the event loop's thread."""
+        """Load the modules for the first item once, in another thread than that of the event loop."""
         if self._prepared is None:
             self._prepared = asyncio.create_task(self._import_and_freeze())
         if not self._prepared.done():
@@ -200,8 +200,8 @@ class NearDupPipeline:
     async def _import_and_freeze(self) -> None:
         try:
             await self.detector.prepare()
-        except Exception:  # the verdicts of items will name the same error
-            logger.exception("A module that judges items cannot be loaded")
+        except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
+            logger.exception("A module for judging items cannot be loaded: items pass unchecked")
         freeze()
         self._is_frozen = True
 
@@ -243,7 +243,7 @@ class NearDupPipeline:
             self.delivery.add_item(document)
 
     def _document(self, adapter: ItemAdapter, text: str, page: Page | None, *, is_of_page: bool) -> Document:
-        # The second text of one page is not that page's text changed.
+        # Only the first text of a page stands for the page: a second text is not a new version of the first.
         is_page = page is not None and is_of_page and page.take_identity()
         own_language = language_code(text_of(adapter, self.settings.language_field))
         return self.detector.document(
@@ -266,7 +266,7 @@ class NearDupPipeline:
             return unchecked("internal-error")
 
     def _report_times(self) -> None:
-        """Log how long each step took, and add it to the stats. The last item has left the pipelines."""
+        """Log how long each step took, and add it to the stats. Call this after the last item left the pipelines."""
         steps = {"extract": self.shared.extraction_timings, **self.detector.timings}
         lines = [line for step, times in steps.items() if (line := times.line(step))]
         if lines:
@@ -287,7 +287,7 @@ class NearDupPipeline:
             self._count("time_errors")
             if not self._time_warned:
                 self._time_warned = True
-                logger.warning("NEARDUP_TIME_FIELD = %r: %s; such items count as seen now", name, error)
+                logger.warning("NEARDUP_TIME_FIELD = %r: %s; such items get the current time", name, error)
             return None
 
     def _count_verdict(self, verdict: Verdict) -> None:
@@ -321,7 +321,7 @@ class NearDupPipeline:
     async def _close_if_wanted(self) -> None:
         if self.settings.on_store_error != "close" or self._closing is not None:
             return
-        logger.error("The spider is closed: NEARDUP_ON_STORE_ERROR = 'close'")
+        logger.error("The store failed, so the spider is closed: NEARDUP_ON_STORE_ERROR = 'close'")
         if (engine := self.crawler.engine) is not None:
             # Not awaited: closing waits for the items under way, and this may be one of them.
             self._closing = asyncio.ensure_future(engine.close_spider_async(reason="neardup_store_unavailable"))

@@ -115,7 +115,7 @@ def _text(pattern: str, allowed: str, shown: Callable[[str, Any], Any] = lambda 
 
 
 def without_secrets(name: str, value: Any) -> Any:
-    """Return the value of a setting for a message. If it may hold a secret, at most the scheme of its url is left."""
+    """Return the value of a setting as messages may show it. If it may be secret, show at most the scheme of a url."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     if not isinstance(text, str):
         return value if isinstance(value, bool | int | float | None) and not _SECRET_NAME.search(name) else "***"
@@ -165,8 +165,8 @@ def _field_names(name: str, value: Any) -> dict[str, str]:
     names = value if isinstance(value, Mapping) else {}
     unknown = [tag for tag in names if tag not in TAGS]
     if not names or unknown or not all(isinstance(target, str) and target for target in names.values()):
-        wrong = f"{unknown[0]!r} is no tag; " if unknown else ""
-        raise SettingsError(name, value, f"{wrong}must be a list, or a mapping to other names, of {', '.join(TAGS)}")
+        wrong = f"{unknown[0]!r} is not a tag; " if unknown else ""
+        raise SettingsError(name, value, f"{wrong}must be a list of tags, or map tags to names: {', '.join(TAGS)}")
     if len(set(names.values())) < len(names):
         raise SettingsError(name, value, "two tags cannot share one field")
     return {tag: str(target) for tag, target in names.items()}
@@ -193,7 +193,7 @@ def _sources(name: str, value: Any) -> frozenset[str]:
     domains = {each.strip(): domain_of(each.strip()) for each in items if each.strip()}
     for given, domain in domains.items():
         if not domain:
-            raise SettingsError(name, value, f"{given!r} is no domain such as 'example.com'")
+            raise SettingsError(name, value, f"{given!r} is not a domain such as 'example.com'")
     return frozenset(domains.values())
 
 
@@ -319,7 +319,9 @@ class NearDupSettings:
     def _check_stream(self) -> None:
         name, store_scheme = self.events_stream, self.store.partition("://")[0]
         if name is not None and "://" not in name and store_scheme not in REDIS_SCHEMES:
-            allowed = f"NEARDUP_STORE = {without_password(self.store)!r} is no Redis: name the server too, redis://host/0#{name}"
+            allowed = (
+                f"NEARDUP_STORE = {without_password(self.store)!r} is not Redis: name its server, redis://host/0#{name}"
+            )
             raise SettingsError(PREFIX + "EVENTS_STREAM", name, allowed)
 
     def resolved_preset(self) -> Preset:
@@ -339,7 +341,7 @@ class NearDupSettings:
         return Sketching(FACTORY, ahead_options(preset, min_words=self.min_words, figures=self.keep_updates))
 
     def sketch_options(self) -> SketchOptions:
-        """Return what a sketcher has to know besides the preset."""
+        """Return the arguments of a sketcher besides the preset."""
         return {
             "min_words": self.min_words,
             "figures": self.keep_updates,
@@ -347,7 +349,7 @@ class NearDupSettings:
         }
 
     def policy(self) -> Policy:
-        """Return what the index has to know to find and judge candidates."""
+        """Return the policy by which an index finds and judges candidates."""
         preset = self.resolved_preset()
         thresholds = preset.threshold, preset.related_threshold, preset.topic_threshold
         return Policy(

@@ -5,12 +5,12 @@ from __future__ import annotations
 document_checked = object()
 """Sent for each item that has a verdict, before it is tagged or dropped: ``item``, ``verdict`` (a Verdict), ``spider``.
 
-Items of one page without a text of their own are one document, which is judged once. The signal is sent for each of
-them, with the same verdict; stats such as ``neardup/checked`` count each of them too."""
+If several items of a page have no text of their own, they are one document, which is judged once. The signal is sent
+for each of these items, with the same verdict. Stats such as ``neardup/checked`` count each item too."""
 
 story_event = object()
-"""Sent by the process that raises a level of an event or an update: ``event`` (a StoryEvent), ``report`` (its special
-report as sinks get it), ``spider``. The item that tipped the story may still be under way, or may be dropped."""
+"""Sent by the process that raises a level or an update of an event: ``event`` (a StoryEvent), ``report`` (the special
+report that the sinks get), ``spider``. The item that raised the event may still be in the pipelines, or be dropped."""
 
 duplicate_found = object()
 """Sent for each item whose verdict is ``duplicate``, tagged or dropped, with the same arguments."""

@@ -30,7 +30,7 @@ class Subcommand(Protocol):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, options: argparse.Namespace, settings: dict[str, Any]) -> int:
-        """Return the exit status. Raise NearDupError for a mistake that the user can mend."""
+        """Return the exit status. Raise NearDupError for a mistake that the user can correct."""
         ...
 
 
@@ -60,7 +60,7 @@ class Command(ScrapyCommand):
         self._apply(opts)
 
     def _apply(self, opts: argparse.Namespace) -> None:
-        """Turn ``--store`` and ``--preset`` into settings, without the parameters of the project's own ones."""
+        """Turn ``--store`` and ``--preset`` into settings. Drop the project's parameters of its own."""
         if (store := getattr(opts, "store", None)) is not None:
             self._replace("NEARDUP_STORE", store, ["NEARDUP_SHARDS"])
         preset = getattr(opts, "preset", None)

@@ -41,6 +41,6 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
 
 
 def _confirmed(question: str) -> bool:
-    # On stderr, so that a script that reads stdout gets only the answer.
+    # Ask on stderr, so that a script that reads stdout gets only the result.
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

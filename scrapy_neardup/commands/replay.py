@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     for name in ("EVENTS_FEED", "EVENTS_STREAM", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET"):
         settings.pop(f"NEARDUP_{name}", None)
     settings["NEARDUP_STORE"] = options.store
-    if options.store.partition("://")[0] not in REDIS_SCHEMES:  # the project's number belongs to its own store
+    if options.store.partition("://")[0] not in REDIS_SCHEMES:  # the project's number of shards is for its own store
         settings.pop("NEARDUP_SHARDS", None)
     return asyncio.run(_replay(options, settings))
 
@@ -151,7 +151,7 @@ def _count_documents(path: Path) -> int | None:
     from scrapy_neardup.evaluation.feed import READ_ERRORS, count_lines
 
     if not path.is_file():
-        return None  # a pipe can be read only once
+        return None  # a pipe can be read only once, so do not count its lines
     try:
         return count_lines(path)
     except READ_ERRORS:

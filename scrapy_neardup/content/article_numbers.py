@@ -24,7 +24,8 @@ _ROUND = re.compile(r"[0-9]{3,4}00|[0-9]+000")  # 25000 jobs
 _TELEPHONE = re.compile(r"0[0-9]{9,10}|[178][0-9]{10}")
 _AREA_CODE = re.compile(r"(?:^|[-_.])(?:0[0-9]+|[0-9]{3})$|\+[0-9]+(?:[-_.][0-9]+)*$")
 
-# The number in the next segment is that of a list of articles; after the words for persons, in any later segment.
+# A number in the segment after one of these words is that of a list of articles. After a word for persons this goes
+# for all later segments.
 _PERSON = re.compile(
     r"(?:hash)?tags?|authors?|users?|profiles?|persons?|people|members?|contributors?|columnists?|reporters?|search|"
     r"aut(?:or|ores|oren|eur|eurs|ori)|etiquetas?|labels?|keywords?",
@@ -60,7 +61,7 @@ def article_number(url: str) -> str:
     segments = [segment for segment in path.split("/") if segment]
     found = set(_in_query(parameters))
     while found and segments and segments[-1].isdecimal():
-        # A site that numbers its articles in the query numbers their pages there as well: this is a day or a section.
+        # The query has the number of the article, so a number at the end of the path is a day or a section.
         segments.pop()
     first = _first_page(segments)
     if first is None or any(_is_later_page(*pair) for pair in parameters):
@@ -106,7 +107,7 @@ def _in_path(segments: list[str]) -> Iterator[str]:
 
 
 def _own(segment: str) -> str:
-    """Return the number that is a segment of its own, "" if there is none."""
+    """Return the number that a whole segment stands for, or "" if there is none."""
     uuid = _UUID.search(segment)
     if uuid:
         return uuid[0].lower()
@@ -174,7 +175,7 @@ def _is_date(digits: str) -> bool:
 
 
 def _is_day(digits: str) -> bool:
-    """Decide whether eight digits are a year, a month and a day of our time."""
+    """Decide whether eight digits are a year from 1990 to 2049, a month and a day."""
     try:
         return 1990 <= date(int(digits[:4]), int(digits[4:6]), int(digits[6:])).year < 2050
     except ValueError:

@@ -13,7 +13,7 @@ import xxhash
 from scrapy_neardup.content.urls import absolute_url, source_of, url_identity
 
 _HEAD = 200_000  # characters or bytes looked at
-_MOST_PAGES = 3  # of different urls that share a canonical one; more are a mistake of their site
+_MOST_PAGES = 3  # with one canonical url; if more pages share it, the site has made a mistake
 _MOST_URLS = 4096  # remembered
 _MARK = re.compile(r"<!--|-->|</?(?:script|style|template)\b|<link\b[^<>]{0,1000}>", re.IGNORECASE)
 _CANONICAL = re.compile(r"""\srel\s*=\s*(?:"\s*canonical\s*"|'\s*canonical\s*'|canonical\b)""", re.IGNORECASE)
@@ -45,9 +45,9 @@ class CanonicalUrls:
 
 
 def canonical_url(html: str, url: str) -> str:
-    """Return the url that a page gives as its own; ``url`` if that is missing, of another source, or a front page.
+    """Return the canonical url that a page gives; ``url`` if that is missing, of another source, or a front page.
 
-    A copy may name the publisher of its text as canonical. It is still a page of its own.
+    A copy may give the page of the original publisher as canonical. The copy is still a page of its own.
     """
     for link in _links(html):
         href = _HREF.search(link) if _CANONICAL.search(link) else None

@@ -6,7 +6,7 @@ import re
 from datetime import date, datetime, time, timezone
 
 _LONGEST = 100  # characters
-_BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not an hour of 1970
+_BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
 
 
 def parse_time(value: object) -> float:
@@ -15,12 +15,12 @@ def parse_time(value: object) -> float:
     Raise ValueError on anything else.
     """
     if isinstance(value, bool):
-        raise ValueError(f"{value!r} is no time")
+        raise ValueError(f"{value!r} is not a time")
     if isinstance(value, int | float):
         try:
             return _in_range(float(value), value)
         except OverflowError:
-            raise ValueError("a number of so many digits is no time") from None
+            raise ValueError("a number with thousands of digits is not a time") from None
     if isinstance(value, datetime):
         moment = value
     elif isinstance(value, date):
@@ -28,7 +28,7 @@ def parse_time(value: object) -> float:
     elif isinstance(value, str):
         moment = _parse_text(value[:_LONGEST].strip())
     else:
-        raise ValueError(f"{_shown(value)} is no time: ISO 8601 or Unix seconds")
+        raise ValueError(f"{_shown(value)} is not a time: use ISO 8601 or Unix seconds")
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
     try:
@@ -49,7 +49,7 @@ def _parse_text(text: str) -> datetime:
         # Most databases write a space instead of the T.
         return isoparse(text.replace(" ", "T", 1))
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{text!r} is no time: ISO 8601 or Unix seconds") from error
+        raise ValueError(f"{text!r} is not a time: use ISO 8601 or Unix seconds") from error
 
 
 def _in_range(seconds: float, value: object) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 
 SHORT_PAGE = 1 << 15
-"""Bytes of a page that is decoded at once."""
+"""A page of at most this many bytes is decoded in the event loop, a longer one in a thread."""
 
-# Python decodes these by steps that grow with the square of the length, or to no text at all. No browser knows them.
+# Python takes quadratic time to decode some of these, and cannot decode the others to text. No browser knows them.
 _REFUSED = frozenset({"punycode", "idna", "undefined", "unicode-escape", "unicode_escape", "raw-unicode-escape"})
 
 

@@ -1,4 +1,4 @@
-"""From values that may be anything to a Document with an id of its own."""
+"""Make a Document, with an id of its own, from values of any type."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def start_extraction(
 ) -> Extraction:
     """Return an extraction that starts its threads or processes with the first page.
 
-    ``workers`` is explained in ``worker_processes``. Only processes sketch as well, and keep the limit of ``memory``.
+    For ``workers`` see ``worker_processes``. Only processes also make sketches, and respect the limit of ``memory``.
 
     Raise SettingsError if the extractor cannot be used.
     """
@@ -56,10 +56,10 @@ def start_extraction(
 
 
 def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> int | Literal["auto"]:
-    """Return the number of processes: "auto" is one a core, and 0 a thread of this process.
+    """Return the number of processes: "auto" means one for each core, and 0 means a thread of this process.
 
-    None is one process for our own extractors: it leaves the interpreter to the event loop. A user's own extractor may
-    share objects with the spider, so it has a thread of this process.
+    ``None`` means one process for a built-in extractor, so that extraction does not compete with the event loop for the
+    interpreter. A user's own extractor may share objects with the spider, so for it ``None`` means a thread.
     """
     if workers is None:
         return 1 if is_built_in(extractor) else 0

@@ -16,7 +16,7 @@ ALLOWED = "'trafilatura', 'resiliparse' (pip install scrapy-neardup[fast]) or th
 BUILT_IN = ("trafilatura", "resiliparse")
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
-_SENTENCE_WORDS = 50  # longer ones are menus
+_SENTENCE_WORDS = 50  # a longer sentence is taken for a menu
 _SECOND_TRIES: tuple[dict[str, bool], ...] = ({"tables": True}, {"fast": False})
 _STOP = re.compile(r"[.!?…][\"'”’»)\]]*(?=\s|$)|[。！？।॥؟۔።။។։]")
 _WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
@@ -24,7 +24,7 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 _RESET_EVERY = 5000  # trafilatura's caches grow with every page
 _pages = count(1)
 _NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
-_MOST_NESTING = 1_000_000  # blocks times their depth: 1,400 in each other, or a page of 50,000 at a depth of 20
+_MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones, or 50,000 at a depth of 20
 
 
 def is_built_in(name: str) -> bool:
@@ -33,7 +33,7 @@ def is_built_in(name: str) -> bool:
 
 
 def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
-    """Return the extractor of a name or import path. Raise SettingsError if there is none, or none for processes."""
+    """Return the extractor of a name or import path. Raise SettingsError if it cannot be used."""
     if for_processes and name.startswith("__main__."):
         allowed = "worker processes cannot import the script that is run: put it into a module, or use threads"
         raise SettingsError("NEARDUP_EXTRACTOR", name, allowed)
@@ -90,7 +90,7 @@ def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False
 
     if next(_pages) % _RESET_EVERY == 0:
         reset_caches()
-    # ``deduplicate`` stays off: its cache lasts as long as the process, and empties the fourth extraction of a page.
+    # ``deduplicate`` stays off: its cache is kept for the whole process, so a page's fourth extraction would be empty.
     text = extract(html, url=url or None, fast=fast, include_comments=False, include_tables=tables, with_metadata=False)
     return text or ""
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scrapy_neardup.document import MOST_CHARACTERS
 
 MOST_EXTRACTED_CHARACTERS = 5_000_000
-"""Default limit of a main content."""
+"""Default limit of the characters of a main content."""
 
 MOST_MEMORY = 2_000_000_000
 """Default limit of the bytes that a worker process may take for its pages."""
@@ -33,9 +33,9 @@ class Extracted(NamedTuple):
 
 
 def checked_text(text: object, most_characters: int) -> str:
-    """Return the part of an extractor's answer that is compared.
+    """Return the beginning of an extractor's answer, of at most ``MOST_CHARACTERS``: the rest is not compared.
 
-    Raise TypeError if the answer is no text, ValueError if it is longer than ``most_characters``.
+    Raise TypeError if the answer is not a text, ValueError if it is longer than ``most_characters``.
     """
     if not isinstance(text, str):
         raise TypeError(f"the extractor returned {type(text).__name__}, not str")

@@ -16,7 +16,7 @@ _MOST_BYTES = 16 << 20
 
 
 class ExtractedPages:
-    """A bounded number of pages: the one that was not used for longest goes first. Failures are not kept."""
+    """A cache of a bounded number of pages. The least recently used page is removed first. Failures are not kept."""
 
     def __init__(self, most: int = _MOST_PAGES) -> None:
         self._most = most
@@ -25,7 +25,7 @@ class ExtractedPages:
         self._underway: dict[object, asyncio.Task[Extracted]] = {}
 
     async def page(self, key: object, extract: Callable[[], Coroutine[Any, Any, Extracted]]) -> Extracted:
-        """Return the page under ``key``. If there is none, ``extract`` makes it, once for all who ask meanwhile."""
+        """Return the page under ``key``. If there is none, call ``extract`` once for all callers that wait for it."""
         if (page := self._pages.get(key)) is not None:
             self._pages.move_to_end(key)
             return page

@@ -30,8 +30,9 @@ RECYCLE_AFTER = 2000  # pages of one worker: the caches of extractors and of lxm
 class ExtractionProcesses:
     """``workers`` processes, each led by a thread of this process over its own pipe.
 
-    A page ends its worker and raises ExtractionError if it takes over ``timeout`` seconds, counted from when the worker
-    reads it, if it crashes the worker, or if it takes more than ``memory`` bytes. The next page has a new worker.
+    A page fails with ExtractionError, and ends its worker, if it takes more than ``timeout`` seconds after the worker
+    began to read it, if it crashes the worker, or if it takes more than ``memory`` bytes. The next page gets a new
+    worker.
     Workers start with the first pages. ``extract`` holds at most four times as many pages as there are workers, and
     further callers wait. If a sketch fails, the text is still returned. The ``timings`` do not count sketches.
 
@@ -134,7 +135,7 @@ class ExtractionProcesses:
                 job.answer.set_exception(ExtractionError("extraction is closed"))
 
     def _lead(self) -> None:
-        """Hand pages to one worker, and to its successors."""
+        """Send pages to one worker process, and start a new one after it has ended."""
         child: WorkerProcess | None = None
         while (job := self._next_job()) is not None:
             if not job.answer.set_running_or_notify_cancel():
@@ -250,7 +251,7 @@ _open: WeakSet[ExtractionProcesses] = WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """End the workers of a crawl that was stopped by force, which closes nothing itself."""
+    """End all workers when this process ends. A crawl that was stopped by force does not close them."""
     for processes in list(_open):
         processes.close()
 

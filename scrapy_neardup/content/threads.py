@@ -31,7 +31,7 @@ class ExtractionThreads:
 
     A page that takes over ``timeout`` seconds, counted from its start, raises ExtractionError. Its thread cannot be
     stopped: a new one takes its place, up to ``workers`` + ``spares`` in all. If all of them are stuck, pages fail at
-    once until a thread comes back. The end of the process would wait for threads of ThreadPoolExecutor.
+    once until a thread comes back. A ThreadPoolExecutor is not used: the process could not end before its threads.
     """
 
     def __init__(

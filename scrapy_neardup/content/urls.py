@@ -33,7 +33,7 @@ _FLAG_VALUES = frozenset({"", "1", "true", "yes", "on", "amp", "print"})
 _FORM_NAMES = frozenset({"output", "outputtype", "view", "format", "action", "mode", "version", "type", "tmpl"})
 _FORM_VALUES = frozenset({"amp", "print", "printable", "printer", "mobile"})
 _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
-# courlan knows trackers by name, but some of them may number an article (cid, eid, uid). These never do.
+# courlan knows trackers by name, but some of these may number an article (cid, eid, uid). The ones below never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
 
 
@@ -54,7 +54,7 @@ def without_surrogates(text: str) -> str:
 
 
 def absolute_url(base: str, url: str) -> str:
-    """Return the url that a page at ``base`` names, "" if it is no url. Behind ``LONGEST_URL`` it stays as it is."""
+    """Return the url that a page at ``base`` names, "" if it is not a url. What exceeds ``LONGEST_URL`` is kept."""
     try:
         return urljoin(base[:LONGEST_URL], url[:LONGEST_URL]) + url[LONGEST_URL:]
     except ValueError:
@@ -70,7 +70,7 @@ def source_of(url: str) -> str:
     domain = _suffixes()(host).top_domain_under_public_suffix
     if domain or _is_address(host):
         return domain or host
-    # A suffix that is on no list, as of an intranet.
+    # The suffix is on no list, such as that of an intranet.
     return ".".join(host.split(".")[-2:])
 
 
@@ -82,13 +82,13 @@ def domain_of(name: str) -> str:
 def require_domain(name: str) -> str:
     """Return the source that a domain or url names. Raise ValueError if it names none."""
     if not (domain := domain_of(name)):
-        raise ValueError(f"{name!r} is no source: name a domain such as example.com, or a url of it")
+        raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
 
 
 @remembered
 def url_identity(url: str) -> str:
-    """Return what makes two urls the same page, "" if the url is no web address.
+    """Return the identity of a page: urls of the same page have the same one. It is "" without a web address.
 
     Scheme, ``www.``, AMP, mobile and print forms, tracking parameters and the fragment make no difference.
     """
@@ -156,7 +156,7 @@ def _parameters(query: str) -> list[tuple[str, str]]:
 def _identifying(query: str) -> list[tuple[str, str]]:
     """Return the parameters that tell one page from another, sorted."""
     found = sorted(pair for pair in _parameters(query) if not _is_ignored(*pair))
-    # The mobile form of many blogs. Next to other parameters it may be a month.
+    # ``m=1`` alone is the mobile form of a page on many blogs. Next to other parameters ``m`` may be a month.
     return [] if found in ([("m", "0")], [("m", "1")]) else found
 
 

@@ -94,7 +94,7 @@ def decode(data: bytes) -> str:
 
 
 def main() -> None:
-    """Answer pages until the parent is gone."""
+    """Extract and sketch pages for the parent process until it is gone."""
     options = json.loads(sys.argv[2])
     requests, answers = _pipes()
     extract = _load(options["extractor"])
@@ -176,7 +176,7 @@ def _send(answers: BinaryIO, frames: Sequence[bytes]) -> None:
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep standard input and output for pages and answers: an extractor prints to standard error."""
+    """Return pipes for pages and answers. From now on an extractor that prints does so to standard error."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -203,7 +203,7 @@ def _load(name: str) -> Extractor:
 
 
 def _alarm() -> Callable[[float], object]:
-    """Return what sets the alarm that ends this worker if a page never ends and the parent was killed."""
+    """Return a function that sets an alarm. It ends this worker if a page never ends and the parent was killed."""
     if sys.platform == "win32":
         return lambda seconds: None
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -211,7 +211,7 @@ def _alarm() -> Callable[[float], object]:
 
 
 def _limit_memory(most: int) -> None:
-    """Let this process take so many bytes more than it has now. Only Linux counts data memory alone."""
+    """Let this process take ``most`` bytes more than it has now. Only on Linux: other systems count more than data."""
     if sys.platform != "linux":
         return
     import resource

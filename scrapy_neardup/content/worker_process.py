@@ -106,7 +106,7 @@ class WorkerProcess:
             self._raise_lost(too_slow)
 
     def _raise_lost(self, too_slow: str) -> NoReturn:
-        """Raise ExtractionError with the reason why the process answers no more."""
+        """Raise ExtractionError with the reason why the process stopped answering."""
         self._pages_left = 0
         self.kill()
         status = self.wait()
@@ -137,7 +137,7 @@ class WorkerProcess:
         return None
 
     def end(self) -> None:
-        """Kill the process and close its pipes. Only the thread that leads it may call this: nobody else reads them."""
+        """Kill the process and close its pipes. Only the thread that serves it may call this: it reads the pipes."""
         self.kill()
         if self.wait() is not None:
             for pipe in (self._requests, self._answers):

@@ -1,4 +1,4 @@
-"""Decide which items have left the crawl for good: stored in their feeds, or scraped if no feed takes them."""
+"""Decide which items are delivered: those stored in their feeds, or scraped if no feed takes them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 
 
 class Delivery:
-    """Follows each item from its verdict until it is delivered, and tells the run.
+    """Follows each item from its verdict until it is delivered, and reports delivered documents to the run.
 
-    ``by_feeds`` is False if items are delivered when they are scraped, whatever feeds there are.
+    ``by_feeds`` is False if items count as delivered when they are scraped, even if there are feeds.
     """
 
     def __init__(self, crawler: Crawler, run: Run, *, by_feeds: bool) -> None:
@@ -34,7 +34,7 @@ class Delivery:
         self._exporter = exporter if isinstance(exporter, FeedExporter) else None
         self._files: dict[FeedSlot, FeedFile] = {}
         self._documents: dict[frozenset[FeedFile], list[str]] = {}  # by the files that are not stored yet
-        # Connected later than Scrapy's feeds: when the signal comes, an item is in its files.
+        # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
         crawler.signals.connect(self._item_scraped, signals.item_scraped)
         crawler.signals.connect(self._item_lost, signals.item_dropped)
         crawler.signals.connect(self._item_lost, signals.item_error)
@@ -57,7 +57,7 @@ class Delivery:
             current.document = document
 
     def _watch_files(self) -> None:
-        """Look at the files that feeds have open, before an item may close one."""
+        """Note the files that feeds have open now, before the next item may close one."""
         for slot in self._exporter.slots if self._exporter is not None else ():
             if slot not in self._files:
                 self._files[slot] = FeedFile(slot)

@@ -1,4 +1,4 @@
-"""Write the feed of dropped items: with ``NEARDUP_ACTION = "drop"`` no item disappears unseen."""
+"""Write the feed of dropped items, so that ``NEARDUP_ACTION = "drop"`` loses no item for good."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DroppedItems:
         self._has_logged = False
 
     def put(self, adapter: ItemAdapter, tags: Mapping[str, Any]) -> bool:
-        """Write an item. Return False if that fails: the item must not be dropped then, and the log says once why."""
+        """Write an item. Return False if that fails: then keep the item. The reason is logged once."""
         try:
             self._feed.put({**_fields(adapter), **tags})
         except Exception as error:
@@ -71,5 +71,5 @@ def _serialized(adapter: ItemAdapter, name: str) -> Any:
     serializer = adapter.get_field_meta(name).get("serializer")
     try:
         return serializer(value) if callable(serializer) else value
-    except Exception:  # the value as it is, rather than no row
+    except Exception:  # write the value as it is rather than lose the row
         return value

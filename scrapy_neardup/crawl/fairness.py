@@ -1,4 +1,4 @@
-"""One item at a time: items that become ready together do not hold up the event loop together."""
+"""Let tasks that become ready together go on in separate rounds of the event loop, so that they do not block it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 
 
 class FairTurns:
-    """Whoever awaits ``yield_turn`` goes on in a round of the event loop of its own.
+    """Gives each task that awaits ``yield_turn`` a round of the event loop of its own.
 
     Responses arrive in bursts, and checks are answered in batches. Thirty pages for which a spider takes 5 ms each, all
     in one round, would keep timers and sockets waiting for 150 ms.
@@ -18,7 +18,7 @@ class FairTurns:
         self._is_round_used = False
 
     async def yield_turn(self) -> None:
-        """Wait for a round of the event loop in which nobody else goes on."""
+        """Wait for a round of the event loop in which no other waiting task goes on."""
         loop = asyncio.get_running_loop()
         if not self._is_round_used:
             self._is_round_used = True

@@ -17,7 +17,7 @@ _LONGEST_SUBJECT = 200  # characters
 
 
 class FaultLog:
-    """The errors of one crawl. No item is lost because of them."""
+    """Logs the errors of this package's own code in one crawl. No item is lost because of such an error."""
 
     def __init__(self) -> None:
         self._logged: set[tuple[type, str, int]] = set()
@@ -31,7 +31,7 @@ class FaultLog:
             return
         self._logged.add(kind)
         logger.error(
-            "%s: an error of scrapy-neardup; the item is kept. Others of its kind are counted in neardup/errors only",
+            "%s: an error of scrapy-neardup; the item is kept. More of this kind are only counted, in neardup/errors",
             f"{subject:.{_LONGEST_SUBJECT}}",
             exc_info=error,
         )

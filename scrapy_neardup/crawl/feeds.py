@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 _APPENDING = ("", "file", "ftp", "ftps")
-_PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other percent sign is itself
+_PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other % is text
 
 
 class JsonLinesFeed:
@@ -120,7 +120,7 @@ def _filled_in(setting: str, uri: str, spider: Spider) -> str:
 
 def _line(row: Mapping[str, Any]) -> bytes:
     """Return one line of JSON, whatever the row holds."""
-    for encoding in ("utf-8", None):  # None writes ASCII, which can hold half a character
+    for encoding in ("utf-8", None):  # None writes ASCII with escapes, also for a lone surrogate
         try:
             return _exported(row, encoding)
         except Exception:  # noqa: PERF203 (a serializer of the user's own may raise anything)

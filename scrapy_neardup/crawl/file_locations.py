@@ -26,8 +26,8 @@ _LONGEST_NAME = 60  # characters, of up to four bytes each
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
     """Return the settings with an absolute data directory, and with its path in the url of a relative SQLite file.
 
-    Make nothing on the disk, and never raise. If no directory can be written to, return the last one that was
-    considered: writing a file there fails later with its own message.
+    This makes no file or directory, and never raises. If no directory can be written to, it returns the last one that
+    was considered. Writing a file there fails later, with its own message.
     """
     given = [Path(os.path.expanduser(settings.data_dir))] if settings.data_dir else list(_candidates(scrapy_settings))
     folder = next(filter(_can_be_written, given), given[-1]).absolute()
@@ -51,7 +51,7 @@ def log_window_location(settings: NearDupSettings) -> None:
     else:
         logger.info("The window of the last %s is in %s", hours, _shown(settings.store))
     if _needs_data_dir(settings) and not _can_be_written(Path(in_data_dir(settings, ""))):
-        logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a directory that can be", settings.data_dir)
+        logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
 
 
 def _needs_data_dir(settings: NearDupSettings) -> bool:

@@ -1,7 +1,8 @@
-"""Keeps the modules of a running crawl out of the garbage collector's way.
+"""Exclude the loaded modules from garbage collection while a crawl runs.
 
-Each full collection would go through all of them again, and hold up the event loop for 100 ms. What is frozen is the
-process's: several crawlers hold it together, and a program that has frozen something itself is left alone.
+Otherwise each full collection would visit all their objects again, and block the event loop for 100 ms. Freezing
+affects the whole process. So several crawlers share one freeze, and nothing is done if the program has frozen objects
+itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _is_ours = False
 
 
 def freeze() -> None:
-    """Until ``unfreeze`` has been called as often."""
+    """Freeze all present objects, until ``unfreeze`` has been called as often as ``freeze``."""
     global _holders, _is_ours
     _holders += 1
     if not gc.get_freeze_count():

@@ -28,7 +28,7 @@ class ItemContext:
     opted_out: bool = False
 
     def hold(self) -> AbstractContextManager[None]:
-        """Let no item behind this one pass meanwhile."""
+        """Return a context in which no later item passes this one, however long the work takes."""
         return nullcontext() if self.place is None else self.place.response.hold()
 
     def leave(self) -> None:
@@ -46,7 +46,7 @@ class CurrentItem:
     document: PendingDocument | None = None  # once the item is judged
 
     def take_document(self) -> PendingDocument | None:
-        """Return the document once: an item leaves the crawl once."""
+        """Return the document, and None from the second call on: an item leaves the crawl only once."""
         document, self.document = self.document, None
         return document
 
@@ -56,7 +56,7 @@ current_item: ContextVar[CurrentItem] = ContextVar("neardup_current_item", defau
 
 
 class ItemContexts:
-    """Contexts by the identity of their items, in a bounded number: the oldest goes first."""
+    """The contexts of items by the identity of the item. Their number is bounded: the oldest is removed first."""
 
     def __init__(self) -> None:
         # By the identity of an item: the item, and a context for each time it was yielded.
@@ -66,8 +66,8 @@ class ItemContexts:
         return len(self._contexts)
 
     def put(self, item: object, context: ItemContext) -> None:
-        # The item is kept with its context: its id could otherwise be another item's soon. A spider may yield one
-        # object several times.
+        # Keep the item with its context: if the item were freed, another item could get the same id. A spider may
+        # yield the same object several times.
         _, contexts = self._contexts.pop(id(item), (item, deque()))
         contexts.append(context)
         self._contexts[id(item)] = (item, contexts)

@@ -19,11 +19,11 @@ class ResponseOrder:
     that place. The turn of an item comes when all earlier responses are done and all earlier items of its own response
     have left.
 
-    Nobody waits forever: a response may be late for at most ``patience`` seconds in all. It is late while it has no
-    item that is ready for its verdict, but not while its page is extracted: that has a limit of its own. Time that
-    Scrapy takes to ask for the next item, because pipelines are slow, counts ten times: the spider has more to yield,
-    but nobody knows when. After that the response is passed over: nobody waits for it any more, and its own items
-    wait for nobody.
+    No item waits forever: a response may be late for at most ``patience`` seconds in all. It is late while it has no
+    item that is ready for its verdict. The time in which its page is extracted does not count, because extraction has
+    its own time limit. The time until Scrapy asks for the next item, because pipelines are slow, counts ten times: the
+    spider has more to yield, but nobody knows when. A response that was late for too long is passed over: no item
+    waits for it any more, and its own items do not wait for others.
     """
 
     def __init__(self, patience: float) -> None:
@@ -99,7 +99,7 @@ class ResponsePlace:
         self.is_passed_over = False
         self._is_open = True
         self._holders = 0
-        self.pace = 1.0  # how many seconds of lateness a second counts
+        self.pace = 1.0  # each second of waiting counts as so many seconds of lateness
         self._late = 0.0  # seconds, until the last change
         self._late_since: float | None = loop.time()
 
@@ -124,7 +124,7 @@ class ResponsePlace:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Keep the place meanwhile, however long the work takes. Use this for work that is sure to end."""
+        """Do not count the time in this context as lateness. Use it only for work that is certain to end."""
         self._holders += 1
         self.update()
         try:
@@ -205,7 +205,7 @@ class ItemPlace:
 
 
 class AnswerOrder(Generic[T]):
-    """Lets answers out in the order in which they were asked for, even if a later answer is ready sooner."""
+    """Releases answers in the order in which they were requested, even if a later answer is ready earlier."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[asyncio.Future[T], asyncio.Future[T]]] = deque()

@@ -49,7 +49,7 @@ class Page:
 
     @classmethod
     def unread(cls) -> Page:
-        """Return a page that could not be read because of an error of ours. Any item may belong to it."""
+        """Return a page that could not be read because of a bug in this package. Any item may belong to it."""
         page = cls("")
         page.is_extracted = True
         page.reason = "internal-error"
@@ -88,7 +88,7 @@ class Page:
         return self._has_ended and not self.places
 
     def take_identity(self) -> bool:
-        """Return True to the first document that asks: the url of the page stands for this one."""
+        """Return True on the first call, unless the page is a list: the page's url identifies the first document."""
         is_first, self._is_identity_taken = not self._is_identity_taken, True
         return is_first
 

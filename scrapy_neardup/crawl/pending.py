@@ -22,7 +22,7 @@ class FeedFile:
         self.has_unwritten_item = False  # its filter accepted an item that is not written yet
         self._filter = slot.filter
         self._store = slot.storage.store
-        # A filter is asked once an item: one of the user's may count.
+        # Ask the filter only once for each item: a filter of the user's may count its calls.
         slot.filter = self  # type: ignore[assignment]
         # Scrapy tells when a slot is closed, but not whether it was stored.
         slot.storage.store = self._store_and_note  # type: ignore[method-assign, assignment]
@@ -46,7 +46,7 @@ class FeedFile:
 
 
 class PendingDocument:
-    """A document that was judged, until each of its items is delivered or lost.
+    """Follows a judged document until each of its items is delivered or lost.
 
     ``is_page_done`` tells whether the page yields no more items of this document. ``finish`` is called when all items
     have left the crawl.

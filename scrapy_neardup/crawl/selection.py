@@ -40,7 +40,7 @@ class ItemSelection:
 
 
 def text_of(adapter: ItemAdapter, field: str | None) -> str:
-    """Return the beginning of the text in an item's field, "" if the field is missing, blank or no text."""
+    """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
     value = adapter.get(field) if field else None
     if isinstance(value, list | tuple):  # as item loaders without output processors leave it
         value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))

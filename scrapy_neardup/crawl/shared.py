@@ -1,4 +1,4 @@
-"""Everything the middleware and the pipelines of one crawler share, and the settings they read."""
+"""The objects that the middleware and the pipelines of one crawler share, and the settings that they read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class SharedState:
-    """What the middleware and the pipelines of one crawler share."""
+    """The objects that the middleware and the pipelines of one crawler share."""
 
     def __init__(self) -> None:
         self.contexts = ItemContexts()

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class EventSinks:
-    """The sinks that the settings name. An event that cannot be passed on stops no crawl.
+    """The sinks that the settings name. An event that cannot be passed on does not stop the crawl.
 
     Raise SettingsError if nothing can be stored under the uri of the feed. The methods raise nothing.
     """

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def tags_of(verdict: Verdict) -> dict[str, Any]:
-    """Return every tag, None if it does not apply: a CSV feed takes its columns from the first item."""
+    """Return all tags, with None for those that do not apply. A CSV feed takes its columns from the first item."""
     return {
         "neardup_status": verdict.status,
         "neardup_kind": verdict.kind,

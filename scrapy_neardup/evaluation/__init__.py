@@ -1,1 +1,1 @@
-"""Recorded documents through the detector, and how well it did."""
+"""Run recorded documents through the detector, and measure its verdicts."""

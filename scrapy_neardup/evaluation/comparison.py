@@ -37,13 +37,13 @@ class Side:
 
     words: int
     shingles: int
-    own: tuple[Passage, ...]  # what the other does not have
+    own: tuple[Passage, ...]  # passages that the other one does not have
     left_out: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``verdict`` is that of the second document when the first is all the window holds.
+    """The result. ``verdict`` is that on the second document if the window holds only the first.
 
     Resemblance and containment are in [0, 1]: estimated from the signatures, as the store does it, and exact.
     """

@@ -26,8 +26,8 @@ class Labelled:
 def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Labelled:
     """Read labelled documents. Raise InputError, which names file and lines, if a label is missing or wrong.
 
-    Every line needs every label, a text or whole number; ids are unique; ``original`` is true or false, and true on
-    the first document of each cluster; other labels join whole clusters of ``cluster``, and do not cross each other.
+    Every line needs every label, which is a text or a whole number. Ids are unique. ``original`` is true or false, and
+    true on the first document of each cluster. Other labels join whole clusters of ``cluster``, and do not cross.
     """
     documents, errors = _usable(path)
     if not errors:

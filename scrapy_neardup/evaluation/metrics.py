@@ -38,10 +38,11 @@ def mean(scores: Sequence[Score]) -> Score:
 def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_links_are_misses: bool = True) -> Score:
     """Score how well copies are distinguished from firsts. Documents are in the order in which they came.
 
-    ``clusters`` holds the true cluster of each document, None for background; ``links`` the position of the original
-    each was called a copy of, None where it was called no copy. A link is right if that original is of the document's
-    own cluster. Precision: right links of all links that have a labelled document at either end. Recall: right links
-    of all documents that have an earlier document of their own cluster.
+    ``clusters`` holds the true cluster of each document, or None for background. ``links`` holds the position of the
+    original that each document was called a copy of, or None if it was not called a copy. A link is right if that
+    original is of the document's own cluster. Precision is the share of right links among all links with a labelled
+    document at either end. Recall is the number of right links, divided by the number of documents that have an earlier
+    document of their own cluster.
 
     Without ``wrong_links_are_misses`` a copy linked to a wrong cluster is a false positive and not a false negative
     as well, as Rodier and Carter (2020, section 3.2) count: recall is over the copies with a right link or none.

@@ -43,7 +43,7 @@ class Page:
     error: str | None = None
     canonical: str = ""  # the url that the page gives as its own
     page_language: str = ""  # ISO 639 code, as the page says
-    sketch: bytes = b""  # of the text, where a worker made one
+    sketch: bytes = b""  # of the text, if a worker made one
     page_title: str = ""  # as the page says
 
     @property

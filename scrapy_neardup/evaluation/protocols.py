@@ -36,9 +36,9 @@ _TOGETHER = 64
 class Order:
     """Verdicts on the documents in one random order.
 
-    ``order`` holds positions of documents, in the order they were checked. What follows is in the documents' own order
-    and names documents by position: of a copy the document it was recognised by and the original it was linked to,
-    None where it is no copy; the document that began its story, itself where it joined none.
+    ``order`` holds positions of documents, in the order they were checked. The other lists are in the documents' own
+    order, and name documents by position: the document by which a copy was recognised, and the original to which it was
+    linked (both None if it is not a copy); the document that began its story, which is itself if it joined none.
     """
 
     seed: int

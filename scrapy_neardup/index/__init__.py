@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 RECORD_VERSIONS = DOCUMENT_VERSION, MEMBER_VERSION
-"""Raise one of them with any change of the data a store keeps: windows of other versions are not read."""
+"""Increase one of them with any change to the data that a store keeps. Windows of other versions are not read."""
 
 ALLOWED_STORES = (
     "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path, "

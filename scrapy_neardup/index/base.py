@@ -30,7 +30,7 @@ PEAKS_SECONDS = 8 * 24 * HOUR
 """How long the peaks of events that have ended are kept after the last of them."""
 
 MOST_TAKEN_OVER = 64
-"""Events of dead processes that one process takes over at once; the others follow a minute later."""
+"""How many events of dead processes one process takes over at a time. The rest follow a minute later."""
 
 LEARNED_SECONDS = PEAKS_SECONDS
 """How long the boilerplate of a source is remembered after the source printed it last."""
@@ -74,7 +74,7 @@ class Selection:
         return self.is_all or source_hash == self.source_hash or url_hash == self.url_hash
 
     def takes_member(self, key: object, packed: object) -> bool:
-        """Return whether a packed member is of the source or page. A damaged member is not."""
+        """Return whether a packed member is of the source or page. Return False if the member is damaged."""
         if not isinstance(key, bytes) or not isinstance(packed, bytes) or len(key) != KEY_BYTES:
             return False
         try:
@@ -92,7 +92,7 @@ class Selection:
 def _host(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
-    except ValueError:  # it was cut in the middle, or is no url
+    except ValueError:  # it was cut in the middle, or is not a url
         return ""
 
 
@@ -104,15 +104,16 @@ class Index(ABC):
     2. Time is the documents' own ``seen_at``: two documents at most ``window`` seconds apart are compared.
     3. Memory is bounded by what the window holds; an idle namespace vanishes by itself.
     4. Checking a document id again gives the same answer again, and registers nothing.
-    5. A match names the original, never another duplicate, also when the original's own hour is over.
+    5. A match names the original, never another duplicate, even if the original's own hour is over.
     6. What is read back is length-checked and never evaluated.
-    7. Two stores given the same documents in the same order give the same answers. For that "newest" means one thing.
-       Time is cut into generations (``spans.generation_seconds``). Of each key a store keeps the postings of the
-       ``MOST_POSTINGS`` documents of each generation that have the largest document keys: the second, then the hash.
-       Whether they arrived late does not matter, and an older posting is forgotten or not kept at all. A check reads
-       the postings of each of its keys from the newest generation on and, in each, from the largest document key on. It
-       counts only documents of its window, and ``MOST_POSTINGS`` at most. Of all it found it looks at the
-       ``MAX_CANDIDATES`` that share most, the oldest of equals first. Several shards may look at more.
+    7. Two stores that get the same documents in the same order give the same answers. So they agree on "newest":
+       Time is cut into generations (``spans.generation_seconds``). In each generation a store keeps at most
+       ``MOST_POSTINGS`` postings of a key: those with the largest document keys (the second, then the hash). It does
+       not matter whether a document arrived late. Older postings are forgotten, or are not kept at all.
+       A check reads the postings of each of its keys. It begins with the newest generation, and in each generation with
+       the largest document key. It counts only documents of its window, and at most ``MOST_POSTINGS`` for a key.
+       Of all documents found it looks at the ``MAX_CANDIDATES`` that share most with the new one. Among equals the
+       oldest comes first. A store with several shards may look at more.
     8. A document joins its story once, however often ``join`` is called. A level of an event is granted to one
        claim, and to that claim as often as it asks.
     9. A document that a run registered counts as seen if it is delivered or the run lives. One that the run drops as a
@@ -160,14 +161,14 @@ class Index(ABC):
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         """Return the best match within the window, None for the first document of its kind.
 
-        A match that is not ``is_seen`` means that the document is the first that counts. It names the story to rejoin.
+        If the match is not ``is_seen``, the document is the first one that counts, and rejoins the story of the match.
 
         Raise StoreUnavailable if the store does not answer in time; the document may then be registered or not.
         """
 
     @abstractmethod
     async def join(self, join: Join) -> Story:
-        """Add a document that matched to its story. The second document also adds the story's first.
+        """Add a document that matched to its story. The second document of a story also adds the first one.
 
         Return the story after this join. Joining again changes nothing. A story lives for a window after its last
         member. Raise StoreUnavailable if the store does not answer in time; then join again.
@@ -175,28 +176,28 @@ class Index(ABC):
 
     @abstractmethod
     async def claim(self, claim: Claim) -> Granted | None:
-        """Return what there is to tell if the level or update is now the claimant's, else None.
+        """Return the data of the event if the level or update is granted to the claim, else None.
 
-        A claim that was granted is granted again until it is confirmed. Raises StoreUnavailable if the store does not
+        A claim that was granted is granted again until it is confirmed. Raise StoreUnavailable if the store does not
         answer in time; then ask again with the same token.
         """
 
     @abstractmethod
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
-        """Forget grants, each a story and a token: somebody has told of them."""
+        """Forget grants, given as story id and token, because their events have been passed on."""
 
     @abstractmethod
     async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
-        """Return grants that were given this many seconds ago and not confirmed; the caller is to tell of them.
+        """Return grants that were given at least so many seconds ago and not confirmed. The caller passes them on.
 
-        Nobody else gets them for as many seconds. There are at most ``MOST_TAKEN_OVER``.
+        No other caller gets them for the next ``seconds``. At most ``MOST_TAKEN_OVER`` are returned.
         """
 
     @abstractmethod
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
         """Return the stories with a raised level that have not ended, in order of their ids.
 
-        With ``quiet_since``, return those without a new source since then.
+        With ``quiet_since``, return only the stories without a new source since then.
         """
 
     @abstractmethod
@@ -213,25 +214,25 @@ class Index(ABC):
     ) -> list[Match]:
         """Return all documents that match, best first; register nothing. This reads every record: it is for people.
 
-        ``by_keys`` says that documents that match are sure to have a key in common. A store then reads only the
-        documents that do, if it still has every posting of the keys.
+        Set ``by_keys`` if documents that match are certain to have a key in common. The store then reads only documents
+        with such a key, if it still has every posting of the keys.
         """
 
     @abstractmethod
     async def add_frequencies(self, counted: bytes) -> bytes:
-        """Add document frequencies to those all processes have counted, and return the sum, packed (feature_counts.py).
+        """Add document frequencies to those of all processes. Return the packed sum (``records/feature_counts.py``).
 
-        They live a window after they were last added to. Raise StoreUnavailable if the store does not answer in
-        time; they may then be added or not.
+        The sum expires a window after the last addition. Raise StoreUnavailable if the store does not answer in time;
+        the frequencies may then be added or not.
         """
 
     @abstractmethod
     async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
         """Add what was learned of some sources' boilerplate, and return all that is known of each of them.
 
-        Sources go by their hash; one with nothing to add is only asked about. Of each the newest entries are kept, as
-        many as ``Learned`` says, for ``LEARNED_SECONDS`` after the last was added. Raise StoreUnavailable if the
-        store does not answer in time; what was to be added may then be added or not.
+        Sources are given by their hash. A source may have nothing to add. For each source the store keeps the newest
+        entries, as many as ``Learned`` says, for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if
+        the store does not answer in time; the entries may then be added or not.
         """
 
     @abstractmethod
@@ -242,7 +243,7 @@ class Index(ABC):
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
         """Remove documents of this namespace, whatever their configuration, and those that name them as original.
 
-        Return how many they are. Members of stories go with them; the counters of these stories stay. A selection of
-        all leaves nothing of the namespace. ``dry_run`` only counts. This is not one atomic step: documents that are
-        registered meanwhile may stay.
+        Return their number. They are removed from the members of stories too, but the counters of these stories stay.
+        A selection of all leaves nothing of the namespace. With ``dry_run`` only count the documents. This is not one
+        atomic step: documents that are registered meanwhile may stay.
         """

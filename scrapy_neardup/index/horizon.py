@@ -11,9 +11,9 @@ FOR_EVER = math.inf
 
 
 class ExpiredSpan(NamedTuple):
-    """The seconds that have left the window: from ``floor`` to before ``horizon``. Seconds below ``floor`` are held.
+    """The seconds that have left the window: from ``floor`` to before ``horizon``. Seconds before ``floor`` are kept.
 
-    ``start`` is the horizon of the documents before these.
+    ``start`` is the horizon before these documents came, but not before ``floor``.
     """
 
     floor: int
@@ -26,18 +26,18 @@ class HorizonState:
     """How far time has come. All values are seconds of documents, except ``held_since``."""
 
     top: int | None = None  # the latest horizon
-    floor: int = 0  # seconds below it are held, because time leapt to it
+    floor: int = 0  # seconds before it are kept, because time leapt to it
     before: int = 0  # the horizon before the leap
     held_since: float = 0.0  # when the leap was seen, by the clock of the Horizon
 
 
 class Horizon:
-    """Tells which seconds are over as documents come one after the other.
+    """Tells which seconds have left the window, as documents come one after the other.
 
-    The horizon lies a window before the last two documents. Both must agree that a second is over: one document with
-    a wrong date expires nothing. The horizon moves on by a window at most. A greater leap may be a clock that is wrong:
-    the seconds before the leap are held until ``patience`` is over by ``clock``. If two documents in a row come back to
-    the time before the leap, it is forgotten.
+    The horizon lies one window before the earlier of the last two documents. Both must agree that a second is over, so
+    one document with a wrong date expires nothing. If the horizon leaps by more than a window, a clock may be wrong.
+    Then the seconds before the leap are kept until ``patience`` is over by ``clock``. If two documents in a row come
+    back to the time before the leap, the leap is forgotten.
     """
 
     def __init__(self, window: int, cut: int, patience: float, clock: Callable[[], float]) -> None:
@@ -49,7 +49,7 @@ class Horizon:
         self._previous: int | None = None
 
     def observe(self, second: int) -> ExpiredSpan | None:
-        """Return the seconds that are over by this document and the previous one, None if none are."""
+        """Return the seconds that have left the window by this document and the previous one, or None."""
         previous, self._previous = self._previous, second
         state = self.state
         if state.top is None:

@@ -1,4 +1,4 @@
-"""How documents join a story, and who may signal its levels: the rules of ``join.lua`` and ``claim.lua`` too."""
+"""Join documents to a story, and decide who may signal its levels, by the rules of ``join.lua`` and ``claim.lua``."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from scrapy_neardup.records.stories import (
 )
 
 MOST_ITEM_TIMES = 512
-"""Newest items whose times are kept: more of them in a window tell a rule nothing new."""
+"""How many of the newest items keep their times. More of them would tell a rule nothing new."""
 
 MOST_SOURCES = 512
-"""Independent sources that are told apart; a story never has more."""
+"""How many independent sources a story has at most. Further ones are not counted."""
 
 MOST_MEMBERS_KEPT = 200
-"""Members kept for the report. After these only the first member of each further source is kept."""
+"""How many members are kept for the report. After these only the first member of each further source is kept."""
 
 MOST_VALUES = 256
-"""Values of figures that are told apart. A story with more of them is a table, and its changes are no news."""
+"""How many values of figures a story keeps. A story with more is a table, and its changes are not news."""
 
 MOST_LANGUAGES = 16
 
 MOST_NEIGHBOURS = 16
-"""Neighbours that are kept, the first ones."""
+"""How many neighbours a story keeps: the first ones."""
 
 SETTLED = b"\xff" * 4
 """Stands for the owner of a value that several owners printed, or that was there before the change."""
@@ -115,7 +115,7 @@ def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join)
 
 
 def _confirm_changes(counters: StoryCounters, owner: bytes, values: list[bytes]) -> None:
-    """Confirm the changes that a second owner prints. If nobody owns the first document, this owner is the first."""
+    """Confirm the changes that a second owner prints. If the first print has no owner, this owner becomes the first."""
     entries = split(counters.printed, PRINTED_BYTES)
     for number, entry in enumerate(entries):
         first = entry[4:8]
@@ -144,8 +144,8 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
     """Decide whether a claim is granted. If it is, note the level and the extent that is signalled.
 
     ``watch`` is granted as the first level, ``breaking`` once, ``ended`` if the event is open and no newer source has
-    joined, and ``update`` if the event is open and there is more to signal than before. An event that ended as a watch
-    may still break, and then ends again.
+    joined, and ``update`` if the event is open and its extent warrants it. An event that ended as a ``watch``
+    may still reach ``breaking``, and then ends again.
     """
     levels, signalled = counters.levels, counters.signalled_extent
     if claim.level == "watch":
@@ -166,7 +166,7 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
 def remaining_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
     """Return packed neighbours without those of the selection, and without stories whose first document is gone.
 
-    Of damaged neighbours nothing remains.
+    Return nothing if the packed neighbours are damaged.
     """
 
     def remains(neighbour: Neighbour) -> bool:

@@ -31,27 +31,27 @@ logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 2.0
 LATE_SECONDS = 6.0
-"""Age of the last heartbeat from which on copies of a run's documents are no longer dropped."""
+"""If the last heartbeat of a run is older than this, copies of its documents are no longer dropped."""
 
 DEAD_SECONDS = 15.0
-"""Age of the last heartbeat from which on a run is dead. It lives again with its next heartbeat."""
+"""If the last heartbeat of a run is older than this, the run is dead. It lives again with its next heartbeat."""
 
 FORGOTTEN_SECONDS = 3600.0
-"""Age of the last heartbeat from which on a store forgets a run."""
+"""If the last heartbeat of a run is older than this, the store forgets the run."""
 
 LARGEST_RUN = (1 << 31) - 1
 _MOST_QUEUED = 1_000_000  # documents whose delivery the store does not know yet
 _REPORTED_TOGETHER = 64
-_END_SECONDS = 4.0  # for which a store that fails is tried at the end
+_END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
 _SUFFIX = ".run"
 
 
 def state_of_run(beat: float | None, now: float, started: float | None) -> CandidateState:
-    """Return what the last heartbeat of a run says of its documents.
+    """Return the state of a run's documents, from the last heartbeat of the run.
 
-    ``started`` is the first heartbeat of the run that asks. A heartbeat from before that may be the last one of a run
-    that was killed and started again. ``scripts/candidates.lua`` holds the same rule.
+    ``started`` is the first heartbeat of the run that asks. An earlier heartbeat may be the last one of a crawl that
+    was killed and then started again. ``scripts/candidates.lua`` holds the same rule.
     """
     if beat is None or abs(now - beat) > DEAD_SECONDS:
         return "lost"
@@ -62,7 +62,7 @@ class RunLocks:
     """Knows at once which runs on this machine are alive.
 
     Each run locks a file in the folder that all runs of one store share. The system unlocks the file when the process
-    ends. If the folder cannot be used, or the file system has no locks, heartbeats alone tell.
+    ends. If the folder cannot be used, or the file system has no locks, only heartbeats show it.
     """
 
     def __init__(self, find_folder: Callable[[], Path | None]) -> None:
@@ -76,7 +76,7 @@ class RunLocks:
             if (folder := self._find_folder()) is not None:
                 self._hold_in(folder, run)
         except (OSError, NotImplementedError) as error:  # such as no temporary folder, or a file system without locks
-            logger.debug("Other runs on this machine see that this one lives by its heartbeat alone: %s", error)
+            logger.debug("No lock file, so other runs know only by heartbeats that this one is alive: %s", error)
 
     def _hold_in(self, folder: Path, run: int) -> None:
         from filelock import FileLock, SoftFileLock
@@ -154,7 +154,7 @@ def _remove(path: Path, lock: FileLock) -> None:
 
 
 def shared_folder(store: str) -> Path:
-    """Return where the runs of this user and machine that share a store leave their files."""
+    """Return the folder for the lock files of this user's runs on this machine that share a store."""
     user = str(os.getuid()) if hasattr(os, "getuid") else "user"
     name = hashlib.sha256(store.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"scrapy-neardup-{user}" / name
@@ -167,8 +167,8 @@ def _is_own(folder: Path) -> bool:
 class Run:
     """One crawl: its heartbeat, and the documents it has delivered.
 
-    ``keep`` awaits a call of the index and returns None if the store fails. While ``is_away`` says that the store is
-    lost, only the heartbeat tries it.
+    ``keep`` awaits a call of the index, and returns None if the store fails. While ``is_away`` returns True, the store
+    does not answer, and only heartbeats try it.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class Run:
                 await self._beat()
                 await self._report_all()
             except Exception:
-                logger.exception("A heartbeat of this crawl is missing; the next one follows")
+                logger.exception("A heartbeat of this crawl failed; the next one follows")
             if time.monotonic() - window > self._index.policy.window:
                 window = time.monotonic()
                 self._older_copies, self._copies = self._copies, {}
@@ -259,7 +259,7 @@ class Run:
         await self.report()
 
     async def end(self) -> None:
-        """Tell the store which documents are delivered, and that the run is over: the others do not count."""
+        """Tell the store which documents are delivered, and that the run is over. Other documents do not count."""
         self._over.set()
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=_END_SECONDS)
@@ -271,7 +271,7 @@ class Run:
             await asyncio.sleep(_PAUSE)
             await self._report_all()
         if self._queue:
-            message = "The store does not know that %d documents are delivered: the next crawl gets their pages as new"
+            message = "The store was not told that %d documents are delivered: the next crawl takes their pages as new"
             logger.warning(message, len(self._queue))
         await self._keep(_succeeded(self._index.end_run()))
         self._locks.release()

@@ -7,7 +7,7 @@ from scrapy_neardup.similarity.policy import HOUR
 GENERATION = 1 << 16
 """Seconds of a generation of postings: as many as 2 bytes can number."""
 
-_MOST_SLICES = 50  # before and after a document: a check names them all to Redis
+_MOST_SLICES = 50  # before and after a document: a check passes all their keys to Redis
 _MOST_HOURLY = 48 * HOUR  # the longest window that is kept by the hour
 _MOST_GENERATIONS = 3  # within one window
 

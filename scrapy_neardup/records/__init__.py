@@ -1,1 +1,1 @@
-"""What stores keep, packed: every length is checked before a byte is believed."""
+"""Pack and unpack the data that stores keep. Every length is checked before a byte is used."""

@@ -1,4 +1,4 @@
-"""What a store keeps of a document, packed. Redis reads and writes the same bytes: ``index/redis/lua_block.py``."""
+"""Pack the record that a store keeps of a document. Redis uses the same bytes, see ``index/redis/lua_block.py``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
 WHOLE = 255
-"""What ``Record.held`` is counted in."""
+"""``Record.held`` of a document that was kept: the number of parts of a whole text."""
 
 IS_DROPPED = 1 << 31
 """Added to the run of a document that its crawl drops as a copy."""
@@ -56,8 +56,9 @@ class Record:
     ``original`` and ``story`` are document keys; an original has its own key in both. A copy also has the url and title
     of its original, so that it can link to an original whose own hour has expired.
 
-    ``held`` is the share of the document's text, in parts of ``WHOLE``, that the feed of a crawl that drops copies
-    holds. It is ``WHOLE`` if the document was kept, else the share in its match times the share of the match.
+    ``held`` is the share of the document's text, in parts of ``WHOLE``, that a crawl that drops copies still has in its
+    feed. It is ``WHOLE`` if the document was kept. Otherwise it is the share of the text that its match has, times the
+    share ``held`` of the match.
 
     ``run`` is 0 if the document is delivered, else the number of the run that registered it. If that run drops the
     document as a copy, ``IS_DROPPED`` is added.
@@ -99,7 +100,7 @@ class Record:
 
 
 def read_record(data: bytes) -> Record | None:
-    """Return a record, or None for bytes that are no record of this version: what is damaged is no candidate."""
+    """Return a record, or None for bytes that are not a record of this version: they are not a candidate."""
     try:
         return Record.unpack(data)
     except StoreError:
@@ -107,7 +108,7 @@ def read_record(data: bytes) -> Record | None:
 
 
 def mark_delivered(packed: bytes) -> bytes | None:
-    """Return the packed record of a document once it is delivered; None if it is already, or is no record."""
+    """Return the packed record of a document marked as delivered; None if it is already, or is no record."""
     record = read_record(packed)
     return replace(record, run=0).pack() if record and record.run else None
 

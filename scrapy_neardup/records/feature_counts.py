@@ -1,4 +1,4 @@
-"""Packed document frequencies: what travels between a sketch, which counts features, and a store, which adds them up.
+"""Pack document frequencies. A sketcher counts features, and a store adds up the counts of all processes.
 
 Features are counted by slot, the high 16 bits of their hash. What was counted since the last exchange is packed as the
 number of documents (4 bytes), then slot and count (2 bytes each) of every slot with a count. The sum of all is packed

@@ -1,4 +1,4 @@
-"""What a store keeps of a member of a story, packed: its number in the story, then its fields."""
+"""Pack the data that a store keeps of a member of a story: its number in the story, then its fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store keeps of a neighbour, another story that a document is like, packed."""
+"""Pack the data that a store keeps of a neighbour. A neighbour is another story that a document is like."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def pack_neighbour(neighbour: Neighbour | None) -> bytes:
 
 
 def unpack_neighbours(packed: bytes) -> tuple[Neighbour, ...]:
-    """Read neighbours that stand one behind the other. Raise StoreError if one of them is not whole."""
+    """Read neighbours that were packed one after the other. Raise StoreError if one of them is not whole."""
     found, at = [], 0
     while at < len(packed):
         values, at = NEIGHBOUR.unpack(packed, at)

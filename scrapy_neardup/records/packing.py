@@ -12,7 +12,7 @@ class PackedFields:
     """Packs named fields: a byte with the version, a header, then the byte strings. All numbers are big-endian.
 
     ``fields`` has the format of each field: a letter of ``struct``, or ``8s`` for 8 bytes. A format with a star, such
-    as ``H*``, is of a byte string: the header holds its length, and the string itself stands behind the header.
+    as ``H*``, is of a byte string: the header holds its length, and the string itself comes after the header.
     Without ``version`` there is no version byte.
     """
 
@@ -37,7 +37,7 @@ class PackedFields:
     def unpack(self, data: bytes, at: int = 0) -> tuple[list[object], int]:
         """Return the values that begin at this place, and where they end.
 
-        Raise StoreError if they are of another version, or end behind the data.
+        Raise StoreError if they are of another version, or if the data ends before they do.
         """
         start = at + self.header_bytes
         if not data.startswith(self.prefix, at) or len(data) < start:

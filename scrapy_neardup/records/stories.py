@@ -1,4 +1,4 @@
-"""What a store keeps of a story: its counters. The rules by which they change: ``index/membership.py``."""
+"""The counters that a store keeps of a story. ``index/membership.py`` has the rules by which they change."""
 
 from __future__ import annotations
 

@@ -18,16 +18,16 @@ SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
 """The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature."""
 
 LEAD_LANES = 128
-"""Lanes of an ``overlap`` signature, its last ones, that are of the first part of the text alone."""
+"""How many lanes at the end of an ``overlap`` signature are made of the first part of the text only."""
 
 BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
-LEAST_RESEMBLANCE = 0.045  # under this too few lanes are equal to tell containment
+LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment
 
 SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
-NAME_BIT = 0x80  # set in the last byte of the specifics of a name
-LEADS = 3  # the first keys are those of the first names of a short text, whatever words are around them
-LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts share: fewer say nothing
-SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # the share of them up to which two texts are different reports
+NAME_BIT = 0x80  # set in the last byte of a specific that is a name
+LEADS = 3  # keys below this are for the first names of a short text, whatever words are around them
+LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts must share; fewer prove nothing
+SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # different reports: at most this share of the places is equal
 
 NAME_BYTES = 2  # of a name or figure in a topic, see sketch.guards.topic
 LEAST_SHARED_NAMES = 5  # of two topics: fewer are shared by accident
@@ -36,7 +36,7 @@ TERM_BYTES = 2  # of a term of a title, see sketch.guards.titles
 LIKE_TITLES = 1 / 3  # titles with this overlap or more may be of one article, if it has one number
 SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
 SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
-STRONG_EVIDENCE = 0.9  # the share of a text that has to be held if the titles have nothing in common
+STRONG_EVIDENCE = 0.9  # least share of the larger text in the other if the titles have nothing in common
 
 CONTEXT_BYTES = 4  # of the words around a figure
 LEAST_OTHER_FIGURES = 3  # figures that differ, if more differ than not, make another report of one source
@@ -81,7 +81,7 @@ def exact_shares(a: AbstractSet[int], b: AbstractSet[int]) -> tuple[float, float
 
 
 def equal_bytes(a: bytes, b: bytes) -> float:
-    """Return the share of equal lanes of one byte each. 1 - share is the Hamming distance by the number of lanes."""
+    """Return the share of equal lanes of one byte each. 1 - share is the Hamming distance per lane."""
     if not a or len(a) != len(b):
         return 0.0
     return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).to_bytes(len(a), "big").count(0) / len(a)
@@ -117,10 +117,10 @@ def likeness_of(a: Fingerprint | Record, b: Fingerprint | Record, measure: Measu
 def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
     """Return how alike two signatures are by a measure.
 
-    Two sets of very different sizes have few lanes in common even if one contains the other, and by chance nearly as
-    many if it does not: under ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
-    ``overlap`` scores the resemblance of the first parts of two texts, if more than ``collisions`` of the other lanes
-    are equal. ``hamming`` and ``cosine`` know no containment: it is the similarity again.
+    Two sets of very different sizes have few equal lanes, even if one set contains the other. If it does not, nearly as
+    many lanes are equal by chance. So below ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
+    The score of ``overlap`` is the resemblance of the first parts of two texts, if more than ``collisions`` of the
+    other lanes are equal. ``hamming`` and ``cosine`` have no containment: they return the similarity in its place.
     """
     if measure == "hamming" or measure == "cosine":
         similarity = equal_bytes(a, b) if measure == "hamming" else cosine(a, b)
@@ -197,10 +197,11 @@ def _parts(packed: bytes, size: int) -> set[bytes]:
 def have_same_template(a: bytes, b: bytes) -> bool:
     """Decide whether two texts are reports of one template: other names and figures between the same words.
 
-    Their specifics are packed as ``sketch.guards.specifics`` packs them. A document keeps the specifics with the lowest
-    keys, so only keys up to the lower of the two highest are compared. Figures that changed make an update of a report,
-    not another report, as long as its names are the same; figures alone must differ nearly throughout. Two short texts
-    are two reports if their first sentences share no name, and no name is in the same place.
+    Their specifics are packed as ``sketch.guards.specifics`` packs them. A document keeps only the specifics with the
+    lowest keys, so keys are compared only up to the lower of the two highest ones. A report whose figures changed is an
+    update, and not another report, as long as its names are the same. If two texts share only places of figures, nearly
+    all of these figures must differ. Two short texts are two reports if their first sentences share no name, and no
+    name is in the same place.
     """
     values_a, values_b = _values_by_place(a), _values_by_place(b)
     leads_a, leads_b = _pop_leads(values_a), _pop_leads(values_b)

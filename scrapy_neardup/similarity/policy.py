@@ -1,4 +1,4 @@
-"""What makes a candidate a match."""
+"""The settings by which a store decides whether a candidate is a match."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NEVER_DROPPED = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What makes a candidate a match. Every store judges by the same policy in the same way.
+    """Decides whether a candidate is a match. Every store judges by the same policy in the same way.
 
     A candidate with the same url or the same text is a match. Any other candidate is a copy if its score is at least
-    ``threshold``, and related if it is at least ``related_threshold``. With a lower score it is still related if it is
-    of another source, begins a story or is a copy of a document that does, and shares ``topic_threshold`` of its names
-    with the document. So a story grows by rewrites of its first document, and not by rewrites of rewrites. ``scope``
-    never hides the document's own url.
+    ``threshold``, and related if its score is at least ``related_threshold``. A candidate with a lower score is still
+    related if all of this is true: it is of another source, it is the first document of a story or a copy of it, and it
+    shares ``topic_threshold`` of its names with the document. So a story grows by rewrites of its first document, and
+    not by rewrites of rewrites. ``scope`` never excludes candidates with the document's own url.
 
     With ``by_titles``, two documents of one source under different urls need more evidence to be copies the more their
     titles differ, see ``likeness.is_copy_within_source``. ``drop_share`` and ``keep_sources`` decide which copies a
@@ -43,10 +43,10 @@ class Policy:
     drops: bool = False
 
     def least_dropped_share(self, source: str) -> float:
-        """Return the share from which on a copy by this source is dropped; over 1 if no copy is dropped."""
+        """Return the least share at which a copy by this source is dropped. It is over 1 if no copy is dropped."""
         return NEVER_DROPPED if source in self.keep_sources else self.drop_share
 
     @property
     def hours(self) -> int:
-        """Hourly slices before its own that a document is compared with."""
+        """Return with how many hourly slices before its own a document is compared."""
         return -(-self.window // HOUR)

@@ -19,7 +19,8 @@ _NO_TEXT = bytes(8)  # the text hash of a document without words
 class ScoreTable:
     """Signatures of many documents, one a row.
 
-    A document without a signature is like none but its own text, and one without words is like none at all.
+    A document without a signature is like another one only if both have the same text. A document without words is
+    like no other.
     """
 
     def __init__(self, measure: Measure, collisions: int, prints: Sequence[Fingerprint]) -> None:
@@ -37,7 +38,7 @@ class ScoreTable:
             self._squares = (self._vectors * self._vectors).sum(axis=1)
 
     def scores(self, row: int) -> NDArray[np.float64]:
-        """Return the scores of a row with each of the rows behind it, in [0, 1]."""
+        """Return the scores of a row with each of the rows after it, in [0, 1]."""
         found = self._score(row) * (self._is_signed[row] & self._is_signed[row + 1 :])
         is_same = (self._texts[row + 1 :] == self._texts[row]) & self._has_words[row]
         return cast("NDArray[np.float64]", np.where(is_same, 1.0, found))

@@ -1,4 +1,4 @@
-"""Which candidate is the match: the rules of the Lua scripts ``candidates.lua`` and ``check.lua`` too."""
+"""Decide which candidate is the match. The Lua scripts ``candidates.lua`` and ``check.lua`` hold the same rules."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from scrapy_neardup.similarity.likeness import (
 from scrapy_neardup.similarity.policy import Policy
 
 MOST_POSTINGS = 16
-"""Postings read for each key, the newest. What more documents share is a template, and each copy names its original."""
+"""How many postings are read for each key: the newest. A key of more documents is that of a template, or of copies,
+each of which names its original."""
 
 IDENTITY_WEIGHT = 1000
 """A shared text or url counts for more than all bands together."""
 
 MAX_CANDIDATES = 32
-"""Records read in a check: first those of the same page or text, then those that share most bands."""
+"""How many records a check reads: first those of the same page or text, then those that share most bands."""
 
 CandidateState = Literal["seen", "late", "lost"]
 """``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
@@ -44,10 +45,10 @@ run is dead."""
 CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
 
 MOST_LINKS = 8
-"""Matches that are followed from a document that is dropped to one that is kept."""
+"""How many matches are followed from a document that is dropped to one that is kept."""
 
 NOTHING_HELD = -1.0
-"""Below every share from which on a copy is dropped."""
+"""A share that is too low for any copy to be dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,12 @@ class ScoredCandidate:
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
-        """Return what candidates are sorted by, the best first.
+        """Return the key by which candidates are sorted, the best first.
 
         The order is: the page itself unchanged, the same text, the page itself changed, copies, related texts, texts on
-        the same topic. Among candidates of one kind the most alike is better, and of equals the oldest. Of the page
-        itself unchanged the newest is better: lines that are too short to compare may have changed since the oldest.
+        the same topic. Among candidates of one kind the most similar comes first, and among equals the oldest. But if
+        the page itself is unchanged, its newest version comes first: lines that are too short to compare may have
+        changed since the oldest.
         """
         is_page_unchanged = self.same_text and self.same_page
         place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
@@ -82,10 +84,11 @@ class ScoredCandidate:
 
     @property
     def kept_share(self) -> float:
-        """Return the share of the new document's text that the nearest kept document holds: shares multiply.
+        """Return the share of the new document's text that is in the nearest document that was kept.
 
-        If a source prints a text again under another title, it has something to add: then little of it may be new. A
-        candidate that may never be delivered holds nothing.
+        It is the share in the candidate, times the share of the candidate's text that was kept. If a source prints a
+        text again under another title, it probably adds something: then the share is 0 unless nearly all of the text is
+        in the candidate. A candidate that may never be delivered does not count.
         """
         if self.state != "seen":
             return NOTHING_HELD
@@ -106,11 +109,11 @@ def score_candidate(
     if not same_page and policy.scope != "all" and same_source != (policy.scope == "same-source"):
         return None
     if same_page and same_text and new.signature != old.signature and old.held < WHOLE:
-        return None  # it was dropped as a copy by what is known to be boilerplate by now: judge it anew
+        return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
     copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
     if not copy and (found.score < policy.related_threshold or not overlap):
-        # Only the first document of a story counts, or a copy of it: rewrites of rewrites would soon join everything.
-        # And only another source: one publisher writes of the same names day by day.
+        # Only the first document of a story counts, or a copy of it: rewrites of rewrites would soon join all stories.
+        # It must be of another source, because one publisher writes about the same names every day.
         can_share = old.original == old.story and not same_source
         topic = topic_share(new.topic, old.topic) if can_share else 0.0
         if not topic or topic < policy.topic_threshold:
@@ -144,8 +147,9 @@ def is_same_url(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:
 def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool) -> bool:
     """Decide whether two documents are one page: by its url, or by its source's number for the article.
 
-    A number alone is no proof, for it may be that of a section: titles or texts have to be alike as well, unless one
-    of the two may be a translation. A text without a signature, such as a wall, proves nothing by being the same.
+    A number alone proves nothing, because it may be that of a section. Titles or texts must be alike as well, unless
+    one of the two may be a translation. If a text has no signature, such as a paywall notice, equal texts prove
+    nothing.
     """
     if is_same_url(new, old):
         return True
@@ -165,7 +169,7 @@ def _is_copy(new: Record, old: Record, found: Likeness, overlap: float, same_sou
     if found is SAME:
         return True
     if new.edition and old.edition and new.edition != old.edition:
-        return False  # what is printed for one day and for another
+        return False  # two editions of the same column, for two days
     larger = share_of_larger(found.similarity, new.size, old.size)
     is_copy = is_copy_within_source(overlap, found.score, larger, policy.threshold)
     return is_copy and not have_other_figures(new.figures, old.figures)
@@ -197,7 +201,7 @@ class Choice:
 
 
 def choose_match(scored: Sequence[ScoredCandidate]) -> Choice:
-    """Choose the match. A lost document is chosen only if there is no other, for the sake of its story."""
+    """Choose the match. A lost document is chosen only if there is no other, to rejoin its story."""
     alive = [candidate for candidate in scored if candidate.state != "lost"]
     lost = [candidate for candidate in scored if candidate.state == "lost"]
     before = best(candidate for candidate in lost if candidate.same_page)

@@ -1,4 +1,4 @@
-"""Main content -> Fingerprint: tokens, boilerplate, shingles, signature, band keys, figures."""
+"""Make the fingerprint of a main content: tokens, boilerplate, shingles, signature, band keys and figures."""
 
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options, unpack_sketch
 from scrapy_neardup.sketch.fingerprint import Sketcher, SketchOptions, page_hash, source_hash

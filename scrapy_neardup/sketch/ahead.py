@@ -1,4 +1,4 @@
-"""Sketches that are made in the worker process that extracted the text, and sent along with it.
+"""Make sketches ahead, in the worker process that extracted the text, and send them with the text.
 
 A worker knows nothing of boilerplate, which is learned from documents in their order. So it packs the sketch of the
 whole text. If lines are left out, the crawl's own process sketches the text again.
@@ -29,7 +29,7 @@ _HEAD = struct.Struct("=dI8s3I6I")
 
 
 def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
-    """Return what a worker is to call ``sketch_ahead`` with."""
+    """Return the text with which a worker calls ``sketch_ahead``."""
     return json.dumps({"preset": asdict(preset), "min_words": min_words, "figures": figures})
 
 

@@ -1,4 +1,4 @@
-"""Document -> Fingerprint: the one place where the parts of a sketch meet."""
+"""Make the fingerprint of a document. This module brings all parts of a sketch together."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TextSketch:
     text_hash: bytes
     figures: bytes
     specifics: bytes
-    names: tuple[int, ...]  # see sketch.topic
+    names: tuple[int, ...]  # see sketch.guards.topic
 
     @property
     def size(self) -> int:
@@ -77,7 +77,7 @@ class _Place(NamedTuple):
     article_hash: bytes  # of source and article number, zeros if it has none
     terms: frozenset[int]  # of the title
     site_terms: frozenset[int]  # those of them that may be the name of the site
-    page: int  # 32-bit hash of the url, or of the text of what has none
+    page: int  # 32-bit hash of the url, or of the text if there is no url
 
     @property
     def article(self) -> int:
@@ -133,9 +133,9 @@ class Sketcher:
         by_source: bool = False,
         frequencies: Frequencies | None = None,
     ) -> None:
-        """``by_source`` keeps sources apart already by their keys: copies elsewhere crowd out no candidate.
+        """With ``by_source`` the keys of two sources differ, so copies in other sources do not crowd out candidates.
 
-        ``frequencies`` are those that a preset which learns starts with.
+        A preset that learns document frequencies begins with ``frequencies``.
         """
         self.preset = preset
         self.by_source = by_source
@@ -198,9 +198,9 @@ class Sketcher:
         return fingerprint
 
     def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
-        """Return the fingerprints of documents as if they came one after the other, in half the time.
+        """Return the same fingerprints as for documents that come one after the other, in half the time.
 
-        A text of under ``min_words`` words has an empty signature: it is compared by its hash alone.
+        A text with fewer than ``min_words`` words has an empty signature: only its hash is compared.
         """
         places = list(map(_Place.of, documents)) if self.preset.guarded else None
         sketches = self.sketches([self._text(document) for document in documents], places)
@@ -213,7 +213,7 @@ class Sketcher:
         url_hash, source_hash = place.url_hash, place.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
         is_boilerplate = bool(sketch.boilerplate) and not sketch.signed.signature
-        # A wall is the same text on every page: what is nothing but boilerplate is looked up by its address alone.
+        # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
             keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
@@ -246,9 +246,9 @@ class Sketcher:
         )
 
     def _weightless(self, document: Document, place: _Place) -> frozenset[int]:
-        """Return the terms of a title that tell nothing: most titles of its source have them.
+        """Return the terms of a title that do not tell articles apart: most titles of the source have them.
 
-        A topic of which the text speaks too tells something, unless it may be the name of the site.
+        A term that is in the lead of the text too does tell articles apart, unless it may be the name of the site.
         """
         usual = self._sources.usual_terms(place.source_hash) & place.terms
         if not usual - place.site_terms:
@@ -267,7 +267,7 @@ class Sketcher:
         return self.sketch_texts(self.read_texts(texts))
 
     def take_over(self, text: str, sketch: TextSketch, milliseconds: float) -> None:
-        """Know what another process's ``whole`` made of a text, and how long that took."""
+        """Keep the sketch that ``whole`` made of a text in another process, and how long that took."""
         key = _text_key(text)
         with self._lock:
             known = self._sketches.get(key)
@@ -280,7 +280,7 @@ class Sketcher:
         return sketch
 
     def sketches(self, texts: Sequence[str], places: Sequence[_Place] | None = None) -> list[TextSketch]:
-        """Learns from each text, each time it comes; with ``places`` also what the source of each prints."""
+        """Sketch texts. Learn from each text each time it comes; with ``places`` also learn what its source prints."""
         start = time.perf_counter()
         keys = list(map(_text_key, texts))
         with self._lock:

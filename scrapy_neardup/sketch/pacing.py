@@ -1,4 +1,4 @@
-"""When and where documents are sketched: short ones at once, long ones in a thread."""
+"""Decide when and where documents are sketched: short ones at once, long ones in a thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scrapy_neardup.sketch.fingerprint import Sketcher
 R = TypeVar("R")
 
 LONG_TEXT = 8_000
-"""Characters. The worst texts of this length would hold up the event loop, so they are sketched in a thread."""
+"""Texts of this many characters or more are sketched in a thread: the worst of them would block the event loop."""
 
 _MOST_DOCUMENTS = 16  # of a group
 _MOST_CHARACTERS = 30_000  # of a group
@@ -37,7 +37,7 @@ class PacedSketcher:
         return made
 
     async def run_in_thread(self, function: Callable[..., R], *arguments: object) -> R:
-        """Return what a function returns that takes too long for the event loop."""
+        """Call a function that takes too long for the event loop, and return its result."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
 
     def close(self) -> None:

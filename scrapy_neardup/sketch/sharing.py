@@ -1,4 +1,4 @@
-"""What processes learn from documents, exchanged through the store: feature frequencies and boilerplate."""
+"""Exchange through the store what processes learn from documents: feature frequencies and boilerplate."""
 
 from __future__ import annotations
 

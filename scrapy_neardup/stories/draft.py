@@ -1,4 +1,4 @@
-"""An event before it is granted, small enough for the store to keep until the event has been passed on."""
+"""The draft of an event that is not granted yet. The store keeps the draft until the event has been passed on."""
 
 from __future__ import annotations
 

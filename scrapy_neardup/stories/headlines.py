@@ -32,8 +32,8 @@ _NAVIGATION = re.compile(
 def headline_of(members: Sequence[Member]) -> str:
     """Return the first title that reads like a headline, "" if no member has one.
 
-    ``members`` are in the order they joined, so that the story's first document is asked first. A title of one or two
-    words is taken only if there is no longer one. Bylines, dates, words of menus and names of sites never are.
+    ``members`` are in the order they joined, so the title of the story's first document is tried first. A title of one
+    or two words is taken only if there is no longer one. Bylines, dates, menu words and names of sites are never taken.
     """
     titles = [title for member in members if (title := _without_site(member))]
     return next(filter(_is_long_enough, titles), titles[0] if titles else "")

@@ -1,4 +1,4 @@
-"""From a verdict to the member of a story, and to the join that adds it."""
+"""Make the member of a story from a verdict, and the join that adds it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class JoinMaker:
 
         ``first_source`` is the source of ``match.url``.
         """
-        # A match with a document further on in a story knows only the key of the story's first document.
+        # If the match is a later document of a story, it has only the key of the story's first document.
         is_first = match.original == match.story
         url, title, source = (match.url, match.title, first_source) if is_first else ("", "", "")
         # A story begins with its first copy, whose candidate is the first document; a copy of it has its language too.
@@ -41,7 +41,7 @@ class JoinMaker:
         return Join(
             self._member(first, Verdict("original")),
             self._member(document, verdict),
-            # Likeness thins out from one related text to the next: past the first step it is no coverage.
+            # Each step from one related text to the next loses likeness. After the first step it is not coverage.
             counted=(not match.is_seen or not match.same_url) and (is_first or not match.related),
             registered_before=match.registered_before,
             figures_before=figures_before,
@@ -65,6 +65,6 @@ class JoinMaker:
 
 
 def _lead(text: str) -> str:
-    """Return what stands for a missing headline: the first line that is a sentence rather than a byline."""
+    """Return a replacement for a missing headline: the first line that is a sentence rather than a byline."""
     lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n", 20))
     return next((line[:_LEAD] for line in lines if len(line.split()) >= _LEAD_WORDS), "")

@@ -17,13 +17,13 @@ from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles, name_of
 logger = logging.getLogger(__name__)
 
 Deliver = Callable[[dict[str, Any]], Awaitable[None]]
-"""Sends one report. Raises Refused if it is never to be sent again, and anything else if it may be taken later."""
+"""Sends one report. Raises Refused if the report must not be sent again, and another error if it may be sent later."""
 
 MOST_EVENTS = 10_000
 MOST_BYTES = 100_000_000
 PAUSES = 1.0, 60.0  # seconds from a failure to the next try: the first, doubled each time, and the longest
 _MOST_IN_MEMORY = 1000  # events that could not be written to disk
-_AWAY = 3  # different events that fail, one after the other, until the receiver is thought to be away
+_AWAY = 3  # after so many different events that fail in a row, the receiver is thought to be away
 _LOOK = 60.0  # seconds between two looks for events that a dead process left
 _CLOSING = 5.0  # seconds
 
@@ -39,12 +39,12 @@ class _Waiting:
 
 
 class Outbox:
-    """Delivers reports in a task of its own. Each is a file in ``folder`` until the receiver has it.
+    """Delivers reports in a task of its own. Each report is a file in ``folder`` until the receiver has it.
 
     An event that fails is tried again after a pause that grows, and holds up no other. If several events fail in a row,
-    the receiver is thought to be away, and one event is tried at a time. What is not delivered when the process ends
-    goes to the next one that opens the folder, or to one that runs. A report may arrive twice: receivers know it by its
-    ``id``.
+    the receiver is thought to be away, and one event is tried at a time. When the process ends, undelivered reports go
+    to another process that has the folder open, or to the next one that opens it. A report may arrive twice: receivers
+    recognise it by its ``id``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The files of an outbox: one for each event, until somebody has it. Several processes share the folder."""
+"""The files of an outbox: one for each event until it is delivered. Several processes share the folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Aside = Literal["refused", "unreadable"]
 
 LARGEST_EVENT = 10_000_000  # bytes; a file that is larger is no event
 _LONGEST_NAME = 120  # characters
-_ABANDONED = 3600  # seconds after which files are anybody's whose owner has no lock file
+_ABANDONED = 3600  # seconds after which any process may take a file whose owner has no lock file
 _OWNED = re.compile(r"(.+\.json)\.([0-9a-f]{8})")
 _FIELDS = ("id", "time", "level", "story", "headline")
 
@@ -35,7 +35,7 @@ class _Stored(NamedTuple):
 
 
 class OutboxFiles:
-    """``<name>.json`` waits for any process, ``<name>.json.<owner>`` is in the hands of one.
+    """The file ``<name>.json`` waits for any process, and ``<name>.json.<owner>`` belongs to one process.
 
     A process holds a lock on ``<owner>.lock`` while it lives. The system releases the lock when the process dies, so
     that its events pass to another one at once. ``<name>.json.refused`` and ``<name>.json.unreadable`` are set aside.
@@ -85,7 +85,7 @@ class OutboxFiles:
         return name, len(data)
 
     def read(self, name: str) -> dict[str, Any]:
-        """Return an event. Raise FileNotFoundError if it is gone, and NotAnEvent if the file holds anything else."""
+        """Return an event. Raise FileNotFoundError if it is gone, and NotAnEvent if the file has no event."""
         path = self._owned(name)
         try:
             if path.stat().st_size > LARGEST_EVENT:
@@ -156,7 +156,7 @@ class OutboxFiles:
         return FileLock(self.folder / f"{owner}.lock", mode=0o600, thread_local=False)
 
     def _is_alive(self, owner: str, path: Path) -> bool:
-        """Decide whether the owner of a file lives. What a dead one left beside its events is removed."""
+        """Decide whether the owner of a file lives. Remove the lock file and the draft of a dead owner."""
         lock = self._lock_of(owner)
         try:
             if not Path(lock.lock_file).exists():  # of a version without locks

@@ -1,7 +1,7 @@
 """When a story is an event: rules over its counters, and how the alarm budget sets the threshold of the default one.
 
 A rule is asked each time a document joins a story. It returns the level that the story has reached, or None. A level is
-raised only once, so a rule needs no memory.
+raised only once for a story, so a rule needs no memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WATCH_OVER = 5
 """``watch``: more new sources than this within an hour. The threshold of ``breaking`` is never lower."""
 
 NEW_SHARE = 0.6
-"""``breaking``: at least this share of all sources is new. A story that ran all day does not break at its 60th."""
+"""``breaking``: at least this share of all sources is new. A story of a whole day does not break at its 60th source."""
 
 COUNT_OVER = 15
 COUNT_SPAN = 4 * HOUR
@@ -31,7 +31,7 @@ QUIET = 2 * HOUR
 """Seconds without a new source after which an event has ended."""
 
 HISTORY = 7 * DAY
-"""Seconds of the past whose peaks set the threshold of ``breaking``."""
+"""The peaks of so many past seconds set the threshold of ``breaking``."""
 
 
 class Rule(Protocol):
@@ -105,7 +105,7 @@ def peak(times: Sequence[int]) -> int:
 
 
 def calibrated(peaks: Iterable[int], days: float, events_per_day: float) -> int:
-    """Return the smallest threshold, at least 5, that at most ``events_per_day`` events a day would have passed.
+    """Return the smallest threshold, at least 5, that at most ``events_per_day`` events a day would have exceeded.
 
     ``peaks`` are the peaks of the events of the last ``days``.
     """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_ENTRIES = 10_000
 DEFAULT_STREAM = "neardup:events"
 _TIMEOUT = 5.0  # seconds for each answer of the server
-_DEADLINE = 10.0  # seconds for all of them
+_DEADLINE = 10.0  # seconds for all answers about one event
 
 
 class RedisStream:

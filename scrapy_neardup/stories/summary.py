@@ -12,7 +12,7 @@ from scrapy_neardup.stories.event import StoryEvent
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
 _NO_LABEL = "figure"  # the label of a figure that has no word of its own
-_MOST_SOURCES_LISTED = 3  # of further sources the sentence gives only the number
+_MOST_SOURCES_LISTED = 3  # if there are more, the sentence gives only their number
 _NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six", 7: "Seven", 8: "Eight", 9: "Nine"}
 
 
@@ -48,7 +48,7 @@ def read_change(line: str) -> FigureChange:
 def figure_summary(event: StoryEvent) -> str:
     """Say in one sentence which newer figure at least two independent sources print, "" if there is none.
 
-    Of several figures it is the one that was confirmed last. Owners who have printed another value since are left out.
+    If there are several, take the one that was confirmed last. Leave out owners who have printed another value since.
     """
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     latest = _latest(members)
@@ -122,7 +122,7 @@ def _sentence(change: FigureChange, members: Sequence[Member], now: int) -> str:
 
 
 def _place(member: Member, now: int) -> str:
-    """Return "a.example at 10:15"; with the day if it is another one than that of the event."""
+    """Return "a.example at 10:15", with the day if it is not the day of the event."""
     seen_at, today = (datetime.fromtimestamp(second, timezone.utc) for second in (member.seen_at, now))
     day = "" if seen_at.date() == today.date() else f"on {seen_at:%Y-%m-%d} "
     return f"{member.source or member.owner} {day}at {seen_at:%H:%M}"

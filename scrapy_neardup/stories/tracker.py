@@ -21,8 +21,8 @@ from scrapy_neardup.stories.rules import DAY, HISTORY, HOUR, QUIET, WATCH_OVER, 
 logger = logging.getLogger(__name__)
 
 _SWEEP = 600  # seconds on the documents' clock between two looks for events that have ended
-_AGREED = 32  # documents that must all be past a time before it has come
-_MOST_RAISED = 1024  # stories that may have documents under way since they were signalled
+_AGREED = 32  # so many documents in a row must be later than a time before the clock reaches it
+_MOST_RAISED = 1024  # signalled stories of which documents may still be under way
 _MOST_UNANSWERED = 1024
 _UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
 _LAST_SECOND = 0xFFFF_FFFF
@@ -86,7 +86,7 @@ class StoryTracker:
         self._rule_failed = False
         self._raised: OrderedDict[str, tuple[tuple[Level, ...], Extent]] = (
             OrderedDict()
-        )  # by story; what was told of it
+        )  # by story: the levels and the extent that were signalled
         self._story_locks: WeakValueDictionary[str, _StoryLock] = WeakValueDictionary()
 
     async def join(self, join: Join) -> StoryEvent | None:
@@ -96,8 +96,9 @@ class StoryTracker:
         is_known = story.is_running or story.id in self._raised or story.id in self._story_locks
         if level is None and not is_known:
             return None
-        # Documents that travel together have all joined before the first of them claims: one after the other, each
-        # with what the one before it raised, they say what they would have said alone.
+        # Documents that travel together have all joined before the first of them claims. So they claim one after the
+        # other, and each one sees the levels that the ones before it raised. The events are then the same as if each
+        # document had come alone.
         story_lock = self._story_locks.setdefault(story.id, _StoryLock())
         story_lock.documents += 1
         try:
@@ -110,7 +111,7 @@ class StoryTracker:
             raise
         finally:
             story_lock.documents -= 1
-            if not story_lock.documents:  # the next document asks the store again; the error would keep this lock alive
+            if not story_lock.documents:  # the next document asks again; the error would keep this lock
                 story_lock.error = None
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
@@ -257,7 +258,7 @@ class StoryTracker:
 
     async def _calibrate(self, now: int) -> None:
         peaks = await self._store.peaks(max(0, now - HISTORY))
-        # At least one day: a new store has no history to divide by.
+        # Divide by at least one day: a new store has no history.
         began = min((int(story[:8], 16) for story in peaks), default=now)
         self.breaking_over = calibrated(peaks.values(), max(1.0, (now - began) / DAY), self._events_per_day)
 

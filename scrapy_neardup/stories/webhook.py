@@ -26,7 +26,7 @@ SIGNATURE = "X-Neardup-Signature"
 
 DEADLINE = 10.0  # seconds from the first byte sent to the last header of the answer
 MOST_ANSWER_BYTES = 65_536
-_BODY_SECONDS = 1.0  # what the body of an answer may take; nobody reads it, but a server likes to finish
+_BODY_SECONDS = 1.0  # time limit to read the body of an answer: it is not used, but the server can finish
 _TIMEOUT = (3.05, 5.0)  # seconds: to connect, and between two bytes
 _THREAD = "neardup-webhook"
 _LOGGERS = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
@@ -108,7 +108,7 @@ class _Post:
 
     def start(self) -> asyncio.Future[tuple[int, str]]:
         """Return the status of the answer, and its Location."""
-        # Not of a pool: the process must not wait for a thread that looks up a name.
+        # Do not use a thread pool: the process would wait at its end for a thread that looks up a host name.
         threading.Thread(target=self._run, name=_THREAD, daemon=True).start()
         return self._answered
 
@@ -204,7 +204,7 @@ def _read_some(answer: Response) -> None:
 
 def _shut(connected: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        socket.socket.shutdown(connected, socket.SHUT_RDWR)  # also below TLS: no farewell that could wait
+        socket.socket.shutdown(connected, socket.SHUT_RDWR)  # also below TLS, which could wait for an answer
 
 
 def _host_of(url: str) -> str:

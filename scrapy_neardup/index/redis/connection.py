@@ -116,7 +116,7 @@ class Address:
             return cast("Redis", cluster)
         plain.update(login, max_connections=connections, retry=once_more, db=self.database)
         if self.kind == "sentinel":
-            # Even if all Sentinels hang, the whole question takes about as long as one answer may take.
+            # Divide the time limit: even if all Sentinels hang, asking them takes about as long as one answer may.
             patience = timeout / (len(self.nodes) + 1)
             sentinel_options = {**plain, "socket_timeout": patience, "socket_connect_timeout": patience, "db": 0}
             sentinel_options.update(zip(_CREDENTIALS, map(self.options.get, _SENTINEL_CREDENTIALS), strict=True))

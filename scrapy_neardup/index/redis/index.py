@@ -266,4 +266,4 @@ class RedisIndex(Index):
         try:
             await self._ask(unlink)
         except StoreError as error:  # the checks are done, and the keys expire anyway
-            logger.warning("Dead keys are not freed: %s", error)
+            logger.warning("Expired keys are not deleted now: %s", error)

@@ -34,7 +34,7 @@ class RedisLayout:
         self._generation = generation_seconds(window)
         self._last: tuple[object, tuple[bytes, ...]] | None = None
         self._horizon = Horizon(window, self._slice, FOR_EVER, time.time)
-        # What this process has written to, late documents too; the rest is another's, or expires.
+        # The spans that this process has written to, also by late documents. Others free theirs, or they expire.
         self._own_slices: set[int] = set()
         self._own_generations: set[int] = set()
 
@@ -71,7 +71,7 @@ class RedisLayout:
         if over is None:
             return None
         slices = _dead(self._own_slices, over, self._slice)
-        # A late document may match whatever the oldest slice holds, and find it by the bands of all of that slice.
+        # Keep the bands of the oldest slice as long as the slice: a late document may match any document in it.
         generations = _dead(self._own_generations, over, self._generation)
         dead = [*map(self._records, slices), *map(self._bands, generations)]
         return (dead, over) if dead else None
@@ -101,7 +101,7 @@ def _name(number: int, times: int) -> str:
 
 
 def read_name(name: str) -> tuple[int, int]:
-    """Return number and length of a slice or generation by what stands last in the name of its key.
+    """Return the number and the length of a slice or generation from the last part of its key's name.
 
     The length is in hours, or in times of ``GENERATION``.
     """

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 async def share_learned(client: Redis, prefix: str, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
     """See ``Index.share_learned``. Raise what redis-py raises. A key that is no list counts as empty and is replaced.
 
-    A source that prints keeps its older lines too.
+    An addition of lines or documents also renews the time limit of the older ones of the source.
     """
     pipeline = client.pipeline(transaction=False)
     places: list[str] = []

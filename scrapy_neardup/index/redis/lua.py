@@ -32,7 +32,7 @@ _BLOCKS = {
 class Script:
     """A block of constants, the scripts that ``scripts/<name>.lua`` shares with others, and that script itself.
 
-    A server that does not know the text yet is given it.
+    The text is sent to a server that does not know it yet.
     """
 
     def __init__(self, name: str, block: str = "") -> None:
@@ -54,9 +54,9 @@ async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
     """
     from redis.exceptions import NoScriptError
 
-    # EVAL teaches the very server that runs it, whichever of a cluster that is, and needs no right to load. First no
-    # call has its script with it; then of those that failed the first of each hash tag; then all, should somebody flush
-    # the scripts in between.
+    # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts. The first round
+    # sends digests only. The second round repeats the calls that failed, with the text in the first call for each hash
+    # tag. The third round sends the text in each call, in case somebody flushed the scripts in between.
     answers: list[object] = [NoScriptError()] * len(calls)
     for teach_all in (None, False, True):
         missing = [number for number, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
@@ -70,7 +70,7 @@ async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
                 where = called, _hash_tag(keys[0])
                 is_taught = where not in taught
                 taught.add(where)
-            # Not evalsha(): a cluster's pipeline has none, though all keys of a call are of one slot.
+            # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
             command = ("EVAL", called.source) if is_taught else ("EVALSHA", called.digest)
             pipeline.execute_command(*command, len(keys), *keys, *arguments)
         for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):

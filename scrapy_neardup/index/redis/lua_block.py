@@ -1,6 +1,6 @@
-"""What the Lua scripts take from Python, as Lua text: constants, the layout of what is packed, and the policy.
+"""Write as Lua text what the scripts need from Python: constants, the layout of packed fields, and the policy.
 
-The text stands before the scripts that need it, so no number is written twice.
+The text is put before the scripts that need it, so no number is written twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _POLICY = (
     *("window", "measure", "threshold", "related_threshold", "topic_threshold"),
     *("scope", "collisions", "keep_updates", "by_titles", "drops"),
 )
-_BITS_OF_EMPTY_WINDOW = 18  # 100,000 documents a day leave 16 postings a shard
+_BITS_OF_EMPTY_WINDOW = 18  # with 100,000 documents a day a shard has 16 postings
 _FORMATS = {"B": "B", "H": "I2", "I": "I4"}  # of Python's struct in Lua's
 _UNPACK = """\
 local function unpack_{kind}(packed, at)
@@ -72,7 +72,7 @@ def counts_block() -> str:
 
 
 def _numbers_of(*modules: ModuleType) -> dict[str, object]:
-    """Return the constants that modules have or import: what has a public name in capitals."""
+    """Return the constants that modules define or import: all public names in capitals."""
     return {
         name: value
         for module in modules

@@ -188,7 +188,7 @@ class ShardedRedisIndex(RedisIndex):
     async def _decide(
         self, question: Question, found: Sequence[tuple[ScoredCandidate, Candidate]]
     ) -> ScoredCandidate | None:
-        # Documents that wait in a ring must not lose patience all at once.
+        # Documents may wait for each other in a ring. They must not all give up at the same time.
         until = self._clock() + self.timeout * (1 + question.key[-1] / 1024)
         for scored, candidate in found:
             if candidate.is_decided:
@@ -196,7 +196,7 @@ class ShardedRedisIndex(RedisIndex):
             record = read_record(await self._decision(candidate, until))
             if record is None or record.original == question.key:
                 continue
-            # The grade may change with the decision: a document of the same topic may turn out not to begin a story.
+            # The score may change with the decision: a document of the same topic may turn out not to begin a story.
             if (
                 decided := score_candidate(candidate.key, question.record, record, self.policy, scored.state)
             ) is not None:
@@ -218,7 +218,7 @@ class ShardedRedisIndex(RedisIndex):
                 break
             await asyncio.sleep(pause)
             pause = min(2 * pause, longest)
-        # Its process died, or documents wait in a ring: decide it, before others lose patience too.
+        # The candidate's process died, or documents wait in a ring. Decide the candidate before others give up too.
         self._settle(sorted(candidate.shards), candidate.key, b"", b"first" if candidate.is_doubted else b"doubt")
         return b""
 

@@ -90,7 +90,7 @@ class Candidate:
     key: bytes
     record: bytes  # packed
     keys: bytes  # packed, with one more byte if somebody waited in vain; empty once its match is decided
-    shards: set[int] = field(default_factory=set)  # in which it arrived before
+    shards: set[int] = field(default_factory=set)  # in which it arrived before the new document
     state: int = 0  # its place in CANDIDATE_STATES, the worst that a shard says
 
     @property
@@ -130,7 +130,7 @@ def candidates(
     shards: int,
     warn_of_damage: Callable[[], None],
 ) -> list[tuple[ScoredCandidate, Candidate]]:
-    """Return the candidates that the document may match, the best first. Raise StoreError on an answer not of ours."""
+    """Return the candidates that the document may match, the best first. Raise StoreError on a wrong answer."""
     found: dict[bytes, Candidate] = {}
     for shard, answer in answers.items():
         if len(answer) % 4 != 1 or answer[0]:

@@ -187,7 +187,7 @@ async def _server(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, .
     try:
         info = await client.info(**where)
     except NoPermissionError:
-        return {}, ("the user may not ask INFO: how the server evicts keys is not known",)
+        return {}, ("this user may not call INFO, so it is not known how the server evicts keys",)
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = info.get("valkey_version") or info.get("redis_version", "")
     limit, policy = int(info.get("maxmemory", 0)), str(info.get("maxmemory_policy", "noeviction"))

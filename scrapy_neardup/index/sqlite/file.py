@@ -23,9 +23,9 @@ R = TypeVar("R")
 
 
 class SQLiteFile:
-    """One connection to a file, or to a database in memory. Everything but ``run_step`` is called in one thread.
+    """One connection to a file, or to a database in memory. All methods but ``run_step`` are called in one thread.
 
-    A file that may not be written, or whose folder may not, is opened to be read.
+    If the file or its folder may not be written, the file is opened read-only.
     """
 
     def __init__(self, path: str, timeout: float) -> None:
@@ -46,7 +46,7 @@ class SQLiteFile:
         if self.path != MEMORY and not self.is_read_only:
             with suppress(OSError):  # SQLite explains it better; -wal and -shm get the mode of the file
                 make_private_file(Path(self.path))
-        # No waiting in SQLite: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
+        # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         location = self._read_only_uri() if self.is_read_only else self.path
         self._connection = sqlite3.connect(location, timeout=0, isolation_level=None, uri=self.is_read_only)
         # Before anything is written: a file of another program stays as it is.
@@ -100,7 +100,7 @@ class SQLiteFile:
         sql.execute("COMMIT")
 
     def run_step(self, step: Callable[..., R], *arguments: object) -> R:
-        """Return what ``step`` returns. Errors of SQLite name the file and what to do about them."""
+        """Return what ``step`` returns. Turn errors of SQLite into StoreErrors that name the file and the remedy."""
         try:
             return step(*arguments)
         except sqlite3.OperationalError as error:
@@ -125,7 +125,7 @@ class SQLiteFile:
     def _read_only_uri(self) -> str:
         """Return the uri to read the file.
 
-        If it has no log, and its folder may not be written, nobody writes it: SQLite need not look for a log.
+        If the file has no log and its folder may not be written, nobody writes it. SQLite need not look for a log.
         """
         has_log = Path(f"{self.path}-wal").exists()
         is_still = not has_log and not os.access(Path(self.path).parent, os.W_OK)

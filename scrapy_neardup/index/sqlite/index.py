@@ -60,7 +60,7 @@ from scrapy_neardup.similarity.verification import (
 
 _BATCH = 64
 _STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs
-_LEAP_DOCUMENTS = 1000  # so many in a row mean that time leapt, in a window that nobody shares
+_LEAP_DOCUMENTS = 1000  # in a window that nobody shares, so many documents in a row prove a leap in time
 _CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
 R = TypeVar("R")
 _Step = Callable[..., R]
@@ -237,7 +237,7 @@ class SQLiteIndex(Index):
 
     def _read(self, step: Callable[[sqlite3.Connection], R]) -> R:
         if not self._file.is_read_only and time.time() - self._claimed > _CLAIM_SECONDS:
-            self._write(lambda sql: None)  # another may have removed the tables
+            self._write(lambda sql: None)  # another process may have removed the tables
         with self._file.reading() as sql:
             return step(sql)
 

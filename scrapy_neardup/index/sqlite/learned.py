@@ -41,7 +41,7 @@ def share_learned(
 def forget_learned(sql: sqlite3.Connection, space: int, source: bytes) -> None:
     """Forget the boilerplate of a source, also its entries in the boilerplate of all sources."""
     sql.execute(f"DELETE FROM learned_{space} WHERE source = ?", (source,))
-    # An entry of EVERYWHERE names its source behind the line.
+    # An entry of EVERYWHERE has the source after the 4 bytes of the line.
     sql.execute(f"DELETE FROM learned_{space} WHERE source = ? AND substr(entry, 5, 4) = ?", (EVERYWHERE, source))
 
 

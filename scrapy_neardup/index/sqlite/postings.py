@@ -1,7 +1,7 @@
 """The window in SQLite: records of documents, and postings (key -> documents) that find candidates.
 
 Every method is part of a transaction that its caller has begun. A document key is kept as a number: its 8 bytes
-read as a signed integer with the highest bit turned, so that numbers are in the order of the keys.
+read as a signed integer with the highest bit flipped, so that numbers are in the order of the keys.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from scrapy_neardup.index.spans import generation_seconds
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
 from scrapy_neardup.similarity.verification import IDENTITY_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
 
-_MOST_EXPIRED = 20_000  # records at once: an hour of a large crawl, or a tenth of a second
+_MOST_EXPIRED = 20_000  # records removed at once: an hour of a large crawl, which takes a tenth of a second
 _TURN = 1 << 63
-_SECOND = 1 << 32  # from one second to the next, in numbers
+_SECOND = 1 << 32  # the difference between the first numbers of two seconds in a row
 
 SCHEMA = ("CREATE TABLE IF NOT EXISTS documents_{space} (key INTEGER PRIMARY KEY, record BLOB NOT NULL)",)
 TABLES = ("documents",)
 
-# A generation is a table of its own: it is dropped at once when it is over, and no posting has to be looked for.
+# Each generation has its own table. When it is over, the table is dropped, and no posting has to be looked for.
 _GENERATION = (
     "CREATE TABLE {table} (band INTEGER NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (band, key)) WITHOUT ROWID"
 )
@@ -52,7 +52,7 @@ class FoundPostings:
     """The postings under the keys of a document."""
 
     candidates: list[int]  # the likeliest first
-    crowded: dict[int, int] = field(default_factory=dict)  # full bands -> their oldest posting
+    crowded: dict[int, int] = field(default_factory=dict)  # keys with MOST_POSTINGS postings -> the oldest of these
 
 
 class SQLitePostings:

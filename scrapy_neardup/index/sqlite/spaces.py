@@ -69,7 +69,7 @@ def make_tables(sql: sqlite3.Connection, space: int) -> None:
 
 
 def imagine_tables(sql: sqlite3.Connection) -> int:
-    """Return an empty space that is not in the file, for a file that may not be written."""
+    """Make the tables of an empty space outside the file, for a file that may not be written. Return the space."""
     for statement in _SPACE_SCHEMA:
         if "CREATE TABLE" in statement:
             sql.execute(statement.format(space=0).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
@@ -88,7 +88,7 @@ def spaces_of(sql: sqlite3.Connection, namespace: str) -> list[int]:
 
 
 def drop_idle_spaces(sql: sqlite3.Connection) -> None:
-    """Drop the spaces that were found idle a window ago and still are; the clock that finds one idle may be wrong."""
+    """Drop spaces that were found idle a window ago and still are: at the first time the clock may have been wrong."""
     now = time.time()
     rows = sql.execute("SELECT id, window, idle_since FROM spaces WHERE expires < ?", (now,)).fetchall()
     for space, window, idle_since in rows:

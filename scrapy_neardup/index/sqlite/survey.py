@@ -52,7 +52,7 @@ class Purge:
         """See ``Index.purge``."""
         if not dry_run:
             with self._file.writing() as sql:
-                make_tables(sql, self._space)  # of a version of this package that knew fewer tables
+                make_tables(sql, self._space)  # the file may be of an older version with fewer tables
         with self._file.reading() as sql:
             if f"documents_{self._space}" not in tables_of(sql, self._space):
                 return 0

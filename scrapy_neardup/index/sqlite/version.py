@@ -14,7 +14,7 @@ APPLICATION = 0x4E44_5550
 """``PRAGMA application_id`` of our files: the letters NDUP."""
 
 VERSION = 1
-"""``PRAGMA user_version``. 0 had no version, kept all postings in one table, and did not know its APPLICATION."""
+"""``PRAGMA user_version``. Version 0 set neither of the two pragmas, and kept all postings in one table."""
 
 _MEND = "move it away, or set NEARDUP_STORE to another file"
 

@@ -1,1 +1,1 @@
-"""What a text says besides its shingles: boilerplate, templates, figures, titles, topics."""
+"""Guards, which look at more than shingles: boilerplate, templates, figures, titles and topics."""

@@ -1,11 +1,12 @@
 """The boilerplate guard: lines that turn up in documents of several different stories leave the fingerprint.
 
-Whether two documents tell different stories cannot be asked of the index: a long disclaimer may be what joins them
-there. So it is asked of the rest. For each line a few documents it stood in are remembered; a new document that shares
-the line, and of which nothing else is in any of them, is one more story. A paragraph of a wire story comes with the
-other paragraphs of that story, however many papers print it, and stays.
+The index cannot tell whether two documents tell different stories, because a long disclaimer may be what joins them
+there. So the rest of the two documents decides. For each line the guard remembers a few documents that had it. A new
+document with the same line is one more story if nothing else of it is in any of them. A paragraph of a wire story comes
+with the other paragraphs of that story, however many papers print it. So it is not boilerplate.
 
-Learned from the documents as they come, in bounded memory, and the same by every process that sees the same ones.
+The guard learns from documents as they come, in bounded memory. All processes that see the same documents learn the
+same.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ STORIES = 3
 MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB if a document brings twenty new ones
 MOST_DOCUMENTS = 1 << 13  # remembered for these lines: another 20 MB if each of them brings one new line
 _MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
-_LONGEST = 2000  # lines of a document that anything is learned from: a book would be remembered for a few of its lines
+_LONGEST = 2000  # a document with more lines teaches nothing: a book would be remembered for few of its lines
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
 _SAMPLE_MASK = np.uint32(3)  # of every fourth shingle, by its hash
-_LEAST_REST = 30  # words: less says nothing of what a document is about
+_LEAST_REST = 30  # words; a shorter rest does not show what a document is about
 _SHARED_REST = 0.15  # two documents whose rests share no more than this tell different stories
 _DOMINANT = 0.5  # one story that brought more of a line's documents than this owns the line
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What is remembered of a document: its lines, and a sample of its shingles with the lines they stood in."""
+    """The data that is kept of a document: its lines, and a sample of its shingles with the line of each."""
 
     lines: dict[int, int]  # key of the line -> its place
     words: array[int]  # of each line
@@ -52,7 +53,7 @@ class Trace:
         # Lines of the same tokens have the same words.
         words = array("I", dict(zip(keys, body.long.words.tolist(), strict=True)).values())
         hashes = body.windows(width)
-        # Which shingles are chosen does not depend on the document; one that runs into the next line is its first's.
+        # The choice of a shingle does not depend on the document. A shingle of two lines belongs to the first one.
         starts = (hashes & _SAMPLE_MASK == 0).nonzero()[0]
         starts = starts[hashes[starts].argsort()[:_SAMPLES]]
         ends = (body.long.end - body.long.first).cumsum()
@@ -100,7 +101,7 @@ class BoilerplateGuard:
     def learn(self, trace: Trace, least: int, known: frozenset[int] = frozenset()) -> frozenset[int]:
         """Note a document's lines; return the keys of those that are boilerplate beside those known as such already.
 
-        Never over half of its other words, and never so many that fewer than ``least`` are left.
+        These lines never have more than half of its other words, and always leave at least ``least`` words.
         """
         if len(trace.lines) > _LONGEST:
             return self._among([key for key in trace.lines if key not in known], trace, least, known)

@@ -167,7 +167,7 @@ def _digests(figures: list[Figure], kept: set[bytes]) -> list[Figure]:
     digests = []
     contexts, values = b"", ""
     for i in rest:
-        # With the context of the figure before, the same words elsewhere in a table are not taken for these.
+        # Add the context of the figure before, so that the same words elsewhere in a table differ from these.
         contexts += figures[i - 1].context + figures[i].context
         values += figures[i].value + " "
         if ends[i] % modulus == 0 or i == rest[-1]:
@@ -274,10 +274,10 @@ def _value_hash(figure: Figure) -> bytes:
 
 
 def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Change, ...]:
-    """Return what changed from ``old`` to ``new``, with lines such as "dead: 4 -> 12", none twice.
+    """Return the changes from ``old`` to ``new``, each once, with lines such as "dead: 4 -> 12".
 
-    Only the same neighbours with another value are a change; a figure that one of the two lacks is none. Either may
-    have come through ``unpack_figures``; labels are taken from ``new``.
+    A change is another value with the same words around it. A figure that only one text has is not a change. Both
+    arguments may come from ``unpack_figures``. Labels are taken from ``new``.
     """
     if [figure.context for figure in old] == [figure.context for figure in new]:
         pairs = list(zip(old, new, strict=True))
@@ -302,7 +302,7 @@ def _is_change(before: Figure, after: Figure) -> bool:
         return False
     if _PLAIN.fullmatch(before.value) and _PLAIN.fullmatch(after.value):
         low, high = sorted((Decimal(before.value), Decimal(after.value)))
-        # Exactly a million times as many is no news but a lost word: "20 million" -> "20".
+        # A value that is exactly a million times as large is a lost word and not news: "20 million" -> "20".
         return not low or high / low not in _LOST_WORDS
     # A row of numbers that one text has more of is a figure that only one has; "2 a 0" is the score 2-0.
     is_of_scores = ("-" in before.value) == ("-" in after.value)

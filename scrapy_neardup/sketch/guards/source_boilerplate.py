@@ -251,7 +251,7 @@ class SourceBoilerplate:
     def _share_all(self, source: bytes, lines: set[int], rest: frozenset[int]) -> None:
         """Note what a document proved by its title, beside lines of it that are no boilerplate.
 
-        A document that has nothing else says nothing of what else its source's documents share with others.
+        A document without other lines is ignored: it does not show whether the sources share anything else.
         """
         if not lines or not rest:
             return

@@ -81,7 +81,8 @@ class _Tokens:
 def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     """Return the specifics of each text, at most ``MOST``, packed in ascending order.
 
-    All bodies are of one reading, in its order. The same in every process, and for a text whatever stands beside it.
+    All bodies are of one reading, in its order. The specifics of a text are the same in every process, whatever other
+    texts are in the reading.
     """
     reading, lines = bodies[0].reading, _Lines.of(bodies)
     if not len(lines.start):

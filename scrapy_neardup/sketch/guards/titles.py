@@ -1,4 +1,4 @@
-"""The terms of a title: what two documents of one source are told apart by until the source's boilerplate is known.
+"""The terms of a title. They tell two documents of one source apart until the source's boilerplate is known.
 
 A term is the beginning of a word, so that inflected forms are one term; words too short to carry weight are none. Of a
 script without spaces terms are pairs of characters.
@@ -60,7 +60,7 @@ def terms_of(text: str) -> frozenset[int]:
 def edition_of(title: str) -> int:
     """Return an 8-bit hash of the dates that a title names, from 1 to 255; 0 if it names none.
 
-    What a source prints for one day and for another, prices, draws, horoscopes, has one title but for the date.
+    Some columns have the same title on each day except for the date: prices, lottery draws, horoscopes.
     """
     if not _DIGIT.search(title):
         return 0
@@ -72,7 +72,7 @@ def edition_of(title: str) -> int:
 
 
 def pack_terms(terms: Iterable[int]) -> bytes:
-    """Pack terms in ascending order, ``measures.TERM_BYTES`` each."""
+    """Pack terms in ascending order, ``TERM_BYTES`` each."""
     return b"".join(term.to_bytes(TERM_BYTES, "big") for term in sorted(terms))
 
 

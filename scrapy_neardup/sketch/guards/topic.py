@@ -4,8 +4,8 @@ Rewritten coverage of one event has hardly three words in a row in common with t
 and figures. Of these the ones with the lowest hashes are kept, which are the same ones in two texts (Broder 1997). A
 single name floods, so documents meet by pairs of them.
 
-Names are words with a capital that begin no sentence; in scripts without case a topic has figures alone. What any news
-may say (offices, agencies, round figures) says nothing of an event, and neither does a table.
+Names are words with a capital that do not begin a sentence. In scripts without case a topic has only figures. Words and
+figures of any news (offices, agencies, round figures) do not identify an event, and neither does a table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all kinds of signatures have in common."""
+"""The interface of all kinds of signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Body -> the features a signature is made of."""
+"""Make the features of a signature from a body."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""In how many documents a feature occurs: learned as they come, in bounded memory, the old ones fading.
+"""Learn in how many documents a feature occurs, as they come, in bounded memory. Old counts fade.
 
-Features that share a slot count together, which rare ones among millions do; what is common stands out all the same.
+Features that share a slot are counted together. Among millions of features rare ones do share slots, but common
+features still stand out.
 """
 
 from __future__ import annotations

@@ -18,15 +18,15 @@ Signature = Literal["minhash", "sketch", "simhash", "reference"]
 class Preset:
     """Features, signature, bands, measure and thresholds of one method.
 
-    What a kind of signature does not use is left at its default. ``NEARDUP_*`` settings of the same names replace
-    what is here; ``takes`` says which ones.
+    Parameters that a kind of signature does not use stay at their defaults. ``NEARDUP_*`` settings of the same names
+    replace parameters; ``takes`` returns those that a setting may replace.
     """
 
     name: str
     min_block_words: int
     measure: Measure
-    threshold: float  # from here on a copy
-    related_threshold: float  # from here on the same story
+    threshold: float  # least score of a copy
+    related_threshold: float  # least score of a document of the same story
     num_perm: int  # lanes, but for what "sketch" adds for its confirmation
     bands: int
     rows: int
@@ -47,7 +47,7 @@ class Preset:
     heaviest_terms: int = 0  # terms of the highest weights that a SimHash is made of; 0 is all
     reference: str = ""  # path of a reference file, "" for the one of this package
     topic_names: int = 0  # names and figures of title and lead that a document may join a story by
-    topic_threshold: float = 0.4  # share of them from which on it does
+    topic_threshold: float = 0.4  # least share of them for that
     event_rule: str = "sources"
     seed: int = 1
 
@@ -58,7 +58,7 @@ class Preset:
         other's records.
         """
         decisive = asdict(self)
-        # Thresholds change what is said of two fingerprints, never a fingerprint.
+        # Thresholds change the verdict on two fingerprints, but never a fingerprint.
         thresholds = ("threshold", "related_threshold", "topic_threshold", "collisions")
         for name in ("name", "measure", "event_rule", *thresholds):
             del decisive[name]
@@ -66,7 +66,7 @@ class Preset:
             if not decisive[name]:
                 del decisive[name]
         if self.signature == "reference":
-            decisive["reference"] = load_reference(self.reference).digest  # what it says, wherever it lies
+            decisive["reference"] = load_reference(self.reference).digest  # the content of the file, not its path
         decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         decisive["records"] = records
         return xxhash.xxh32_hexdigest(repr(sorted(decisive.items())).encode())

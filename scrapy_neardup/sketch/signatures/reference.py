@@ -1,7 +1,7 @@
 """Signatures against a reference text: cosines of a text with the parts of a list of character 3-grams.
 
 Mohammadi and Khasteh (2020), "A fast text similarity measure for large document collections using multireference cosine
-and genetic algorithm". The list is found by ``sketch.training``; a file of it is JSON.
+and genetic algorithm". ``sketch.signatures.training`` finds the list. A reference file is JSON.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ class Body:
 
     @property
     def text_hash(self) -> bytes:
-        """Return a hash of all lines, 8 bytes. Boilerplate is part of it: what is learned later changes nothing."""
+        """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
         lengths = self.long.end - self.long.first
         behind = lengths.cumsum()
         powers, _ = _KEY_POWERS.up_to(int(behind[-1]) + 1 if len(behind) else 1)

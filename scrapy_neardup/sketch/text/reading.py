@@ -1,4 +1,4 @@
-"""Texts -> their characters and tokens as arrays, read once; the same on every machine.
+"""Read texts into arrays of characters and tokens, which are the same on every machine.
 
 Several texts are read together in little more time than one: most of it is what each call of numpy costs.
 """

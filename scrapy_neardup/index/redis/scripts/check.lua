@@ -14,7 +14,7 @@ if known then
     return old and { state_of(old, document.run, MOST_LINKS), known.candidate, packed, '', '', '', '' } or nil
 end
 
--- As verification.is_dropped.
+-- As verification._is_dropped.
 local function is_dropped(best)
     return not (best.is_page_changed and policy.keep_updates) and best.kept_share >= least_dropped
 end

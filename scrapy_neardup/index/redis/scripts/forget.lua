@@ -1,7 +1,7 @@
 --[[
 Replaces the neighbours of a story, unless a document has joined with another one meanwhile, or the story is gone.
 
-KEYS[1]  story (see join.lua)
+KEYS[1]  story (see story.lua)
 ARGV[1]  the neighbours as they were read
 ARGV[2]  those that are kept
 ]]
