@@ -368,9 +368,8 @@ class NearDupDetector:
             self.delivery.deliver_with(document.id, match.candidate)
 
     def _is_changed_page(self, match: Match) -> bool:
-        if not match.same_url or match.same_text:
-            return False
-        return self.settings.keep_updates or match.score < self.preset.threshold
+        is_kept = self.settings.keep_updates or match.score < self.preset.threshold
+        return is_kept and match.same_url and not match.same_text
 
     async def _changes_of(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
         # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
