@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -94,7 +94,6 @@ def script(name: str) -> Script:
     return Script(name, _BLOCKS[name]() if name in _BLOCKS else "")
 
 
-@lru_cache(maxsize=16)
 def window_script(name: str, policy: Policy, parts: int) -> Script:
     """Return ``check`` or ``probe`` for the stores of a policy."""
     return Script(name, window_block(policy, parts))

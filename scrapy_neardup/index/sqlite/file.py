@@ -50,7 +50,7 @@ class SQLiteFile:
         location = self._read_only_uri() if self.is_read_only else self.path
         self._connection = sqlite3.connect(location, timeout=0, isolation_level=None, uri=self.is_read_only)
         # Before anything is written: a file of another program stays as it is.
-        self._when_free(lambda: check_version(self.connection, self.path))
+        self._when_free(self._check_version)
         if self.is_read_only:
             return
         self._patiently("PRAGMA journal_mode = WAL")
@@ -60,6 +60,10 @@ class SQLiteFile:
         self._connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         with self.writing() as sql:
             bring_up_to_date(sql, self.path)
+
+    def _check_version(self) -> None:
+        with self.reading() as sql:  # one state: another process may be making the tables now
+            check_version(sql, self.path)
 
     def disconnect(self) -> None:
         if self._connection is not None:
