@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from documents import HOUR, MINUTE, START, Article, check, digest
 from scrapy_neardup.document import Claim, Join, Learned, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Selection
+from scrapy_neardup.index.sqlite.file import SQLiteFile
 from scrapy_neardup.index.sqlite.index import SQLiteIndex
 from scrapy_neardup.index.sqlite.version import APPLICATION, VERSION
 
@@ -31,6 +32,30 @@ def file(tmp_path: Path) -> Path:
 def sql(file: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         yield connection
+
+
+def test_a_file_that_another_process_is_making_is_one_of_ours(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    class Interrupted(sqlite3.Connection):
+        """Lets another connection make the tables between the two numbers that tell whose file it is."""
+
+        def execute(self, sql: str, *values: object) -> sqlite3.Cursor:  # type: ignore[override]
+            answer = super().execute(sql, *values)
+            if sql == "PRAGMA application_id":
+                monkeypatch.setattr(sqlite3, "connect", connect)
+                other = SQLiteFile(str(file), timeout=0.1)
+                with suppress(StoreError, sqlite3.OperationalError):  # the first one may hold the file meanwhile
+                    other.connect()
+                other.disconnect()
+            return answer
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *path, **options: connect(*path, **options, factory=Interrupted))
+    first = SQLiteFile(str(file), timeout=5)
+    first.connect()
+    first.disconnect()
+    with closing(connect(file)) as sql:
+        assert sql.execute("PRAGMA user_version").fetchone() == (VERSION,)
 
 
 def _content(file: Path) -> bytes:
