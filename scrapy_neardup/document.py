@@ -75,6 +75,9 @@ class Fingerprint:
         return self.band_keys + self.sample_keys + self.topic_keys
 
 
+LAST_SECOND = 0xFFFF_FFFF
+"""The latest time that a store can keep, in Unix seconds: in the year 2106."""
+
 MOST_CHARACTERS = 400_000
 """How many characters of a text are read: about 60,000 words. The rest is ignored, to bound memory."""
 

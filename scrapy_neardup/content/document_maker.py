@@ -11,10 +11,9 @@ import xxhash
 from scrapy_neardup.content.article_numbers import article_number
 from scrapy_neardup.content.language import language_code
 from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, without_surrogates
-from scrapy_neardup.document import Document
+from scrapy_neardup.document import LAST_SECOND, Document
 
 _LONGEST_TITLE = 1000  # characters
-_LAST_SECOND = 0xFFFF_FFFF
 
 
 class DocumentMaker:
@@ -44,7 +43,7 @@ class DocumentMaker:
         """Return a document, see ``NearDupDetector.document``."""
         text, url, title, canonical, language = map(_as_text, (text, url, title, canonical, language))
         url, title = without_surrogates(url), without_surrogates(title[:_LONGEST_TITLE])
-        seconds = min(max(self._seconds(seen_at), 0.0), float(_LAST_SECOND))
+        seconds = min(max(self._seconds(seen_at), 0.0), float(LAST_SECOND))
         salt = f"{self._run}\n{next(self._serial)}\n{url[:LONGEST_URL]}"
         key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
         page = (canonical or url) if url_is_own else ""

@@ -12,7 +12,18 @@ from dataclasses import replace
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from scrapy_neardup.document import LEVELS, Claim, Extent, Granted, Join, Level, Member, Story, UnconfirmedGrant
+from scrapy_neardup.document import (
+    LAST_SECOND,
+    LEVELS,
+    Claim,
+    Extent,
+    Granted,
+    Join,
+    Level,
+    Member,
+    Story,
+    UnconfirmedGrant,
+)
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.stories.draft import Draft
 from scrapy_neardup.stories.event import StoryEvent
@@ -25,7 +36,6 @@ _AGREED = 32  # so many documents in a row must be later than a time before the 
 _MOST_RAISED = 1024  # signalled stories of which documents may still be under way
 _MOST_UNANSWERED = 1024
 _UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
-_LAST_SECOND = 0xFFFF_FFFF
 
 
 class StoryStore(Protocol):
@@ -207,7 +217,7 @@ class StoryTracker:
         self._look_at = self._clock()
         await self._pass_on_overdue()
         if all_over or self._recent:
-            await self._end_quiet(_LAST_SECOND if all_over else min(self._recent) - QUIET)
+            await self._end_quiet(LAST_SECOND if all_over else min(self._recent) - QUIET)
         return self._take_events()
 
     def _take_events(self) -> list[StoryEvent]:
