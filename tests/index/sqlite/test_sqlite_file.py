@@ -41,14 +41,13 @@ def test_a_file_that_another_process_is_making_is_one_of_ours(file: Path, monkey
         """Lets another connection make the tables between the two numbers that tell whose file it is."""
 
         def execute(self, sql: str, *values: object) -> sqlite3.Cursor:  # type: ignore[override]
-            answer = super().execute(sql, *values)
-            if sql == "PRAGMA application_id":
+            if sql == "PRAGMA user_version":
                 monkeypatch.setattr(sqlite3, "connect", connect)
                 other = SQLiteFile(str(file), timeout=0.1)
                 with suppress(StoreError, sqlite3.OperationalError):  # the first one may hold the file meanwhile
                     other.connect()
                 other.disconnect()
-            return answer
+            return super().execute(sql, *values)
 
     monkeypatch.setattr(sqlite3, "connect", lambda *path, **options: connect(*path, **options, factory=Interrupted))
     first = SQLiteFile(str(file), timeout=5)
