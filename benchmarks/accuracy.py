@@ -50,7 +50,7 @@ def main() -> None:
     options = parser.parse_args()
     with ExitStack() as stack:
         data = _unpacked(options.data, stack)
-        reader = stack.enter_context(PageReader(SETTINGS.extractor, SETTINGS.max_html_bytes, options.workers))
+        reader = stack.enter_context(PageReader(SETTINGS, options.workers))
         asyncio.run(_gold(data, reader, range(options.seeds)))
         asyncio.run(_edits(data))
         asyncio.run(_same_event(data))

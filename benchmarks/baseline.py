@@ -1,7 +1,7 @@
 """The pipeline people write by hand: trafilatura called in ``process_item``, datasketch's LSH in Redis.
 
-Put together from the documentation of Scrapy, trafilatura and datasketch, as their pages show it; nothing is made
-slower than it is written there.
+It is put together from the documentation of Scrapy, trafilatura and datasketch. Nothing in it is slower than the code
+shown there.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""What the plugin costs a crawl: without it, with the pipeline people write by hand, and with it in each configuration.
+"""Measure how much the plugin slows a crawl: without it, with a pipeline written by hand, and in each configuration.
 
 usage: python benchmarks/crawl.py [--data DIR] [--pages 1200] [--rounds 2] [--requests 32] [--only WORD] [--plot FILE]
        python benchmarks/crawl.py [--data DIR] [--pages 1200] --only WORD --profile FILE.html
 
-DIR is the unpacked research data (default: $NEARDUP_DATA). A server process holds the pages, half of them
-of ``stream-dev``, the others of ``gold-dev`` and ``articles-modern``; each crawl is a process of its own, and Redis is
-started for the run.
-Rounds take turns, and the median counts; the first WARM_UP pages, with the imports and the start of workers, do not.
-One table comes out, as Markdown. Times of a machine that others use as well are good for ratios only; CPU seconds
-depend on that less. "Busy" is the CPU time of the event loop's thread between two looks: lag without what others took.
+DIR is the unpacked research data (default: $NEARDUP_DATA). A server process holds the pages, half of them of
+``stream-dev``, the others of ``gold-dev`` and ``articles-modern``; each crawl is a process of its own, and Redis is
+started for the run. The configurations take turns in each round, and the median of the rounds counts. The first WARM_UP
+pages are not measured, because they include imports and the start of workers. One table comes out, as Markdown. If
+other programs use the machine too, only ratios of times are good. CPU seconds depend less on other programs. "Busy" is
+the CPU time of the event loop's thread between two looks: the lag without the time that other programs took.
 """
 
 from __future__ import annotations

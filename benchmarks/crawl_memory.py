@@ -4,7 +4,7 @@ usage: python benchmarks/crawl_memory.py [--data DIR] [--pages 50000] [--extract
        python benchmarks/crawl_memory.py --list
 
 The first takes 400 recorded pages, again and again, each time with a paragraph of its own; the window is a file of
-SQLite. Memory is the resident set, looked at every 500 pages; workers are told apart, each is replaced after 2,000
+SQLite. Memory is the resident set, measured every 500 pages. Workers are shown separately: each is replaced after 2,000
 pages. The second compares ``scrapy list`` of a project with and without the add-on, in turns, by CPU time.
 """
 

@@ -1,4 +1,4 @@
-"""What editors do to a wire story, done to a text by a seeded generator."""
+"""Edit a text as editors edit a wire story, by a seeded generator."""
 
 from __future__ import annotations
 

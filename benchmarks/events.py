@@ -1,4 +1,6 @@
-"""How soon, how often and how rightly events are raised, as Markdown; and a timeline of one stream.
+"""Measure how soon, how often and how correctly events are raised.
+
+Print a table in Markdown, and plot a timeline of one stream.
 
 usage: python benchmarks/events.py [--data DIR] [--seeds N] [--workers N] [--plot timeline.svg]
 
@@ -53,7 +55,7 @@ def main() -> None:
     settings = NearDupSettings(store="memory://")
     with ExitStack() as stack:
         data = _unpacked(options.data, stack)
-        reader = stack.enter_context(PageReader(settings.extractor, settings.max_html_bytes, options.workers))
+        reader = stack.enter_context(PageReader(settings, options.workers))
         gold = read_labelled(data / "gold-dev.jsonl", ("merged",))
         pages = _pages(reader, gold.documents)
         background = _pages(reader, read_background([data / "stream-dev.jsonl"]))
@@ -109,10 +111,9 @@ async def _run(timed: Sequence[tuple[Page, str | None]], rule: str) -> tuple[lis
     detector = NearDupDetector(NearDupSettings(store="memory://", event_rule=rule), run="")
     await detector.open()
     events: list[StoryEvent] = []
-    judged = [each async for each in replay((page for page, _ in timed), detector, events.append)]
-    await detector.finish(all_over=True)
+    judged = [each async for each in replay((page for page, _ in timed), detector, events.append, all_over=True)]
     await detector.close()
-    return judged, events + detector.take_events()
+    return judged, events
 
 
 async def _outcome(timed: Sequence[tuple[Page, str | None]], rule: str) -> Outcome:

@@ -1,10 +1,11 @@
-"""The extractors beside each other: time a page, how right their texts are, and what that is worth to the verdicts.
+"""Compare the extractors: time for each page, correctness of their texts, and the effect on the verdicts.
 
 usage: python benchmarks/extractors.py [--data DIR] [--seeds N]
 
-DIR is the unpacked research data (default: $NEARDUP_DATA). Time is CPU time of this process, without decoding. A text
-is compared with the one that people marked by its runs of four words: precision is the share of its own that are right,
-recall the share of the right ones that it has. Detection is the online F1 of the gold set, mean of N random orders.
+DIR is the unpacked research data (default: $NEARDUP_DATA). Time is CPU time of this process, without decoding. The runs
+of four words of a text are compared with those of the text that people marked. Precision is the share of the extracted
+runs that are in the marked text. Recall is the share of the marked runs that were extracted. Detection is the online F1
+of the gold set, mean of N random orders.
 """
 
 from __future__ import annotations

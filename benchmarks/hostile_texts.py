@@ -4,10 +4,11 @@
     python benchmarks/hostile_texts.py --only marks      # kinds that have this in their name
     python benchmarks/hostile_texts.py --urls-kept 3000  # memory that long urls take for good
 
-"ms at n" and "ms at 4n" are the best of three runs of whatever reads such an input, each with an input of its own. The
-block of the loop is the longest time between two ticks of a task that wants to run all the time, while a detector
-judges a document with the input at its full size, or at a size that is read on the loop itself. It is the best of
-three, because other processes hold the machine up as well. The garbage collector passes modules over, as in a crawl.
+"ms at n" and "ms at 4n" are the times of the function that reads this kind of input: the best of three runs, each with
+a new input. The block of the loop is the longest time between two ticks of a task that wants to run all the time, while
+a detector judges a document with the input at its full size, or at a size that is read on the loop itself. It is the
+best of three, because other processes hold the machine up as well. The garbage collector passes modules over, as in a
+crawl.
 """
 
 from __future__ import annotations
@@ -29,8 +30,7 @@ from scrapy_neardup.content import (
     CanonicalUrls,
     article_number,
     decode_html,
-    page_language,
-    page_title,
+    read_head,
     source_of,
     url_identity,
 )
@@ -168,7 +168,7 @@ def read(kind: Kind, given: str, sketcher: Sketcher) -> None:
             parse_time(given)
     elif kind.what == "page":
         body = given.encode("utf-8", "surrogatepass")
-        decode_html(body), page_title(body), page_language(body), _page_urls.of(body, "http://a.com/b")
+        decode_html(body), _page_urls.of(read_head(body).canonical, "http://a.com/b")
     else:
         text, title = (given, "") if kind.what == "text" else (PROSE, given)
         sketcher.fingerprint(Document("00" * 8, "http://a.com/", "a.com", title, text, 0.0))
@@ -230,7 +230,7 @@ async def _block(detector: NearDupDetector, kind: Kind, given: str) -> float:
 def _read_head(given: str) -> None:
     """What the middleware reads of a page on the event loop."""
     body = given.encode("utf-8", "surrogatepass")
-    page_title(body), page_language(body), _page_urls.of(body, "http://a.com/b")
+    _page_urls.of(read_head(body).canonical, "http://a.com/b")
 
 
 def url_memory(urls: int) -> tuple[float, float]:

@@ -1,10 +1,10 @@
-"""Write the number words of each language to ``scrapy_neardup/sketch/number_words.json``.
+"""Write the number words of each language to ``scrapy_neardup/sketch/guards/number_words.json``.
 
     pip install num2words
     python benchmarks/number_tables.py
 
 The table is kept in a file and not made at run time: importing num2words takes longer than reading a hundred articles,
-and two workers with other versions of it would find other figures in one text.
+and two workers with different versions of num2words would find different figures in the same text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""How right the verdicts on real pages are, by pairs that were read one by one, and what brute force finds besides.
+"""Measure how correct the verdicts on real pages are, by pairs that people read one by one.
+
+Also find the copies that only brute force finds.
 
 usage: python benchmarks/real_pages.py [--data DIR] [--extractor NAME|both] [--workers N] [--read FILE]
 
@@ -180,7 +182,7 @@ async def _judge(data: Path, extractor: str, workers: int) -> Run:
     verdicts: Counter[tuple[str, str]] = Counter()
     answers: dict[str, Answer] = {}
     pages: dict[str, str] = {}  # document id -> id of the page
-    with PageReader(settings.extractor, settings.max_html_bytes, workers) as reader:
+    with PageReader(settings, workers) as reader:
         async for judged in replay(reader.read(recorded), detector):
             verdict, document = judged.verdict, judged.document
             if verdict is None or not isinstance(judged.page, Page):

@@ -3,8 +3,8 @@
 usage: python benchmarks/reliability.py [part ...] [--times 50] [--cases 1000000] [--minutes 60]
 
 Parts: kills, stores, receivers, fuzz, soak; all but soak unless some are named. ``--times`` is how often a crawl is
-killed for each store; ways to crawl other than the plain one get a fifth of it each. Needs the packages that tox.ini
-names for the tests.
+killed for each store; each special way to crawl gets a fifth of that number. Needs the packages that tox.ini names for
+the tests.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     python benchmarks/simhash_probes.py [--count N]
 
-For every plan it prints tables, fingerprints that a probe reads on average if fingerprints are random, as the paper
-reckons (tables x fingerprints / 2^bits of a key), the same counted, and time. Plans 1, 2 and 3 are those of the paper:
-8 blocks of 8 bits, 4 of 16 and 5 of 13 (the last has 12), one of which must be in common. Our own has 5 blocks of 13,
-two of which must be. For comparison a probe is also compared with every fingerprint. Each plan must find the
-fingerprint that differs from a probe in 3 bits, which is checked. Time is processor time of sorted arrays in memory,
-one probe after the other.
+For every plan it prints the number of tables, the expected and the counted number of fingerprints that a probe reads,
+and the time. The expected number is the paper's formula for random fingerprints: tables x fingerprints / 2^bits of a
+key. Plans 1, 2 and 3 are those of the paper: 8 blocks of 8 bits, 4 of 16 and 5 of 13 (the last has 12), one of which
+must be in common. Our own has 5 blocks of 13, two of which must be. For comparison a probe is also compared with every
+fingerprint. Each plan must find the fingerprint that differs from a probe in 3 bits, which is checked. Time is
+processor time of sorted arrays in memory, one probe after the other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from scrapy_neardup.sketch.signatures.simhash import BITS, PLANS
+from scrapy_neardup.sketch.signatures.presets import PLANS
+from scrapy_neardup.sketch.signatures.simhash import BITS
 
 PROBES = 2000
 FEW_PROBES = 50

@@ -1,4 +1,7 @@
-"""Two weeks of news as stories see it: who publishes what and when, true events among much that looks like them."""
+"""Simulate two weeks of news as stories see them: who publishes what and when.
+
+True events are mixed with many stories that look like events.
+"""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 usage: python benchmarks/small_parts.py [--baseline] [options of pyperf, such as --fast]
 
 Needs ``pip install pyperf``. Each part is a ratio to a calibration loop of the same run, so that runs on other machines
-compare: ``--baseline`` stores these ratios in small_parts.json, otherwise they are compared with it. What takes half
-as long again is marked, and the exit status is 1.
+compare: ``--baseline`` stores these ratios in small_parts.json, otherwise they are compared with it. If a part takes at
+least one and a half times as long as before, it is marked, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scrapy_neardup.sketch.ahead import pack_sketch, unpack_sketch
 from scrapy_neardup.sketch.guards.figures import changed_figures, find_figures, pack_figures, unpack_figures
 from scrapy_neardup.sketch.guards.specifics import find_specifics
 from scrapy_neardup.sketch.text.body import read_bodies
-from scrapy_neardup.sketch.text.shingles import window_hashes
+from scrapy_neardup.sketch.text.reading import window_hashes
 
 BASELINE = Path(__file__).with_name("small_parts.json")
 CALIBRATION = "calibration"

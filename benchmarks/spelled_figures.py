@@ -1,9 +1,10 @@
-"""Changed number words on real pages: how many changed copies are updates, and how many unchanged ones by mistake.
+"""Change number words on real pages, and count the updates among changed copies and among unchanged ones.
 
     python benchmarks/spelled_figures.py --pages stream.jsonl [--extractor resiliparse]
 
-The pages are recorded documents (``docs/commands.md``) with a ``lang``. Of each page that holds a number word one copy
-has another number of the same form in its place, one a byline and a footer of another paper, and one a sentence less.
+The pages are recorded documents (``docs/commands.md``) with a ``lang``. Three copies are made of each page with a
+number word. One copy has another number of the same form instead. One has the byline and the footer of another paper.
+One lacks a sentence.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def main() -> None:
 def _texts(pages: Path, extractor: str) -> dict[str, list[str]]:
     """The distinct main contents of each language, in the order of the file."""
     texts: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    with PageReader(extractor, SETTINGS.max_html_bytes, os.cpu_count() or 1) as reader:
+    with PageReader(NearDupSettings(extractor=extractor), os.cpu_count() or 1) as reader:
         for page in reader.read(read_background([pages])):
             if isinstance(page, Page) and len(page.text) >= MIN_CHARACTERS:
                 texts[str(page.recorded.extra.get("lang"))][page.text] = None

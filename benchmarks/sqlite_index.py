@@ -2,8 +2,8 @@
 
 usage: python benchmarks/sqlite_index.py [--documents 100000] [--at-once 16]
 
-The documents are those of redis_index.py, spread over 24 hours. Both stores are given the same ones by turns, so many
-at once, and each row is the median over the last tenth of all documents.
+The documents are those of redis_index.py, spread over 24 hours. The two stores get the same documents in turns,
+``--at-once`` of them at a time. Each row is the median over a tenth of all documents, the last ones at that point.
 """
 
 from __future__ import annotations

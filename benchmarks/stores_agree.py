@@ -2,9 +2,9 @@
 
 usage: python benchmarks/stores_agree.py [--checks 100000] [--seed 1] [--shards 2 5]
 
-Each document is checked by every store before the next one is. One row a window and store: how many of the answers
-differ from those of memory://, and how many of them are another match. The Redis is started for it. The streams are
-those of tests/floods.py: they go beyond 16 postings a key and 32 candidates.
+Each document is checked by every store before the next one is. It prints one row for each window and store: how many
+answers differ from the answers of memory://, and how many of these name another match. The Redis is started for it. The
+streams are those of tests/floods.py: they go beyond 16 postings a key and 32 candidates.
 """
 
 from __future__ import annotations

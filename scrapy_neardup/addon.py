@@ -17,7 +17,8 @@ class Addon:
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
-        # Check settings as early as this. If the check fails while the crawl starts, Scrapy 2.14 exits with status 0.
+        # Check the settings this early. If the check failed later, when the crawl starts, Scrapy 2.14 would exit with
+        # status 0.
         _checked_settings(settings)
 
     def update_settings(self, settings: BaseSettings) -> None:
@@ -37,8 +38,8 @@ class Addon:
 def _checked_settings(settings: BaseSettings) -> NearDupSettings:
     """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
     from scrapy_neardup.content import load_extractor, worker_processes
-    from scrapy_neardup.crawl.feeds import check_feed_uri
-    from scrapy_neardup.crawl.selection import ItemSelection
+    from scrapy_neardup.crawl.feeds import storage_class
+    from scrapy_neardup.crawl.item_fields import load_item_class
     from scrapy_neardup.exceptions import SettingsError
     from scrapy_neardup.settings import NearDupSettings
     from scrapy_neardup.stories import load_rule
@@ -48,10 +49,11 @@ def _checked_settings(settings: BaseSettings) -> NearDupSettings:
         processes = worker_processes(checked.extractor, checked.extract_workers)
         load_extractor(checked.extractor, for_processes=processes != 0)
         load_rule(checked.event_rule)
-        ItemSelection(checked.item_classes)
+        for each in checked.item_classes:
+            load_item_class(each)
         for name, uri in (("DROPPED", checked.dropped_feed), ("EVENTS", checked.events_feed)):
             if uri is not None:
-                check_feed_uri(settings, f"NEARDUP_{name}_FEED", uri)
+                storage_class(settings, f"NEARDUP_{name}_FEED", uri)
     except SettingsError as error:
         raise UsageError(str(error)) from None
     return checked

@@ -19,17 +19,15 @@ from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash, unpack_sketch
 from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
-from scrapy_neardup.sketch.pacing import LONG_TEXT, PacedSketcher, grouped
-from scrapy_neardup.sketch.sharing import Knowledge
-from scrapy_neardup.sketch.signatures.simhash import finds_every_match
+from scrapy_neardup.sketch.running import LONG_TEXT, Knowledge, PacedSketcher, grouped
 from scrapy_neardup.stories import JoinMaker, StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
 
 logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
-_MOST_WARNINGS = 100  # different ones; many name a document
-_NEAR_SIZE = 0.75  # a copy whose shingle set is smaller than this share of the other's is abridged or extended
+_MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
+_NEAR_SIZE = 0.75  # if one shingle set is smaller than this share of the other set, the copy is abridged or extended
 
 
 class NearDupDetector:
@@ -76,7 +74,7 @@ class NearDupDetector:
             )
         self.timings = {"sketch": self.sketcher.timings, "check": Timings()}
         self._paced_sketcher = PacedSketcher(self.sketcher)
-        self._sketch_order = asyncio.Lock()  # documents are sketched in the order in which they wait
+        self._sketch_order = asyncio.Lock()  # documents are sketched in the order in which ``check`` was called
         self._knowledge = Knowledge(self.sketcher, self.index)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._joins = JoinMaker(self.settings.source_owners)
@@ -104,7 +102,7 @@ class NearDupDetector:
             self._is_open = True
 
     async def prepare(self) -> None:
-        """Import the modules for the first document in a thread, so that they do not block the event loop."""
+        """Import, in a thread, the modules that the first check needs. So the imports do not block the event loop."""
         await self._paced_sketcher.run_in_thread(self._documents.prepare)
         await self._paced_sketcher.run_in_thread(self.sketcher.prepare)
 
@@ -122,15 +120,15 @@ class NearDupDetector:
             await self.index.close()
 
     async def summary(self) -> StoreSummary:
-        """Return what the store holds. Raise StoreError if it does not answer."""
+        """Return a summary of the window. Raise StoreError if it does not answer."""
         return await self.index.summary()
 
     async def purge(self, *, source: str = "", url: str = "", dry_run: bool = False) -> int:
-        """Remove the documents of a source (a domain or a url of it) or of a page, or the whole namespace.
+        """Remove the documents of one source or of one page. Without arguments remove the whole namespace.
 
-        Return how many documents are removed, including those whose original is removed. With ``dry_run`` only count
-        them. Raise StoreError if the store fails, and ValueError if ``source`` is not a domain or ``url`` is not a web
-        address.
+        ``source`` is a domain, or any url of that domain. Copies of a removed original are removed too. Return how many
+        documents are removed. With ``dry_run`` only count them. Raise StoreError if the store fails, and ValueError if
+        ``source`` is not a domain or ``url`` is not a web address.
         """
         selection = Selection()
         if source:
@@ -144,11 +142,10 @@ class NearDupDetector:
     async def similar(self, document: Document, most: int = 20) -> list[Match]:
         """Return the stored documents that are copies of this one or related to it, best first.
 
-        The document is not registered. This reads the whole store, unless the preset is a SimHash whose keys are
-        certain to find every match. Raise StoreError if the store does not answer.
+        The document is not registered. This reads the whole store. Raise StoreError if the store does not answer.
         """
         (fingerprint,) = await self._paced_sketcher.fingerprints([document])
-        return await self.index.similar(fingerprint, document, most, by_keys=finds_every_match(self.preset))
+        return await self.index.similar(fingerprint, document, most)
 
     def document(
         self,
@@ -199,7 +196,7 @@ class NearDupDetector:
             for document, fingerprint in zip(group, await self._paced_sketcher.fingerprints(group), strict=True):
                 checks.append(asyncio.create_task(self._check(document, fingerprint)))
             if self.sketcher.frequencies is not None:
-                await asyncio.wait(checks)  # the sketcher learns from originals, and the next sketches depend on it
+                await asyncio.wait(checks)  # the sketcher learns from these documents, and the next sketches from it
             await asyncio.sleep(0)  # the store answers these while the next are sketched
         answers = await asyncio.gather(*checks)
         self._events += [event for _, event in answers if event]
@@ -240,9 +237,7 @@ class NearDupDetector:
             return unchecked("store-unavailable"), None
         try:
             match = await self._check_index(fingerprint, document)
-            changes: tuple[Change, ...] = ()
-            if match is not None and match.is_seen:
-                changes = await self._changes_of(document, fingerprint, match)
+            changes = await self._changes_of(document, fingerprint, match)
             verdict = self._verdict(document, fingerprint, match, changes)
         except StoreError as error:
             self.breaker.failed(error)
@@ -250,8 +245,7 @@ class NearDupDetector:
         self.breaker.succeeded()
         if match is None:
             self.sketcher.learn(document)  # only originals: a story counts once, however many papers print it
-        # A text that is too short to compare is a notice or a caption. Copies of it are not coverage of a story.
-        is_too_short = not fingerprint.signature
+        is_too_short = not fingerprint.signature  # a notice or a caption: copies of it are not coverage of a story
         if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
             return verdict, None
         event = await self._join_story(document, fingerprint, verdict, match, changes)
@@ -298,15 +292,18 @@ class NearDupDetector:
         except StoreError as error:
             self._warn_once(f"Learned boilerplate cannot be exchanged with the store: {error}")
 
-    async def _unless_store_fails(self, answer: Awaitable[R], what: str = "A story") -> R | None:
-        """Return the store's answer, or None if the store fails. A story that is lost does not cost the verdict."""
+    async def _unless_store_fails(self, answer: Awaitable[R], subject: str = "A story") -> R | None:
+        """Return the store's answer, or None if the store fails.
+
+        The document keeps its verdict even if the store cannot keep its story.
+        """
         try:
             return await answer
         except StoreUnavailable as error:
             if not self.breaker.is_open:
                 self.breaker.failed(error)
         except StoreError as error:
-            self._warn_once(f"{what} cannot be kept: {error}")
+            self._warn_once(f"{subject} cannot be written to the store: {error}")
         return None
 
     def _warn_once(self, warning: str) -> None:
@@ -371,7 +368,9 @@ class NearDupDetector:
         is_kept = self.settings.keep_updates or match.score < self.preset.threshold
         return is_kept and match.same_url and not match.same_text
 
-    async def _changes_of(self, document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
+    async def _changes_of(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Sequence[Change]:
+        if match is None or not match.is_seen:
+            return ()
         # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
         if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
             return ()

@@ -3,32 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
 Kind = Literal["exact", "near", "abridged", "extended", "revisit"]
 Reason = Literal["no-text", "too-short", "boilerplate", "store-unavailable", "extraction-failed", "internal-error"]
 Level = Literal["watch", "breaking", "update", "ended"]
 
-STATUSES: tuple[Status, ...] = ("original", "related", "update", "duplicate", "unchecked")
-KINDS: tuple[Kind, ...] = ("exact", "near", "abridged", "extended", "revisit")
-LEVELS: tuple[Level, ...] = ("watch", "breaking", "update", "ended")
-REASONS: tuple[Reason, ...] = (
-    "no-text",
-    "too-short",
-    "boilerplate",
-    "store-unavailable",
-    "extraction-failed",
-    "internal-error",
-)
+STATUSES: tuple[Status, ...] = get_args(Status)
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """One article. Make it with ``NearDupDetector.document``.
 
-    ``id`` is 16 hexadecimal digits: 4 bytes of ``seen_at`` (big-endian), then 4 bytes of a hash. Ids sort by time and
-    name their own hour. Checking the same id twice gives the same verdict.
+    ``id`` is 16 hexadecimal digits: 4 bytes of ``seen_at`` (big-endian), then 4 bytes of a hash. So ids sort by time,
+    and the id of a document tells its hour. Checking the same id twice gives the same verdict.
     """
 
     id: str
@@ -37,7 +29,7 @@ class Document:
     title: str
     text: str  # main content
     seen_at: float  # Unix seconds, UTC
-    url_identity: str = ""  # what makes two urls the same page; "" if the url does not name this text
+    url_identity: str = ""  # the same text for all urls of one page; "" if the url does not belong to this text
     article: str = ""  # the number by which its source knows the article; "" if the url has none
     language: str = ""  # ISO 639 code that the page gives, "" if it gives none
 
@@ -81,19 +73,21 @@ LAST_SECOND = 0xFFFF_FFFF
 MOST_CHARACTERS = 400_000
 """How many characters of a text are read: about 60,000 words. The rest is ignored, to bound memory."""
 
-MOST_PRINTED = 24
+MOST_SOURCE_DOCUMENTS = 24
 MOST_LINES = 256
 MOST_LINES_EVERYWHERE = 1024
 
 EVERYWHERE = bytes(4)
-"""Takes the place of a source hash: the boilerplate under it is printed by several sources."""
+"""Used in place of a source hash, for boilerplate that several sources print."""
 
 
-class Learned(NamedTuple):
+class KnownBoilerplate(NamedTuple):
     """Known boilerplate of a source, packed by ``sketch.guards.source_boilerplate``, the newest last."""
 
     lines: tuple[bytes, ...] = ()  # lines that are boilerplate, see ``most_lines_of``
-    printed: tuple[bytes, ...] = ()  # earlier documents, with which new ones are compared; at most MOST_PRINTED
+    documents: tuple[
+        bytes, ...
+    ] = ()  # earlier documents, with which new ones are compared; at most MOST_SOURCE_DOCUMENTS
 
 
 def most_lines_of(source: bytes) -> int:
@@ -106,7 +100,7 @@ class Neighbour:
     """Another story that a document resembles, though less than the story it joins."""
 
     story: str  # document id of its first document
-    url: str  # of the original there
+    url: str  # url of the original of that story
     title: str
 
 
@@ -129,7 +123,7 @@ class Match:
     similarity: float
     containment: float
     share: float  # share of the new document's text that the match also has
-    kept_share: float  # share of the new document's text that is in the nearest document that ``drop`` keeps
+    kept_share: float  # like ``share``, but of the nearest document that ``drop`` keeps instead of the match
     score: float  # compared with the thresholds of the policy
     same_text: bool
     same_url: bool  # or the same article number under another url
@@ -137,7 +131,7 @@ class Match:
     figures: bytes  # packed, of the candidate
     neighbour: Neighbour | None = None  # the best match in another story; None if the document was checked before
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
-    # False if the candidate's run died before it delivered the candidate. Then the candidate is nobody's original.
+    # False if the candidate's run died before it delivered the candidate. Then no document may become a copy of it.
     is_seen: bool = True
     registered_before: str = ""  # document id under which a run that died registered the same page
     run: int = 0  # the run that registered the candidate, 0 if the candidate is delivered
@@ -201,12 +195,13 @@ class Member:
 class Join:
     """A document that matched, and the first document of the story that it joins.
 
-    ``counted`` is False if the document does not count as a further item of the story. That is so for a page whose
-    text changed, and for a text that is related only to a related text. The changes of such a page are kept all the
-    same.
+    ``counted`` is False if the document does not count as a further item of the story. Two kinds of documents do not
+    count: a page whose text changed, and a text that is related only to a related text. The changes of a changed page
+    are still kept.
 
     The values of figures are hashed, with 4 bytes for each figure. ``figures_before`` and ``figures_after`` hold the
-    values that changed, in the order of the member's ``changes``. Zeros stand for a change of several figures.
+    values that changed, in the order of the member's ``changes``. If one change concerns several figures, its value is
+    four zero bytes.
     """
 
     first: Member
@@ -220,7 +215,7 @@ class Join:
 
     @property
     def story(self) -> str:
-        """Return the id of the story, which is that of its first document."""
+        """Return the id of the story. It is the id of its first document."""
         return self.first.id
 
 
@@ -234,7 +229,8 @@ class Extent(NamedTuple):
     def warrants_update(self, signalled: Extent) -> bool:
         """Return whether a running event has doubled since the extent ``signalled``, or a figure has been confirmed.
 
-        The number of independent sources must double. If there was at most one, the number of items must double.
+        An event has doubled if its number of independent sources has doubled. If it had at most one source, its number
+        of items must have doubled.
         """
         by_sources = signalled.sources > 1
         before, now = (signalled.sources, self.sources) if by_sources else (signalled.items, self.items)
@@ -273,8 +269,8 @@ class Claim:
     """A request to raise a level of an event. The store grants each level to one claim only.
 
     ``last_source`` is the time of the newest independent source that the claimant knows. The level ``ended`` is refused
-    if a newer source has joined since. The level ``update`` is refused if another process has signalled as much
-    already. ``peak`` is kept for the alarm budget when an event has ended.
+    if a newer source has joined since. The level ``update`` is refused if another process has already signalled an
+    extent at least as large. ``peak`` is kept for the alarm budget when an event has ended.
 
     A claim with a token can be repeated if its answer was lost: the same token gets the same grant. The store keeps
     such a grant until somebody confirms that the event has been passed on. If the claimant dies, another process reads

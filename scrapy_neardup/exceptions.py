@@ -21,7 +21,7 @@ class StoreError(NearDupError):
 
 
 class StoreUnavailable(StoreError):
-    """The store did not answer, or not in time; it may be back later."""
+    """The store did not answer in time, or not at all. It may be back later."""
 
 
 class ExtractionError(NearDupError):

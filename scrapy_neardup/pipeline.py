@@ -5,37 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from itemadapter import ItemAdapter, is_item
+from itemadapter import ItemAdapter
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
-from scrapy.signals import engine_stopped, feed_exporter_closed, spider_closed
+from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.crawl.delivery import Delivery
-from scrapy_neardup.crawl.dropped import dropped_items
+from scrapy_neardup.crawl.feeds import dropped_items
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.freezing import freeze, unfreeze
-from scrapy_neardup.crawl.item_context import CurrentItem, ItemContext, current_item
+from scrapy_neardup.crawl.item_context import Page, current_item
+from scrapy_neardup.crawl.item_fields import Tagger, text_of
 from scrapy_neardup.crawl.order import AnswerOrder
-from scrapy_neardup.crawl.page import Page
-from scrapy_neardup.crawl.pending import PendingDocument
-from scrapy_neardup.crawl.selection import ItemSelection, text_of
-from scrapy_neardup.crawl.shared import settings_of, shared_state
+from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.crawl.sinks import EventSinks
-from scrapy_neardup.crawl.tagging import Tagger
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import special_report
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
@@ -54,68 +46,49 @@ class NearDuplicate(DropItem):
         self.verdict = verdict
 
 
-class CapturePipeline:
+class CapturePipeline(Component):
     """The first pipeline: it takes the context of an item before another pipeline may replace the item object."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        self.contexts = shared_state(crawler).contexts
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     async def process_item(self, item: Any) -> Any:
         # The variable may still hold the previous item, if that item was lost in the pipelines.
-        if (previous := current_item.get().context) is not None:
-            previous.leave()
-        current_item.set(CurrentItem(item, self.contexts.take(item)))
+        await current_item.get().leave()
+        current_item.set(self.shared.contexts.take(item))
         return item
 
 
-class NearDupPipeline:
+class NearDupPipeline(Component):
     """Judges items. Pipelines before it may clean them; those after it see the tags."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.settings = settings_of(crawler)
-        self.crawler = crawler
-        self.selection = ItemSelection(self.settings.item_classes)
+        super().__init__(crawler)
         self.tagger = Tagger(self.settings.fields)
         self.detector = NearDupDetector(self.settings, delivers_later=True)
+        assert self.detector.delivery is not None
+        self.delivery = Delivery(crawler, self.detector.delivery, by_feeds=self.settings.delivered == "stored")
         log_window_location(self.settings)
-        self.sinks = EventSinks(crawler, _without_alarms(self.settings) if self.settings.dry_run else self.settings)
+        self.sinks = EventSinks(crawler, self.settings)
         self.dropped = dropped_items(crawler, self.settings)
-        self.shared = shared_state(crawler)
         self.answers = AnswerOrder[Verdict]()
-        self.delivery: Delivery | None = None
         self._prepared: asyncio.Task[None] | None = None
         self._is_frozen = False
         self._is_closed = False
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
-
     async def open_spider(self) -> None:
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
-        assert self.detector.delivery is not None
-        by_feeds = self.settings.delivered == "stored"
-        self.delivery = Delivery(self.crawler, self.detector.delivery, by_feeds=by_feeds)
         # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
         self.crawler.signals.connect(self._close_detector, engine_stopped)
-        if not self.delivery.has_feeds:
-            self.crawler.signals.connect(self._close_detector, spider_closed)
         await self.sinks.open()
         try:
             await self.detector.open()
         except StoreError as error:
             logger.error("The store cannot be opened, so items pass unchecked until it can: %s", error)
-            self._count("store/errors")
+            self.count("store/errors")
             await self._close_if_wanted()
         except Exception as error:
-            self._log_fault(error, "Opening the store")
+            self.log_fault(error, "Opening the store")
 
     async def close_spider(self) -> None:
         try:
@@ -125,7 +98,7 @@ class NearDupPipeline:
         finally:
             if self.dropped is not None:
                 await self.dropped.close()
-            if self.delivery is None or not self.delivery.has_feeds:
+            if not self.delivery.has_feeds:
                 await self._close_detector()
         self._report_times()
 
@@ -142,60 +115,60 @@ class NearDupPipeline:
                 unfreeze()
 
     async def process_item(self, item: Any) -> Any:
-        context = current_item.get().context or ItemContext()
+        context = current_item.get()
         try:
-            if context.opted_out or not is_item(item) or not self.selection.includes(item):
+            if context.opted_out or not self.is_judged(item):
                 return item
             if context.place is not None:
                 await context.place.wait_for_turn()
-            with context.hold():
+            with context.pause_lateness():
                 await self._prepare()
             adapter = ItemAdapter(item)
             answer = self.answers.follow(self._ask(adapter, context.page))
         finally:
-            context.leave()
-            if context.page is not None:
-                await context.page.settle()
+            await context.leave()
         verdict = await answer
         await self.shared.turns.yield_turn()
         try:
             await self._announce(item, verdict)
         except Exception as error:
-            self._log_fault(error, "Announcing a verdict")
+            self.log_fault(error, "Announcing a verdict")
         if verdict.would_drop and self._drop(adapter, verdict):
-            if (document := current_item.get().take_document()) is not None:
+            if (document := context.take_document()) is not None:
                 await document.item_dropped()
             raise NearDuplicate(self._url(adapter, context.page), verdict)
         self.tagger.tag(adapter, verdict)
         return item
 
     async def _announce(self, item: Any, verdict: Verdict) -> None:
-        self._count_verdict(verdict)
+        self.count("checked")
+        self.count(verdict.status)
+        if detail := verdict.kind or verdict.reason:
+            self.count(f"{verdict.status}/{detail}")
         await self._send(signals.document_checked, item, verdict)
         await self._send_events()
         if verdict.status == "duplicate":
             await self._send(signals.duplicate_found, item, verdict)
         elif verdict.reason == "store-unavailable":
-            self._count("store/errors")
+            self.count("store/errors")
             await self._close_if_wanted()
 
     def _drop(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
         """Decide whether to drop an item that may be dropped, and write it to the feed of dropped items first."""
         if self.settings.action != "drop" or self.settings.dry_run:
-            self._count("would_drop")
+            self.count("would_drop")
             return False
         if self.dropped is not None and not self.dropped.put(adapter, self.tagger.tags(verdict)):
-            self._count("dropped_feed/errors")
+            self.count("dropped_feed/errors")
             return False
-        self._count("dropped")
+        self.count("dropped")
         return True
 
     async def _prepare(self) -> None:
-        """Load the modules for the first item once, in another thread than that of the event loop."""
+        """Load, once, the modules that the first item needs. Do this in a thread, so that the event loop goes on."""
         if self._prepared is None:
             self._prepared = asyncio.create_task(self._import_and_freeze())
-        if not self._prepared.done():
-            await asyncio.shield(self._prepared)
+        await asyncio.shield(self._prepared)
 
     async def _import_and_freeze(self) -> None:
         try:
@@ -205,64 +178,52 @@ class NearDupPipeline:
         freeze()
         self._is_frozen = True
 
-    def _url(self, adapter: ItemAdapter, page: Page | None) -> str:
-        url = text_of(adapter, self.settings.url_field)
-        return url if page is None else page.absolute(url)
+    def _url(self, adapter: ItemAdapter, page: Page) -> str:
+        return page.absolute(text_of(adapter, self.settings.url_field))
 
-    def _log_fault(self, error: Exception, subject: str) -> None:
-        self.shared.faults.log(error, subject, self.crawler.stats)
-
-    def _ask(self, adapter: ItemAdapter, page: Page | None) -> asyncio.Future[Verdict]:
+    def _ask(self, adapter: ItemAdapter, page: Page) -> asyncio.Future[Verdict]:
         """Ask for the verdict of an item. Items without a text of their own share the verdict of their page."""
         try:
-            is_of_page = page is not None and page.is_named_by(text_of(adapter, self.settings.url_field))
+            is_of_page = page.is_named_by(text_of(adapter, self.settings.url_field))
             if text := text_of(adapter, self.settings.text_field):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
-                self._follow(self._pending(document))
+                self.delivery.add_item(self.delivery.pending_document(document.id))
                 return asyncio.create_task(self._verdict(document, page))
-            if page is None or not is_of_page:
+            if not is_of_page:
                 return _answered(unchecked("no-text"))
             if not page.text.strip():
                 return _answered(unchecked(page.reason))
-            if page.verdict is None:
+            if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
-                page.document = self._pending(document, page)
+                page.document = self.delivery.pending_document(document.id, page.place)
                 page.verdict = asyncio.create_task(self._verdict(document, page))
-            self._follow(page.document)
+            self.delivery.add_item(page.document)
             return page.verdict
         except Exception as error:
-            self._log_fault(error, "An item")
+            self.log_fault(error, "An item")
             return _answered(unchecked("internal-error"))
 
-    def _pending(self, document: Document, page: Page | None = None) -> PendingDocument | None:
-        return None if self.delivery is None else self.delivery.pending_document(document.id, page)
-
-    def _follow(self, document: PendingDocument | None) -> None:
-        """Follow the current item on its way until it is delivered or lost."""
-        if self.delivery is not None and document is not None:
-            self.delivery.add_item(document)
-
-    def _document(self, adapter: ItemAdapter, text: str, page: Page | None, *, is_of_page: bool) -> Document:
+    def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         # Only the first text of a page stands for the page: a second text is not a new version of the first.
-        is_page = page is not None and is_of_page and page.take_identity()
+        is_page = is_of_page and page.claim_url()
         own_language = language_code(text_of(adapter, self.settings.language_field))
         return self.detector.document(
             text,
             url=self._url(adapter, page),
-            title=text_of(adapter, self.settings.title_field) or (page.title if page is not None and is_page else ""),
+            title=text_of(adapter, self.settings.title_field) or (page.title if is_page else ""),
             seen_at=self._seen_at(adapter),
-            canonical=page.canonical if page is not None and is_of_page else "",
-            language=own_language or (page.language if page is not None and is_of_page else ""),
+            canonical=page.canonical if is_of_page else "",
+            language=own_language or (page.language if is_of_page else ""),
             url_is_own=is_page or not is_of_page,
         )
 
-    async def _verdict(self, document: Document, page: Page | None) -> Verdict:
+    async def _verdict(self, document: Document, page: Page) -> Verdict:
         try:
-            if page is not None and page.sketch and document.text == page.text:
+            if page.sketch and document.text == page.text:
                 self.detector.take_over(document, page.sketch)
             return await self.detector.check(document)
         except Exception as error:
-            self._log_fault(error, document.url or "An item")
+            self.log_fault(error, document.url or "An item")
             return unchecked("internal-error")
 
     def _report_times(self) -> None:
@@ -284,23 +245,11 @@ class NearDupPipeline:
         try:
             return min(parse_time(value), time.time())
         except ValueError as error:
-            self._count("time_errors")
+            self.count("time_errors")
             if not self._time_warned:
                 self._time_warned = True
                 logger.warning("NEARDUP_TIME_FIELD = %r: %s; such items get the current time", name, error)
             return None
-
-    def _count_verdict(self, verdict: Verdict) -> None:
-        self._count("checked")
-        self._count(verdict.status)
-        if verdict.kind is not None:
-            self._count(f"{verdict.status}/{verdict.kind}")
-        if verdict.reason is not None:
-            self._count(f"{verdict.status}/{verdict.reason}")
-
-    def _count(self, name: str) -> None:
-        if self.crawler.stats is not None:
-            self.crawler.stats.inc_value(f"neardup/{name}")
 
     async def _send(self, signal: object, item: Any, verdict: Verdict) -> None:
         await self.crawler.signals.send_catch_log_async(signal, item=item, verdict=verdict, spider=self.crawler.spider)
@@ -313,7 +262,7 @@ class NearDupPipeline:
         if events:
             await self.detector.confirm_events()
         for event, report in zip(events, reports, strict=True):
-            self._count(f"events/{event.level}")
+            self.count(f"events/{event.level}")
             await self.crawler.signals.send_catch_log_async(
                 signals.story_event, event=event, report=report, spider=self.crawler.spider
             )
@@ -331,8 +280,3 @@ def _answered(verdict: Verdict) -> asyncio.Future[Verdict]:
     answer = asyncio.get_running_loop().create_future()
     answer.set_result(verdict)
     return answer
-
-
-def _without_alarms(settings: NearDupSettings) -> NearDupSettings:
-    """Return the settings of a dry run: it writes its feed of events, but sends no event to anybody."""
-    return replace(settings, events_stream=None, events_webhook=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import api_page
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import scrapy_neardup
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
-from scrapy_neardup.document import KINDS, REASONS, STATUSES
+from scrapy_neardup.document import KINDS, STATUSES, Reason
 from scrapy_neardup.settings import TAGS
 
 ROOT = Path(__file__).parents[1]
@@ -31,7 +32,7 @@ def test_every_entry_gives_the_default(name: str) -> None:
     assert ENTRIES[name].startswith(f"Default: `{default!r}`")
 
 
-@pytest.mark.parametrize("word", [*TAGS, *STATUSES, *KINDS, *REASONS])
+@pytest.mark.parametrize("word", [*TAGS, *STATUSES, *KINDS, *get_args(Reason)])
 def test_every_tag_and_value_is_explained(word: str) -> None:
     assert f"`{word}`" in SETTINGS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -16,22 +16,27 @@ SUBCOMMANDS = {
     "events": "lists the events that are running",
     "status": "shows what the window holds, hour by hour, and how the store is set up",
     "purge": "removes a namespace, or the documents of one source or page",
-    "similar": "lists what the window holds that is like a document",
+    "similar": "lists the documents of the window that are like a given document",
     "eval": "measures the verdicts on documents that people sorted into clusters",
-    "tune": "measures every threshold on such documents, and suggests one",
+    "tune": "measures thresholds on documents that people sorted into clusters, and suggests one",
     "explain": "compares two documents and says why the second gets its verdict",
     "train-reference": "finds the reference text of the preset multiref in a corpus",
 }
 
 
-class Subcommand(Protocol):
-    """The interface of a subcommand's module."""
+class _SubcommandParser(argparse.ArgumentParser):
+    """The parser of a subcommand. Its module is imported only if the subcommand is called."""
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def __init__(self, *, subcommand: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._subcommand = subcommand
 
-    def run(self, options: argparse.Namespace, settings: dict[str, Any]) -> int:
-        """Return the exit status. Raise NearDupError for a mistake that the user can correct."""
-        ...
+    def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
+        self.add_argument(
+            "-s", dest="more_set", metavar="NAME=VALUE", action="append", default=[], help="set a NEARDUP_* setting"
+        )
+        _module(self._subcommand).add_arguments(self)
+        return super().parse_known_args(*arguments, **options)
 
 
 class Command(ScrapyCommand):
@@ -46,13 +51,11 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        subparsers = parser.add_subparsers(dest="subcommand", metavar="subcommand", required=True)
+        subparsers = parser.add_subparsers(
+            dest="subcommand", metavar="subcommand", required=True, parser_class=_SubcommandParser
+        )
         for name, summary in SUBCOMMANDS.items():
-            subparser = subparsers.add_parser(name, help=summary, description=f"{name}: {summary}")
-            subparser.add_argument(
-                "-s", dest="more_set", metavar="NAME=VALUE", action="append", default=[], help="set a NEARDUP_* setting"
-            )
-            _module(name).add_arguments(subparser)
+            subparsers.add_parser(name, subcommand=name, help=summary, description=f"{name}: {summary}")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         opts.set += opts.more_set  # -s may stand before and after the subcommand's name
@@ -60,7 +63,10 @@ class Command(ScrapyCommand):
         self._apply(opts)
 
     def _apply(self, opts: argparse.Namespace) -> None:
-        """Turn ``--store`` and ``--preset`` into settings. Drop the project's parameters of its own."""
+        """Turn ``--store`` and ``--preset`` into settings.
+
+        Drop the parameters that the project set for its own store or preset.
+        """
         if (store := getattr(opts, "store", None)) is not None:
             self._replace("NEARDUP_STORE", store, ["NEARDUP_SHARDS"])
         preset = getattr(opts, "preset", None)
@@ -70,7 +76,7 @@ class Command(ScrapyCommand):
             self._replace("NEARDUP_PRESET", preset, [f"NEARDUP_{name.upper()}" for name in PARAMETERS])
 
     def _replace(self, name: str, value: str | None, parameters: list[str]) -> None:
-        """Set a setting, and forget its parameters unless ``-s`` gave them."""
+        """Set a setting, and remove the settings of its parameters, except those that ``-s`` gave."""
         assert self.settings is not None
         if value is not None:
             self.settings.set(name, value, "cmdline")
@@ -93,5 +99,10 @@ class Command(ScrapyCommand):
             raise UsageError(printable(str(error)), print_help=False) from error
 
 
-def _module(name: str) -> Subcommand:
-    return cast("Subcommand", import_module(f"{__name__}.{name.replace('-', '_')}"))
+def _module(name: str) -> Any:
+    """Return the module of a subcommand.
+
+    It has the functions ``add_arguments(parser)`` and ``run(options, settings)``, which returns the exit status and
+    raises NearDupError for a mistake that the user can correct.
+    """
+    return import_module(f"{__name__}.{name.replace('-', '_')}")

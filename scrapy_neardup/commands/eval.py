@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy_neardup.commands.labelled import add_input_arguments, read_input
-from scrapy_neardup.commands.terminal import make_console
+from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, number, read_labelled_pages
+from scrapy_neardup.commands.terminal import print_json, print_table, track
+from scrapy_neardup.evaluation.pages import Page, read_corpus
+from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS, Plan, measure
+from scrapy_neardup.evaluation.published import PUBLISHED, published_for
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import PRESETS
 
-if TYPE_CHECKING:
-    from rich.table import Table as RichTable
-
-    from scrapy_neardup.commands.labelled import LabelledInput
-    from scrapy_neardup.evaluation.alarms import AlarmScore
-    from scrapy_neardup.evaluation.all_pairs import AllPairs
-    from scrapy_neardup.evaluation.metrics import Score
-    from scrapy_neardup.evaluation.pages import Page
-    from scrapy_neardup.evaluation.protocols import Evaluation, Originals
-    from scrapy_neardup.settings import NearDupSettings
-
-_Pairs = dict[str, dict[str, "AllPairs"]]
-_Alarms = dict[str, dict[str, "AlarmScore"]]
-_WIDTH = 150
+_RATES = ("precision", "recall", "F1")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_input_arguments(parser)
+    add_labelled_input(parser)
     presets = parser.add_mutually_exclusive_group()
-    presets.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
-    presets.add_argument("--all-presets", action="store_true", help="every row of the table, side by side")
+    add_preset(presets)
+    presets.add_argument("--all-presets", action="store_true", help="all presets, side by side")
     parser.add_argument(
         "--corpus", metavar="FILE", type=Path, help="documents whose feature frequencies are learned first"
     )
@@ -42,59 +32,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--protocol",
         metavar="NAME",
         action="append",
-        help="how answers are counted, several with commas, or all (default: online, originals, pairwise and b-cubed;"
-        " all with --all-presets)",
+        help="names of protocols, separated by commas, or all (default: online,originals,pairwise,b-cubed;"
+        " with --all-presets: all)",
     )
     parser.add_argument("--roc", action="store_true", help="also the area under the ROC curve over all pairs")
     parser.add_argument(
         "--event-size",
         metavar="N",
-        type=int,
+        type=number(int, 1),
         default=30,
-        help="documents that make a cluster an event; events are scored if all documents have times (default: 30)",
+        help="how many documents make a cluster an event (default: 30); events are scored only if every document has"
+        " a time",
     )
-    parser.add_argument("--seeds", metavar="N", type=int, default=5, help="random orders (default: 5)")
+    parser.add_argument("--seeds", metavar="N", type=number(int, 1), default=5, help="random orders (default: 5)")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from tqdm import tqdm
-
-    from scrapy_neardup.evaluation.protocols import ALL_PAIRS_PROTOCOLS, ORIGINAL_FIRST_PROTOCOLS, evaluate
-    from scrapy_neardup.settings import NearDupSettings
-    from scrapy_neardup.sketch import PRESETS
-
-    if options.seeds < 1:
-        raise SettingsError("--seeds", options.seeds, "must be 1 or more")
-    if options.event_size < 1:
-        raise SettingsError("--event-size", options.event_size, "must be 1 or more")
     protocols = _protocols(options)
     names = list(PRESETS) if options.all_presets else [settings.get("NEARDUP_PRESET", "news")]
     # Wrong settings stop the command before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
-    source = read_input(options, configured[0])
-    corpus = _corpus(options, configured)
-    originals = _originals(source) if protocols.intersection(ORIGINAL_FIRST_PROTOCOLS) else None
-    evaluations = [
-        asyncio.run(evaluate(source.pages, each, range(options.seeds), corpus=corpus, originals=originals))
-        for each in tqdm(configured, unit=" presets", disable=not sys.stderr.isatty())
-    ]
-    wants_pairs = options.roc or protocols.intersection(ALL_PAIRS_PROTOCOLS)
-    pairs = _all_pairs(source, configured, corpus) if wants_pairs else {}
-    alarms = _alarms(source, configured, options.event_size)
+    source = read_labelled_pages(options, configured[0])
+    plan = Plan(protocols, range(options.seeds), options.event_size, options.roc, _corpus(options, configured))
+    presets = {each.preset: asyncio.run(measure(source, each, plan)) for each in track(configured, "presets")}
+    background = len(source.pages) - source.labelled
     if options.json:
-        _print_json(options.input, source, evaluations, protocols, pairs, alarms)
-    else:
-        _print_table(source, evaluations, protocols, pairs)
-        if options.all_presets:
-            _print_published()
-        _print_alarms(alarms, options.event_size)
+        print_json(
+            {
+                "input": str(options.input),
+                "documents": source.labelled,
+                "background": background,
+                "without_text": source.without_text,
+                "errors": source.errors,
+                "clusters": source.cluster_counts,
+                "orders": options.seeds,
+                "presets": presets,
+            }
+        )
+        return 1 if source.errors else 0
+    among = f" among {background} others" if background else ""
+    orders = f"mean of {options.seeds} order{'s' if options.seeds > 1 else ''}"
+    area = ["AU-ROC"] if all("au_roc" in found for found in presets.values()) else []
+    headings = ("preset", "label", "protocol", *_RATES, "us sketch", "us check", "bytes", *area)
+    title = f"{source.labelled} documents{among}, {orders}"
+    print_table(title, (*headings, "published by this protocol"), _rows(presets))
+    if options.all_presets:
+        _print_published()
+    if any("events" in found for found in presets.values()):
+        _print_events(presets, options.event_size)
     return 1 if source.errors else 0
 
 
-def _corpus(options: argparse.Namespace, configured: list[NearDupSettings]) -> list[Page]:
+def _corpus(options: argparse.Namespace, configured: Sequence[NearDupSettings]) -> list[Page]:
     """Read the corpus once for all presets that learn from it."""
-    from scrapy_neardup.evaluation.corpus import read_corpus
-
     if options.corpus is None:
         return []
     if not any(each.resolved_preset().learns for each in configured):
@@ -104,209 +94,45 @@ def _corpus(options: argparse.Namespace, configured: list[NearDupSettings]) -> l
 
 def _protocols(options: argparse.Namespace) -> frozenset[str]:
     """Return the protocols asked for. Raise SettingsError if one of them does not exist."""
-    from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS
-
-    if not options.protocol:
-        return frozenset(EVERY_PROTOCOL if options.all_presets else PROTOCOLS)
-    given = [name.strip() for name in ",".join(options.protocol).split(",")]
-    if "all" in given:
-        return frozenset(EVERY_PROTOCOL)
+    default = EVERY_PROTOCOL if options.all_presets else PROTOCOLS
+    given = [name.strip() for name in ",".join(options.protocol or default).split(",")]
     for name in given:
-        if name not in EVERY_PROTOCOL:
+        if name not in (*EVERY_PROTOCOL, "all"):
             raise SettingsError("--protocol", name, f"must be one of {', '.join(EVERY_PROTOCOL)}, or all")
-    return frozenset(given)
+    return frozenset(EVERY_PROTOCOL if "all" in given else given)
 
 
-def _originals(source: LabelledInput) -> Originals:
-    """Return the originals of the finest label; those of coarser ones begin with one of them."""
-    from scrapy_neardup.evaluation.protocols import Originals
-
-    finest = max(source.cluster_counts, key=lambda label: source.cluster_counts[label])
-    return Originals.of(source.pages, source.clusters[finest])
-
-
-def _all_pairs(source: LabelledInput, configured: list[NearDupSettings], corpus: list[Page]) -> _Pairs:
-    """Score all pairs for each preset and label."""
-    from scrapy_neardup.evaluation.all_pairs import score_all_pairs
-    from scrapy_neardup.evaluation.protocols import sketch_all
-
-    scored = {}
-    for each in configured:
-        preset, prints = sketch_all(source.pages, each, corpus)
-        scored[each.preset] = score_all_pairs(preset, prints, source.clusters)
-    return scored
-
-
-def _alarms(source: LabelledInput, configured: list[NearDupSettings], size: int) -> _Alarms:
-    """Score the events of each preset and label. Return nothing if a document has no time."""
-    from scrapy_neardup.evaluation.alarms import raise_alarms, score_alarms
-
-    times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
-    if len(times) < len(source.pages):
-        return {}
-    scores = {}
-    for each in configured:
-        alarms = asyncio.run(raise_alarms(source.pages, each))
-        scores[each.preset] = {
-            label: score_alarms(alarms, times, clusters, size) for label, clusters in source.clusters.items()
-        }
-    return scores
-
-
-def _print_json(
-    path: Path,
-    source: LabelledInput,
-    evaluations: list[Evaluation],
-    protocols: frozenset[str],
-    pairs: _Pairs,
-    alarms: _Alarms,
-) -> None:
-    presets: dict[str, Any] = {}
-    for evaluation in evaluations:
-        of_labels = pairs.get(evaluation.preset, {})
-        scores = {
-            label: _scores(evaluation, clusters, protocols, of_labels.get(label))
-            for label, clusters in source.clusters.items()
-        }
-        presets[evaluation.preset] = {
-            "labels": scores,
-            **({"au_roc": {label: each.area_under_roc for label, each in of_labels.items()}} if of_labels else {}),
-            **({"events": _alarm_scores(alarms[evaluation.preset])} if alarms else {}),
-            "microseconds": {"sketch": round(evaluation.cost.sketch, 1), "check": round(evaluation.cost.check, 1)},
-            "bytes": None if evaluation.cost.bytes is None else round(evaluation.cost.bytes),
-            "published": _published(evaluation.preset),
-        }
-    summary = {
-        "input": str(path),
-        "documents": source.labelled,
-        "background": len(source.pages) - source.labelled,
-        "without_text": source.without_text,
-        "errors": source.errors,
-        "clusters": source.cluster_counts,
-        "orders": len(evaluations[0].orders),
-        "presets": presets,
-    }
-    print(json.dumps(summary))
-
-
-def _means(
-    evaluation: Evaluation, clusters: list[str | None], protocols: frozenset[str], pairs: AllPairs | None
-) -> dict[str, Score]:
-    """Return the mean of each protocol asked for, in the order they are documented in."""
-    from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL
-
-    found = {**evaluation.mean_scores(clusters), **(pairs.scores() if pairs else {})}
-    return {protocol: found[protocol] for protocol in EVERY_PROTOCOL if protocol in protocols and protocol in found}
-
-
-def _scores(
-    evaluation: Evaluation, clusters: list[str | None], protocols: frozenset[str], pairs: AllPairs | None
-) -> dict[str, Any]:
-    """Return the means over the orders, and the F1 of each order. All pairs have no order."""
-    single = evaluation.scores(clusters)
-    return {
-        protocol: {
-            "precision": round(score.precision, 4),
-            "recall": round(score.recall, 4),
-            "f1": round(score.f1, 4),
-            **({"f1_by_order": [round(each.f1, 4) for each in single[protocol]]} if protocol in single else {}),
-        }
-        for protocol, score in _means(evaluation, clusters, protocols, pairs).items()
-    }
-
-
-def _alarm_scores(scores: dict[str, AlarmScore]) -> dict[str, Any]:
-    return {
-        label: {
-            "wanted": score.wanted,
-            "found": score.found,
-            "recall": round(score.recall, 4),
-            "delay_minutes": None if score.delay is None else round(score.delay / 60, 1),
-            "false_a_day": round(score.false_a_day, 2),
-        }
-        for label, score in scores.items()
-    }
-
-
-def _published(preset: str) -> list[dict[str, Any]]:
-    from scrapy_neardup.evaluation.published import published_for
-
-    return [asdict(row) for row in published_for(preset)]
-
-
-def _print_table(
-    source: LabelledInput, evaluations: list[Evaluation], protocols: frozenset[str], pairs: _Pairs
-) -> None:
-    from rich.table import Table
-
-    orders = len(evaluations[0].orders)
-    background = len(source.pages) - source.labelled
-    title = f"{source.labelled} documents" + (f" among {background} others" if background else "")
-    table = Table(title=f"{title}, mean of {orders} order{'s' if orders > 1 else ''}")
-    for name in ("preset", "label", "protocol"):
-        table.add_column(name, no_wrap=True)
-    for name in ("precision", "recall", "F1", "us sketch", "us check", "bytes", *(["AU-ROC"] if pairs else [])):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("published by this protocol")
-    for evaluation in evaluations:
-        cost = evaluation.cost
-        memory = "" if cost.bytes is None else f"{cost.bytes:.0f}"
-        about = [f"{cost.sketch:.0f}", f"{cost.check:.0f}", memory]
-        for label, clusters in source.clusters.items():
-            of_label = pairs[evaluation.preset][label] if pairs else None
-            area = [f"{of_label.area_under_roc:.4f}"] if of_label else []
-            for protocol, score in _means(evaluation, clusters, protocols, of_label).items():
-                rates = (f"{rate:.4f}" for rate in (score.precision, score.recall, score.f1))
-                published = _published_by(evaluation.preset, protocol)
-                table.add_row(evaluation.preset, label, protocol, *rates, *about, *area, published)
-                about, area = [""] * len(about), [""] * len(area)
-        table.add_section()
-    _print_wide(table)
-
-
-def _published_by(preset: str, protocol: str) -> str:
-    from scrapy_neardup.evaluation.published import published_for
-
-    return "; ".join(str(row) for row in published_for(preset) if row.ours == protocol)
+def _rows(presets: dict[str, Any]) -> Iterator[Sequence[object]]:
+    """Yield a row for each preset, label and protocol. The costs are only in the first row of a preset."""
+    for preset, found in presets.items():
+        costs = [f"{found['microseconds'][step]:.0f}" for step in ("sketch", "check")]
+        costs.append("" if found["bytes"] is None else str(found["bytes"]))
+        for label, scores in found["labels"].items():
+            area = [f"{found['au_roc'][label]:.4f}"] if "au_roc" in found else []
+            for protocol, score in scores.items():
+                rates = [f"{score[name.lower()]:.4f}" for name in _RATES]
+                published = "; ".join(str(row) for row in published_for(preset) if row.ours == protocol)
+                yield preset, label, protocol, *rates, *costs, *area, published
+                costs, area = [""] * len(costs), [""] * len(area)
+        yield ()
 
 
 def _print_published() -> None:
-    from rich.table import Table
-
-    from scrapy_neardup.evaluation.published import PUBLISHED
-
-    table = Table(title="published figures")
-    for name in ("system", "preset"):
-        table.add_column(name)
-    for name in ("precision", "recall", "F1"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("data", "protocol", "same as", "reported in"):
-        table.add_column(name)
+    rows = []
     for row in PUBLISHED:
         rates = ("" if rate is None else f"{rate:g}" for rate in (row.precision, row.recall, row.f1))
-        table.add_row(row.system, row.preset or "", *rates, row.data, row.protocol, row.ours, row.reported_in)
-    _print_wide(table)
+        rows.append((row.system, row.preset or "", *rates, row.data, row.protocol, row.ours, row.reported_in))
+    headings = ("system", "preset", *_RATES, "data", "protocol", "same as", "reported in")
+    print_table("published figures", headings, rows)
 
 
-def _print_wide(table: RichTable) -> None:
-    """Print a table, in its full width unless it goes to a terminal."""
-    make_console(width=None if sys.stdout.isatty() else _WIDTH).print(table)
-
-
-def _print_alarms(alarms: _Alarms, size: int) -> None:
-    from rich.table import Table
-
-    if not alarms:
-        return
-    table = Table(title=f"events: clusters of {size} documents and more, at the documents' own times")
-    for name in ("preset", "label"):
-        table.add_column(name, no_wrap=True)
-    for name in ("found", "recall", "median delay", "false alarms a day"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for preset, scores in alarms.items():
-        for label, score in scores.items():
-            delay = "-" if score.delay is None else f"{score.delay / 60:.0f} min"
-            found = f"{score.found} of {score.wanted}"
-            recall = f"{score.recall:.4f}" if score.wanted else "-"
-            table.add_row(preset, label, found, recall, delay, f"{score.false_a_day:.2f}")
-    _print_wide(table)
+def _print_events(presets: dict[str, Any], size: int) -> None:
+    rows = []
+    for preset, found in presets.items():
+        for label, score in found["events"].items():
+            delay = "-" if score["delay_minutes"] is None else f"{score['delay_minutes']:.0f} min"
+            recall = f"{score['recall']:.4f}" if score["wanted"] else "-"
+            found_of = f"{score['found']} of {score['wanted']}"
+            rows.append((preset, label, found_of, recall, delay, f"{score['false_a_day']:.2f}"))
+    headings = ("preset", "label", "found", "recall", "median delay", "false alarms a day")
+    print_table(f"events: clusters of {size} documents and more, at the documents' own times", headings, rows)

@@ -7,12 +7,12 @@ import asyncio
 import sys
 from typing import Any
 
-from scrapy_neardup.commands.live import add_store_arguments, live_detector
+from scrapy_neardup.commands.inputs import add_store, live_detector
 from scrapy_neardup.exceptions import InputError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_store_arguments(parser)
+    add_store(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--source", metavar="DOMAIN", default="", help="only documents of this publisher")
     which.add_argument("--url", metavar="URL", default="", help="only documents of this page")
@@ -33,14 +33,11 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
         summary = await detector.summary()
         chosen = options.source or options.url or "and all stories"
         question = f"Remove {count:,} documents ({chosen}) of namespace {summary.namespace!r} in {summary.location}?"
-        if not options.yes and not _confirmed(question):
-            print("Nothing was removed.")
-            return 1
+        if not options.yes:
+            # Ask on standard error, so that a script that reads standard output gets only the result.
+            print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+                print("Nothing was removed.")
+                return 1
         print(f"Removed {await detector.purge(**what):,} documents.")
     return 0
-
-
-def _confirmed(question: str) -> bool:
-    # Ask on stderr, so that a script that reads stdout gets only the result.
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

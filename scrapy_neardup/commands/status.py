@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from datetime import datetime, timezone
+from typing import Any
 
-from scrapy_neardup.commands.live import add_store_arguments, live_detector
-from scrapy_neardup.commands.terminal import as_json, make_console
-
-if TYPE_CHECKING:
-    from scrapy_neardup.index import StoreSummary
+from scrapy_neardup.commands.inputs import add_json, add_store, live_detector
+from scrapy_neardup.commands.terminal import PlainConsole, print_json, print_table, printable
 
 _BAR = 40  # characters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_store_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    add_store(parser)
+    add_json(parser)
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    summary, configuration = asyncio.run(_summarise(options, settings))
-    if options.json:
-        print(as_json(_as_object(summary, configuration)))
-    else:
-        _print(summary, configuration)
+    status = asyncio.run(_status(options, settings))
+    (print_json if options.json else _print)(status)
     return 0
 
 
-async def _summarise(options: argparse.Namespace, values: dict[str, Any]) -> tuple[StoreSummary, dict[str, Any]]:
-    from dataclasses import asdict
-
+async def _status(options: argparse.Namespace, values: dict[str, Any]) -> dict[str, Any]:
     async with live_detector(options, values) as detector:
         window = {"window": detector.settings.window, "scope": detector.settings.scope}
-        return await detector.summary(), {**asdict(detector.preset), **window}
-
-
-def _as_object(summary: StoreSummary, configuration: dict[str, Any]) -> dict[str, Any]:
+        configuration, summary = {**asdict(detector.preset), **window}, await detector.summary()
     return {
         "store": summary.location,
         "namespace": summary.namespace,
@@ -54,44 +45,26 @@ def _as_object(summary: StoreSummary, configuration: dict[str, Any]) -> dict[str
     }
 
 
-def _print(summary: StoreSummary, configuration: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    console = make_console()
-    table = Table(show_header=False)
-    rows = {
-        "namespace": summary.namespace,
-        "configuration": f"{summary.config}: {', '.join(f'{name} {each}' for name, each in configuration.items())}",
-        "other configurations": ", ".join(summary.other_configs),
-        "documents": f"{summary.documents:,}",
-        "stories": f"{summary.stories:,}, {summary.events:,} of them running events",
-        "size": "" if summary.bytes is None else f"{summary.bytes:,} bytes",
-        **summary.server,
-    }
-    for name, value in rows.items():
-        if value:
-            table.add_row(name, value)
-    console.print(summary.location, soft_wrap=True, highlight=False)  # to be copied whole
-    console.print(table)
-    if summary.documents_per_hour:
-        console.print(_hours(summary.documents_per_hour))
-    for warning in summary.warnings:
-        console.print(f"Warning: {warning}.", style="bold yellow")
-
-
-def _hours(counts: dict[int, int]) -> Any:
-    from rich.table import Table
-
-    most = max(counts.values())
-    table = Table("hour (UTC)", box=None)
-    table.add_column("documents", justify="right")
-    table.add_column("")
-    for hour, count in counts.items():
-        table.add_row(_hour(hour), f"{count:,}", "#" * round(_BAR * count / most))
-    return table
-
-
 def _hour(hour: int) -> str:
-    from datetime import datetime, timezone
-
     return datetime.fromtimestamp(hour * 3600, timezone.utc).strftime("%Y-%m-%dT%H:00Z")
+
+
+def _print(status: Any) -> None:
+    configuration = ", ".join(f"{name} {each}" for name, each in status["configuration"].items())
+    rows = {
+        "namespace": status["namespace"],
+        "configuration": f"{status['config']}: {configuration}",
+        "other configurations": ", ".join(status["other_configs"]),
+        "documents": f"{status['documents']:,}",
+        "stories": f"{status['stories']:,}, {status['events']:,} of them running events",
+        "size": "" if status["bytes"] is None else f"{status['bytes']:,} bytes",
+        **status["server"],
+    }
+    print(printable(status["store"]))
+    print_table("", ("", ""), [(name, value) for name, value in rows.items() if value])
+    if counts := status["documents_per_hour"]:
+        most = max(counts.values())
+        hours = [(hour, f"{count:,}", "#" * round(_BAR * count / most)) for hour, count in counts.items()]
+        print_table("", ("hour (UTC)", "documents", ""), hours)
+    for warning in status["warnings"]:
+        PlainConsole().print(f"Warning: {warning}.", style="bold yellow")

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
 
-# Control characters but for line feed and tabulator, those that turn the direction of writing, and lone surrogates.
+T = TypeVar("T")
+
+# Control characters except line feed and tab, characters that change the direction of writing, and lone surrogates.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_NUMBER = re.compile(r"[-\d.,%]*")
+_WIDTH = 150  # characters, unless the output goes to a terminal
 
 
 def printable(text: str) -> str:
@@ -20,21 +27,51 @@ def printable(text: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """Return JSON on one line that is safe for a terminal."""
-    return escaped(json.dumps(value, ensure_ascii=False))
+    """Return JSON on one line, in which unsafe characters are escapes."""
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
-def escaped(line: str) -> str:
-    """Return a line of JSON in which unsafe characters are escapes."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+def print_json(value: object) -> None:
+    print(as_json(value))
 
 
-def make_console(**options: Any) -> Console:
-    """Return a console that shows strings as they are, without styles, emoji or control characters."""
-    from rich.console import Console
+def print_error(message: str) -> None:
+    print(printable(message), file=sys.stderr)
 
-    class PlainConsole(Console):
-        def render_str(self, text: str, **styles: Any) -> Text:
-            return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
 
-    return PlainConsole(**options)
+class PlainConsole(Console):
+    """A console that shows strings as they are, without markup, emoji or control characters."""
+
+    def __init__(self) -> None:
+        super().__init__(highlight=False)
+        if not sys.stdout.isatty():
+            self.width = max(_WIDTH, self.width)
+
+    def render_str(self, text: str, **styles: Any) -> Text:
+        return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
+
+
+def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows under headings, columns of numbers aligned to the right. An empty row is printed as a line."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    columns = list(zip(*filter(None, cells), strict=True)) or [()] * len(headings)
+    table = Table(title=title or None, show_header=any(headings))
+    for heading, column in zip(headings, columns, strict=True):
+        is_number = all(map(_NUMBER.fullmatch, column))
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+    for row in cells:
+        if row:
+            table.add_row(*row)
+        else:
+            table.add_section()
+    PlainConsole().print(table)
+
+
+def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
+    """Yield the items. If standard error is a terminal, show there how many came and how long the rest will take."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    columns = TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False) as progress:
+        yield from progress.track(items, total=total)

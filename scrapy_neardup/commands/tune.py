@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy_neardup.commands.labelled import add_input_arguments, label_names, read_input
-from scrapy_neardup.commands.terminal import make_console
+from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label_names, number, read_labelled_pages
+from scrapy_neardup.commands.terminal import print_json, print_table, track
+from scrapy_neardup.evaluation.curve import PLOT_FORMATS, Point, measure, plot, require_matplotlib, suggest, thresholds
 from scrapy_neardup.exceptions import InputError, SettingsError
-
-if TYPE_CHECKING:
-    from scrapy_neardup.commands.labelled import LabelledInput
-    from scrapy_neardup.evaluation.curve import Point
-    from scrapy_neardup.settings import NearDupSettings
-
-_LOWEST = 0.05  # NEARDUP_THRESHOLD allows no less
+from scrapy_neardup.settings import NearDupSettings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_input_arguments(parser)
-    parser.add_argument("--preset", metavar="NAME", help="a row of the table of methods")
-    parser.add_argument("--precision", metavar="P", type=float, help="wanted precision; without it, the best F1")
+    threshold = number(float, 0.05, 1)  # NEARDUP_THRESHOLD allows no less
+    add_labelled_input(parser)
+    add_preset(parser)
+    parser.add_argument(
+        "--precision",
+        metavar="P",
+        type=number(float, 0, 1),
+        help="suggest a threshold with this precision (default: the one with the best F1)",
+    )
     parser.add_argument("--plot", metavar="FILE", type=Path, help="draw the curve: .png or .svg (extra [plot])")
-    parser.add_argument("--from", metavar="T", dest="low", type=float, default=0.2, help="lowest threshold (0.2)")
-    parser.add_argument("--to", metavar="T", dest="high", type=float, default=0.9, help="highest threshold (0.9)")
-    parser.add_argument("--step", metavar="T", type=float, default=0.05, help="between two thresholds (0.05)")
-    parser.add_argument("--seeds", metavar="N", type=int, default=3, help="random orders (default: 3)")
+    parser.add_argument("--from", metavar="T", dest="low", type=threshold, default=0.2, help="lowest threshold (0.2)")
+    parser.add_argument("--to", metavar="T", dest="high", type=threshold, default=0.9, help="highest threshold (0.9)")
+    parser.add_argument(
+        "--step",
+        metavar="T",
+        type=number(float, 0.001, 1),
+        default=0.05,
+        help="distance between two thresholds (default: 0.05)",
+    )
+    parser.add_argument("--seeds", metavar="N", type=number(int, 1), default=3, help="random orders (default: 3)")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    from scrapy_neardup.evaluation.curve import PLOT_FORMATS, plot, require_matplotlib, suggest, thresholds
-    from scrapy_neardup.settings import NearDupSettings
-
-    _check_numbers(options)
+    if options.low > options.high:
+        raise SettingsError("--to", options.high, f"must be from {options.low} (--from) to 1")
     if len(label_names(options)) > 1:
         raise SettingsError("--label", ",".join(options.label), "tune takes one label")
     if options.plot is not None:
@@ -44,77 +47,38 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             raise SettingsError("--plot", str(options.plot), f"must end in {' or '.join(PLOT_FORMATS)}")
         require_matplotlib()
     configured = NearDupSettings.from_mapping(settings)
-    source = read_input(options, configured)
+    source = read_labelled_pages(options, configured)
     grid = thresholds(options.low, options.high, options.step)
-    points = asyncio.run(_measure(source, configured, grid, options.seeds))
+    (clusters,) = source.clusters.values()
+    seeds = range(options.seeds)
+    points = asyncio.run(measure(source.pages, clusters, configured, track(grid, "thresholds"), seeds))
     suggested = suggest(points, options.precision)
     if options.plot is not None:
         try:
             plot(points, suggested, options.plot)
         except OSError as error:
             raise InputError(f"{options.plot}: cannot be written: {error.strerror}") from error
-    show = _print_json if options.json else _print_table
-    show(points, suggested, options.precision)
+    if options.json:
+        answer = None if suggested is None else _row(suggested)
+        curve = [_row(point) for point in points]
+        print_json({"wanted_precision": options.precision, "suggested": answer, "curve": curve})
+    else:
+        _print(points, suggested, options.precision)
     return 1 if source.errors or suggested is None else 0
 
 
-def _check_numbers(options: argparse.Namespace) -> None:
-    if options.seeds < 1:
-        raise SettingsError("--seeds", options.seeds, "must be 1 or more")
-    if options.precision is not None and not 0 < options.precision <= 1:
-        raise SettingsError("--precision", options.precision, "must be over 0 and at most 1")
-    if not _LOWEST <= options.low <= 1:
-        raise SettingsError("--from", options.low, f"must be from {_LOWEST} to 1")
-    if not options.low <= options.high <= 1:
-        raise SettingsError("--to", options.high, f"must be from --from = {options.low} to 1")
-    if not 0.001 <= options.step <= 1:
-        raise SettingsError("--step", options.step, "must be from 0.001 to 1")
-
-
-async def _measure(source: LabelledInput, settings: NearDupSettings, grid: list[float], seeds: int) -> list[Point]:
-    from tqdm import tqdm
-
-    from scrapy_neardup.evaluation.curve import measure
-
-    (clusters,) = source.clusters.values()
-    with tqdm(total=len(grid), unit=" thresholds", disable=not sys.stderr.isatty()) as bar:
-        points = []
-        async for point in measure(source.pages, clusters, settings, grid, range(seeds)):
-            points.append(point)
-            bar.update()
-    return points
-
-
 def _row(point: Point) -> dict[str, float]:
-    score = point.score
-    return {
-        "threshold": point.threshold,
-        "precision": round(score.precision, 4),
-        "recall": round(score.recall, 4),
-        "f1": round(score.f1, 4),
-    }
+    return {"threshold": point.threshold, **point.score.rounded()}
 
 
-def _print_json(points: list[Point], suggested: Point | None, precision: float | None) -> None:
-    curve = [_row(point) for point in points]
-    answer = None if suggested is None else _row(suggested)
-    print(json.dumps({"wanted_precision": precision, "suggested": answer, "curve": curve}))
-
-
-def _print_table(points: list[Point], suggested: Point | None, precision: float | None) -> None:
-    from rich.table import Table
-
-    table = Table(title="online, by threshold")
-    for name in ("threshold", "precision", "recall", "F1", ""):
-        table.add_column(name, justify="right")
+def _print(points: list[Point], suggested: Point | None, precision: float | None) -> None:
+    rows = []
     for point in points:
+        threshold, *rates = _row(point).values()
         mark = "<- suggested" if point is suggested else ""
-        table.add_row(
-            *(f"{value:.4g}" if name == "threshold" else f"{value:.4f}" for name, value in _row(point).items()), mark
-        )
-    console = make_console()
-    console.print(table)
+        rows.append((f"{threshold:.4g}", *(f"{rate:.4f}" for rate in rates), mark))
+    print_table("online, by threshold", ("threshold", "precision", "recall", "F1", ""), rows)
     if suggested is None:
-        console.print(f"No threshold here has a precision of {precision}; try a higher --to.")
+        print(f"No threshold here has a precision of {precision}; try a higher --to.")
     else:
-        console.print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")
+        print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")

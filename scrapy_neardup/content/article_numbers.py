@@ -24,8 +24,8 @@ _ROUND = re.compile(r"[0-9]{3,4}00|[0-9]+000")  # 25000 jobs
 _TELEPHONE = re.compile(r"0[0-9]{9,10}|[178][0-9]{10}")
 _AREA_CODE = re.compile(r"(?:^|[-_.])(?:0[0-9]+|[0-9]{3})$|\+[0-9]+(?:[-_.][0-9]+)*$")
 
-# A number in the segment after one of these words is that of a list of articles. After a word for persons this goes
-# for all later segments.
+# A number in the segment after one of these words belongs to a list of articles. After a word for persons, so do the
+# numbers in all later segments.
 _PERSON = re.compile(
     r"(?:hash)?tags?|authors?|users?|profiles?|persons?|people|members?|contributors?|columnists?|reporters?|search|"
     r"aut(?:or|ores|oren|eur|eurs|ori)|etiquetas?|labels?|keywords?",
@@ -102,7 +102,7 @@ def _in_path(segments: list[str]) -> Iterator[str]:
         after = len(segments) - 1 - place
         own = _own(segment)
         numbers = _in_slug(segment) if not own else [] if of_person else [own]
-        # Far from the end, a short number is that of a section.
+        # A short number far from the end belongs to a section.
         yield from (number for number in numbers if len(number) > _SHORTEST or after < (2 if own else 1))
 
 
@@ -130,7 +130,7 @@ def _in_slug(segment: str) -> Iterator[str]:
     if start and _can_number(start[1]) and not _is_figure(start[1]):
         yield start[1]
     if end and _can_number(end[2]) and not _LIST.fullmatch(end[1]):
-        # Letters in front of it say that it is a number, not a figure: n2542760
+        # Letters in front of the digits show an article number, not a figure: n2542760
         is_number = end[1] or not (_is_figure(end[2]) or _AREA_CODE.search(segment[: end.start()]))
         yield from [end[2]] if is_number else []
     tokens = _DIVIDER.split(segment)
@@ -147,7 +147,7 @@ def _is_figure(digits: str) -> bool:
 
 
 def _is_code(token: str) -> bool:
-    """Decide whether a token is hexadecimal, or capitals and digits in turn as in idUSKBN1XO2QX; COVID19 is a word."""
+    """Decide whether a token is hexadecimal, or mixes capitals and digits as in idUSKBN1XO2QX. COVID19 is a word."""
     if _HEX.fullmatch(token):
         return not token.isdecimal() and not token.isalpha()
     code = token.removeprefix("id")

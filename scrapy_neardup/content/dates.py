@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date, datetime, time, timezone
+
+from scrapy_neardup.document import LAST_SECOND
 
 _LONGEST = 100  # characters
 _BASIC_DATE = re.compile(r"(?:19|20)\d{6}")  # 20191115 is a day, not Unix seconds of 1970
@@ -14,48 +17,36 @@ def parse_time(value: object) -> float:
 
     Raise ValueError on anything else.
     """
-    if isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a time")
-    if isinstance(value, int | float):
-        try:
-            return _in_range(float(value), value)
-        except OverflowError:
-            raise ValueError("a number with thousands of digits is not a time") from None
-    if isinstance(value, datetime):
-        moment = value
-    elif isinstance(value, date):
-        moment = datetime.combine(value, time())
-    elif isinstance(value, str):
-        moment = _parse_text(value[:_LONGEST].strip())
-    else:
-        raise ValueError(f"{_shown(value)} is not a time: use ISO 8601 or Unix seconds")
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
     try:
-        return _in_range(moment.timestamp(), value)
-    except OverflowError:
-        raise ValueError(f"{_shown(value)} is not between 1970 and 2106") from None
+        seconds = _seconds(value)
+    except (ValueError, OverflowError):
+        raise ValueError(f"{_shown(value)} is not a time: use ISO 8601 or Unix seconds") from None
+    if not 0 <= seconds <= LAST_SECOND:
+        raise ValueError(f"{_shown(value)} is not between 1970 and 2106")
+    return seconds
 
 
-def _parse_text(text: str) -> datetime:
+def _seconds(value: object) -> float:
+    if isinstance(value, str):
+        value = _number_or_moment(value[:_LONGEST].strip())
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if isinstance(value, datetime):
+        return (value if value.tzinfo is not None else value.replace(tzinfo=timezone.utc)).timestamp()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise ValueError
+
+
+def _number_or_moment(text: str) -> float | datetime:
     from dateutil.parser import isoparse
 
     if not _BASIC_DATE.fullmatch(text):
-        try:
-            return datetime.fromtimestamp(float(text), timezone.utc)
-        except (ValueError, OverflowError, OSError):
-            pass
-    try:
-        # Most databases write a space instead of the T.
-        return isoparse(text.replace(" ", "T", 1))
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"{text!r} is not a time: use ISO 8601 or Unix seconds") from error
-
-
-def _in_range(seconds: float, value: object) -> float:
-    if not 0 <= seconds < 1 << 32:
-        raise ValueError(f"{_shown(value)} is not between 1970 and 2106")
-    return seconds
+        with suppress(ValueError):
+            return float(text)
+    # Most databases write a space instead of the T.
+    moment: datetime = isoparse(text.replace(" ", "T", 1))
+    return moment
 
 
 def _shown(value: object) -> str:

@@ -24,31 +24,27 @@ def declared_encoding(body: bytes, content_type: str | None = None) -> str | Non
 
 
 def decode_as(body: bytes, encoding: str | None) -> str:
-    """Decode a page by its declared encoding, or by a guess if that is missing or not for text.
+    """Decode a page by its declared encoding. Guess the encoding if none is declared, or if it is not for text.
 
     Decode in pieces, so that other threads run between them.
     """
     from w3lib.encoding import read_bom
 
     by_mark, mark = read_bom(body)
-    name = by_mark or (encoding if encoding is not None and is_of_text(encoding) else guess_encoding(body))
+    name = by_mark or _text_encoding(encoding) or guess_encoding(body)
     if name in ("utf-16", "utf-32"):
         name += "-be"
-    start, errors = len(mark or b""), _on_errors(name)
-    if len(body) <= SHORT_PAGE:
-        return body[start:].decode(name, errors)
-    decoder = codecs.getincrementaldecoder(name)(errors)
-    pieces = [decoder.decode(body[at : at + SHORT_PAGE]) for at in range(start, len(body), SHORT_PAGE)]
+    decoder = codecs.getincrementaldecoder(name)(_on_errors(name))
+    pieces = [decoder.decode(body[at : at + SHORT_PAGE]) for at in range(len(mark or b""), len(body), SHORT_PAGE)]
     return "".join((*pieces, decoder.decode(b"", final=True)))
 
 
-def is_of_text(encoding: str) -> bool:
-    """Decide whether an encoding is one that pages are written in."""
-    try:
-        codec = codecs.lookup(encoding)
-    except LookupError:
-        return False
-    return codec.name not in _REFUSED and codec._is_text_encoding
+def _text_encoding(encoding: str | None) -> str | None:
+    """Return the name of an encoding as browsers understand it, None if no page is written in it."""
+    from w3lib.encoding import resolve_encoding
+
+    name = resolve_encoding(encoding) if encoding else None
+    return name if name and name not in _REFUSED and codecs.lookup(name)._is_text_encoding else None
 
 
 def _on_errors(encoding: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import xxhash
 
 from scrapy_neardup.content.article_numbers import article_number
-from scrapy_neardup.content.language import language_code
+from scrapy_neardup.content.head import language_code
 from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, without_surrogates
 from scrapy_neardup.document import LAST_SECOND, Document
 

@@ -28,7 +28,7 @@ _MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones,
 
 
 def is_built_in(name: str) -> bool:
-    """Decide whether the extractor is one of this package. These extract the same text from a page at any url."""
+    """Decide whether the extractor is one of this package. Their answer does not depend on the url of a page."""
     return name in BUILT_IN
 
 
@@ -71,7 +71,9 @@ def extract_with_resiliparse(html: str, url: str) -> str:
     from resiliparse.extract.html2text import extract_plain_text
 
     if _nesting(html) > _MOST_NESTING:
-        raise ValueError("its blocks are nested too deeply for resiliparse; NEARDUP_EXTRACTOR = 'trafilatura' reads it")
+        raise ValueError(
+            "its blocks are nested too deeply for resiliparse; to read such pages set NEARDUP_EXTRACTOR = 'trafilatura'"
+        )
     return extract_plain_text(html, main_content=True, alt_texts=False)
 
 
@@ -96,7 +98,10 @@ def _trafilatura(html: str, url: str, *, fast: bool = True, tables: bool = False
 
 
 def prose_words(text: str) -> int:
-    """Count the words in sentences: menus have none. Two characters of a script without spaces count as one word."""
+    """Count the words that are in sentences, because menus have no sentences.
+
+    Two characters of a script without spaces count as one word.
+    """
     return sum(_words_in_sentences(line) for line in text.splitlines())
 
 

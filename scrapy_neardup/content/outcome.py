@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import asyncio
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
 
 from scrapy_neardup.document import MOST_CHARACTERS
+
+T = TypeVar("T")
 
 MOST_EXTRACTED_CHARACTERS = 5_000_000
 """Default limit of the characters of a main content."""
@@ -50,5 +55,30 @@ def explain_failure(error: BaseException) -> str:
 
 
 def explain_memory_limit(most: int | None) -> str:
-    """Return the end of a message about a page that took too much memory, or may have."""
+    """Return the end of a message about a page that took, or may have taken, too much memory."""
     return f"; a worker process may take NEARDUP_EXTRACT_MEMORY = {most} bytes" if most is not None else ""
+
+
+def in_this_loop(answer: Future[T]) -> asyncio.Future[T]:
+    """Return the answer of another thread as a future of the running loop.
+
+    ``asyncio.wrap_future`` would log an error if the loop is closed before the answer comes.
+    """
+    loop = asyncio.get_running_loop()
+    awaited: asyncio.Future[T] = loop.create_future()
+
+    def pass_on() -> None:
+        if awaited.done():
+            return
+        if (error := answer.exception()) is not None:
+            awaited.set_exception(error)
+        else:
+            awaited.set_result(answer.result())
+
+    def done(_: Future[T]) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the crawl is over
+            loop.call_soon_threadsafe(pass_on)
+
+    answer.add_done_callback(done)
+    awaited.add_done_callback(lambda future: answer.cancel() if future.cancelled() else None)
+    return awaited

@@ -1,4 +1,7 @@
-"""Extract in worker processes: on all cores, with a time limit that holds, and a crash costs one page."""
+"""Extract in worker processes, or in a thread.
+
+Processes use all cores and keep the time limit, and a crash costs one page.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,23 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from typing import Literal
 from weakref import WeakSet
 
-from scrapy_neardup.content.extractors import load_extractor
-from scrapy_neardup.content.outcome import MOST_EXTRACTED_CHARACTERS, MOST_MEMORY, Extracted, Undecoded
-from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, arguments, encode, join
-from scrapy_neardup.content.worker_process import GONE_SECONDS, Job, WorkerProcess
+from scrapy_neardup.content.extractors import is_built_in, load_extractor
+from scrapy_neardup.content.outcome import (
+    MOST_EXTRACTED_CHARACTERS,
+    MOST_MEMORY,
+    Extracted,
+    Undecoded,
+    explain_failure,
+    in_this_loop,
+)
+from scrapy_neardup.content.thread import ExtractionThread
+from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, WorkerOptions, encode
+from scrapy_neardup.content.worker_process import GONE_SECONDS, WorkerProcess
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
 
@@ -52,21 +62,17 @@ class ExtractionProcesses:
         sketching: Sketching | None = None,
     ) -> None:
         load_extractor(extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
-        self.workers = _cores() if workers == "auto" else workers
         self.timings = timings or Timings()
-        self._extractor = extractor
-        self._most_characters = most_characters
-        self._memory = memory
-        self._sketching = sketching
-        self._has_warned = False
-        self._timeout = timeout
+        self._options = WorkerOptions(extractor, timeout, most_characters, memory, sketching)
+        self._workers = _cores() if workers == "auto" else workers
         self._recycle_after = recycle_after
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._slots = asyncio.Semaphore(4 * self.workers)
+        self._has_warned = False
+        self._jobs: queue.SimpleQueue[tuple[tuple[bytes, ...], Future[Extracted]] | None] = queue.SimpleQueue()
+        self._slots = asyncio.Semaphore(4 * self._workers)
         self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
+        self._leaders: list[threading.Thread] = []  # each leads one worker process
         self._children: set[WorkerProcess] = set()
-        self._idle = 0
+        self._idle = threading.Semaphore(0)  # leaders that nobody counts on yet
         self._closing = threading.Event()
         _open.add(self)
 
@@ -74,7 +80,7 @@ class ExtractionProcesses:
         """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
         async with self._slots:
             try:
-                return await _awaited(self.submit(html, url))
+                return await in_this_loop(self.submit(html, url))
             except ExtractionError as error:
                 raise ExtractionError(f"{url}: {error}") from None
 
@@ -84,25 +90,28 @@ class ExtractionProcesses:
         The worker decodes bytes.
         """
         if isinstance(page, str):
-            return self._put(Job(TEXT, encode(page), encode(url)))
+            return self._put(TEXT, encode(url), b"", encode(page))
         body, encoding = page if isinstance(page, Undecoded) else (page, None)
-        return self._put(Job(BYTES, body, encode(url), (encoding or "").encode("ascii", "replace")))
+        return self._put(BYTES, encode(url), (encoding or "").encode("ascii", "replace"), body)
 
     def submit_texts(self, texts: Sequence[str]) -> Future[Extracted]:
         """Sketch these texts, and return the sketches in their order. There are none if sketching fails."""
-        return self._put(Job(TEXTS, join(list(map(encode, texts))), b""))
+        return self._put(TEXTS, *map(encode, texts))
 
-    def _put(self, job: Job) -> Future[Extracted]:
+    def _put(self, *request: bytes) -> Future[Extracted]:
+        answer: Future[Extracted] = Future()
         with self._lock:
             if self._closing.is_set():
-                job.answer.set_exception(ExtractionError("extraction is closed"))
-                return job.answer
-            self._jobs.put(job)
-            if len(self._threads) < self.workers and self._idle < self._jobs.qsize():
-                self._start_thread(self._lead)
-                if len(self._threads) == 1:
+                answer.set_exception(ExtractionError("extraction is closed"))
+                return answer
+            self._jobs.put((request, answer))
+            if not self._idle.acquire(blocking=False) and len(self._leaders) < self._workers:
+                if not self._leaders:
                     threading.Thread(target=self._watch, name="neardup-extract", daemon=True).start()
-        return job.answer
+                # Use a daemon thread: this process could not end before a thread of a ThreadPoolExecutor.
+                self._leaders.append(threading.Thread(target=self._lead, name="neardup-extract", daemon=True))
+                self._leaders[-1].start()
+        return answer
 
     def close(self) -> None:
         """End all workers, and fail their pages. This takes milliseconds and may be called again."""
@@ -113,90 +122,56 @@ class ExtractionProcesses:
             child.kill()
         for child in children:
             child.wait()
-        for _ in self._threads:
+        for _ in self._leaders:
             self._jobs.put(None)
-        for thread in self._threads:
-            thread.join(GONE_SECONDS)
-        self._fail_waiting()
-
-    def _start_thread(self, target: Callable[[], None]) -> None:
-        # A daemon thread: the end of this process would wait for a thread of ThreadPoolExecutor.
-        thread = threading.Thread(target=target, name="neardup-extract", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _fail_waiting(self) -> None:
-        while True:
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return
-            if job is not None and job.answer.set_running_or_notify_cancel():
-                job.answer.set_exception(ExtractionError("extraction is closed"))
+        for leader in self._leaders:  # they fail the pages in the queue, because no worker can be started any more
+            leader.join(GONE_SECONDS)
 
     def _lead(self) -> None:
         """Send pages to one worker process, and start a new one after it has ended."""
         child: WorkerProcess | None = None
-        while (job := self._next_job()) is not None:
-            if not job.answer.set_running_or_notify_cancel():
-                continue
-            try:
-                child = child if child is not None and child.is_usable() else self._start()
-                extracted = self._extract(child, job)
-            except ExtractionError as error:
-                job.answer.set_exception(error)
-            except BaseException as error:  # such as no memory for a process: fail this page, and keep the thread
-                job.answer.set_exception(ExtractionError(f"no worker process: {type(error).__name__}: {error}"))
-            else:
-                job.answer.set_result(extracted)
+        for request, answer in iter(self._jobs.get, None):
             if child is not None and not child.is_usable():
                 self._discard(child)
                 child = None
+            if answer.set_running_or_notify_cancel():
+                try:
+                    child = child or self._start()
+                    answer.set_result(self._extract(child, request))
+                except ExtractionError as error:
+                    answer.set_exception(error)
+                except BaseException as error:  # keep the thread, for example if there is no memory for a process
+                    answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
+            self._idle.release()
         if child is not None:
             self._discard(child)
 
-    def _extract(self, child: WorkerProcess, job: Job) -> Extracted:
-        if job.kind == TEXTS:
-            child.send(job)
-            return Extracted("", self._sketches(child))
-        start = time.perf_counter()
-        seconds: float | None = None
+    def _extract(self, child: WorkerProcess, request: Sequence[bytes]) -> Extracted:
+        is_page, start = request[0] != TEXTS, time.perf_counter()
         try:
-            child.send(job)
-            text, seconds = child.text()
-        finally:
-            self.timings.add(1000 * (time.perf_counter() - start if seconds is None else seconds))
-        return Extracted(text, self._sketches(child))
-
-    def _sketches(self, child: WorkerProcess) -> tuple[bytes, ...]:
-        try:
-            return child.sketches()
+            answer = child.ask(request)
         except ExtractionError as error:
-            self._warn(error)
-            return ()
+            if not is_page:
+                self._warn(str(error))
+                return Extracted("")
+            self.timings.add(1000 * (time.perf_counter() - start))
+            raise
+        if is_page:
+            self.timings.add(1000 * answer.seconds)
+        if answer.problem:
+            self._warn(answer.problem)
+        return answer.extracted
 
-    def _warn(self, error: Exception) -> None:
+    def _warn(self, problem: str) -> None:
         if not self._has_warned and not self._closing.is_set():
             self._has_warned = True
-            logger.warning("A worker process could not sketch a text; further cases are not logged: %s", error)
-
-    def _next_job(self) -> Job | None:
-        with self._lock:
-            self._idle += 1
-        try:
-            return self._jobs.get()
-        finally:
-            with self._lock:
-                self._idle -= 1
+            logger.warning("A worker process could not sketch a text; further cases are not logged: %s", problem)
 
     def _start(self) -> WorkerProcess:
-        command = arguments(self._extractor, self._timeout, self._most_characters, self._memory, self._sketching)
         with self._lock:
             if self._closing.is_set():
                 raise ExtractionError("extraction is closed")
-            child = WorkerProcess(
-                command, self._timeout, self._recycle_after, self._memory, is_sketching=self._sketching is not None
-            )
+            child = WorkerProcess(self._options, self._recycle_after)
             self._children.add(child)
         try:
             child.wait_until_ready()
@@ -212,7 +187,7 @@ class ExtractionProcesses:
 
     def _watch(self) -> None:
         """End every worker that is over its time limit, also one that hangs or reads nothing."""
-        while not self._closing.wait(min(0.1, self._timeout / 5)):
+        while not self._closing.wait(min(0.1, self._options.timeout / 5)):
             with self._lock:
                 children = list(self._children)
             for child in children:
@@ -221,29 +196,50 @@ class ExtractionProcesses:
                     child.kill()
 
 
-def _awaited(answer: Future[Extracted]) -> asyncio.Future[Extracted]:
-    """Return the answer as a future of the running loop.
+Extraction = ExtractionThread | ExtractionProcesses
+"""Extracts a bounded number of pages at a time, outside the event loop."""
 
-    ``asyncio.wrap_future`` would log an error if the loop is closed before the answer comes.
+
+def start_extraction(
+    extractor: str,
+    *,
+    workers: int | Literal["auto"] | None = None,
+    timeout: float = 10.0,
+    most_characters: int = MOST_EXTRACTED_CHARACTERS,
+    memory: int | None = MOST_MEMORY,
+    timings: Timings | None = None,
+    sketching: Sketching | None = None,
+) -> Extraction:
+    """Return an extraction that starts its thread or processes with the first page.
+
+    For ``workers`` see ``worker_processes``. Only processes also make sketches, and respect the limit of ``memory``.
+
+    Raise SettingsError if the extractor cannot be used.
     """
-    loop = asyncio.get_running_loop()
-    awaited: asyncio.Future[Extracted] = loop.create_future()
+    workers = worker_processes(extractor, workers)
+    if workers == 0:
+        loaded = load_extractor(extractor)
+        return ExtractionThread(loaded, timeout=timeout, most_characters=most_characters, timings=timings)
+    return ExtractionProcesses(
+        extractor,
+        workers=workers,
+        timeout=timeout,
+        most_characters=most_characters,
+        memory=memory,
+        timings=timings,
+        sketching=sketching,
+    )
 
-    def settle() -> None:
-        if awaited.done():
-            return
-        if (error := answer.exception()) is not None:
-            awaited.set_exception(error)
-        else:
-            awaited.set_result(answer.result())
 
-    def done(_: Future[Extracted]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: the crawl is over
-            loop.call_soon_threadsafe(settle)
+def worker_processes(extractor: str, workers: int | Literal["auto"] | None) -> int | Literal["auto"]:
+    """Return the number of processes: "auto" means one for each core, and 0 means a thread of this process.
 
-    answer.add_done_callback(done)
-    awaited.add_done_callback(lambda future: answer.cancel() if future.cancelled() else None)
-    return awaited
+    ``None`` means one process for a built-in extractor, so that extraction does not compete with the event loop for the
+    interpreter. A user's own extractor may share objects with the spider, so for it ``None`` means a thread.
+    """
+    if workers is None:
+        return 1 if is_built_in(extractor) else 0
+    return workers
 
 
 _open: WeakSet[ExtractionProcesses] = WeakSet()

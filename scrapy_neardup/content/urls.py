@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
+from collections import OrderedDict
 from collections.abc import Callable
 from functools import cache, lru_cache, wraps
 from typing import TYPE_CHECKING
@@ -36,6 +36,9 @@ _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # courlan knows trackers by name, but some of these may number an article (cid, eid, uid). The ones below never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
 
+_MOST_PAGES = 3  # with one canonical url; if more pages share it, the site has made a mistake
+_MOST_CANONICAL_URLS = 4096  # remembered
+
 
 def remembered(function: Callable[[str], str]) -> Callable[[str], str]:
     """Cache the answers of a function for the last few thousand urls, except long ones."""
@@ -54,7 +57,10 @@ def without_surrogates(text: str) -> str:
 
 
 def absolute_url(base: str, url: str) -> str:
-    """Return the url that a page at ``base`` names, "" if it is not a url. What exceeds ``LONGEST_URL`` is kept."""
+    """Return the url that a page at ``base`` names, "" if it is not a url.
+
+    The part of a url after ``LONGEST_URL`` characters is appended as it is.
+    """
     try:
         return urljoin(base[:LONGEST_URL], url[:LONGEST_URL]) + url[LONGEST_URL:]
     except ValueError:
@@ -67,21 +73,18 @@ def source_of(url: str) -> str:
     host = _host(url)
     if not host:
         return ""
-    domain = _suffixes()(host).top_domain_under_public_suffix
-    if domain or _is_address(host):
-        return domain or host
-    # The suffix is on no list, such as that of an intranet.
+    found = _suffixes()(host)
+    if domain := found.top_domain_under_public_suffix:
+        return domain
+    if found.ipv4 or ":" in host:  # an address
+        return host
+    # The suffix is not on the list: the host may be in an intranet.
     return ".".join(host.split(".")[-2:])
-
-
-def domain_of(name: str) -> str:
-    """Return the publisher that a domain or url names, "" if it names none."""
-    return source_of(name if "://" in name else f"https://{name}")
 
 
 def require_domain(name: str) -> str:
     """Return the source that a domain or url names. Raise ValueError if it names none."""
-    if not (domain := domain_of(name)):
+    if not (domain := source_of(name if "://" in name else f"https://{name}")):
         raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
 
@@ -105,7 +108,7 @@ def url_identity(url: str) -> str:
     except ValueError:
         return ""
     host = _MOBILE_HOST.sub("", parts.netloc.lower())
-    path = _without_form(parts.path).rstrip("/")
+    path = _FORM_PATH.sub("", parts.path).rstrip("/")
     query = urlencode(_identifying(given.query))
     # A fragment that begins with ! is a page of its own, in sites that route by it.
     route = f"#{given.fragment}" if given.fragment.startswith("!") else ""
@@ -115,20 +118,21 @@ def url_identity(url: str) -> str:
 def require_page(url: str) -> str:
     """Return the identity of the page that a url names. Raise ValueError if it is no web address."""
     if not (identity := url_identity(url)):
-        raise ValueError(f"{url!r} is no web address: https://example.com/page")
+        raise ValueError(f"{url!r} is not a web address such as https://example.com/page")
     return identity
 
 
 def path_and_parameters(url: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return a page's path, the same one for its AMP, mobile and print forms, and the parameters of its query.
+    """Return the path of a page and the parameters of its query.
 
-    Both are empty if the url is no web address, or longer than ``LONGEST_URL``.
+    AMP, mobile and print forms of a page have the same path. Both are empty if the url is no web address, or longer
+    than ``LONGEST_URL``.
     """
     if len(url) > LONGEST_URL or not _host(url):
         return "", []
     try:
         given = _without_session_and_cache(url)
-        return _without_form(given.path), _parameters(given.query) if given.query else []
+        return _FORM_PATH.sub("", given.path), _parameters(given.query) if given.query else []
     except ValueError:
         return "", []
 
@@ -139,13 +143,6 @@ def _without_session_and_cache(url: str) -> SplitResult:
         scheme, _, rest = url.partition("://")
         given = urlsplit(f"{scheme}://" + _AMP_CACHE.sub(r"\1", rest))
     return given._replace(path=_SESSION.sub("", given.path)) if ";" in given.path else given
-
-
-def _without_form(path: str) -> str:
-    # Most paths have none of this, and the search for a word is faster than the pattern.
-    if "amp" in path or "print" in path or path.startswith("/m"):
-        return _FORM_PATH.sub("", path)
-    return path
 
 
 def _parameters(query: str) -> list[tuple[str, str]]:
@@ -185,17 +182,48 @@ def _host(url: str) -> str:
         return ""
 
 
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
 @cache
 def _suffixes() -> TLDExtract:
     from tldextract import TLDExtract
 
     # The list that ships with the package: no download, no cache folder.
     return TLDExtract(suffix_list_urls=(), cache_dir=None)
+
+
+class CanonicalUrls:
+    """The canonical urls of the pages of one crawl. A url that many pages give as their own is ignored."""
+
+    def __init__(self) -> None:
+        # Hashes, because a page can make its urls as long as it likes.
+        self._pages: OrderedDict[int, set[int]] = OrderedDict()
+
+    def of(self, given: str, url: str) -> str:
+        """Return the canonical url of a page, or its ``url``. ``given`` is the url that the page gives as its own."""
+        canonical = canonical_url(given, url)
+        identity, own = url_identity(canonical), url_identity(url)
+        if identity == own:
+            return url
+        shared = xxhash.xxh3_64_intdigest(identity.encode("utf-8", "surrogatepass"))
+        pages = self._pages.setdefault(shared, set())
+        self._pages.move_to_end(shared)
+        if len(self._pages) > _MOST_CANONICAL_URLS:
+            self._pages.popitem(last=False)
+        if len(pages) <= _MOST_PAGES:
+            pages.add(xxhash.xxh3_64_intdigest(own.encode("utf-8", "surrogatepass")))
+        return canonical if len(pages) <= _MOST_PAGES else url
+
+
+def canonical_url(given: str, url: str) -> str:
+    """Return the url that a page gives as its own.
+
+    Return ``url`` if the page gives none, or one of another source, or a front page. A copy may give the page of the
+    original publisher as canonical. The copy is still a page of its own.
+    """
+    try:
+        canonical = absolute_url(url, given)
+        parts = urlsplit(canonical)
+    except ValueError:
+        return url
+    is_front = parts.path in ("", "/") and not parts.query
+    is_filled = not any(mark in canonical for mark in "{}<>")
+    return canonical if is_filled and not is_front and source_of(canonical) == source_of(url) else url

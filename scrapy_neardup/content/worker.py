@@ -1,7 +1,11 @@
-"""The program of a worker process, and the frames in which it talks to its parent.
+"""The program of a worker process, and the bytes in which it talks to its parent.
 
-A frame is a struct with lengths, and then bytes of these lengths. Nothing is pickled: anybody may have written a page
-that a worker reads, so its answers are read as texts and sketches only.
+A message is several byte strings, after their number and lengths. Nothing is pickled. A page may be hostile, so the
+parent reads a worker's answers only as texts and sketches.
+
+A request is TEXT or BYTES with a url, the name of an encoding and a page, or TEXTS with texts to be sketched. An answer
+is DONE or FAILED, the seconds that extraction took, the text of the page or its error message, the error
+message of the sketches, and the sketches.
 """
 
 from __future__ import annotations
@@ -14,27 +18,24 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from importlib import import_module
-from itertools import accumulate, pairwise
-from typing import BinaryIO, NamedTuple, TypeAlias
+from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from scrapy_neardup.content.decoding import decode_as, decode_html
+from scrapy_neardup.content.decoding import declared_encoding, decode_as
 from scrapy_neardup.content.extractors import Extractor, load_extractor
 from scrapy_neardup.content.outcome import checked_text, explain_failure, explain_memory_limit
 from scrapy_neardup.imports import load_callable
 
-REQUEST = struct.Struct(">cIII")  # kind, bytes of the url, of the name of the encoding and of the page
-ANSWER = struct.Struct(">cQd")  # kind, bytes of the text, of joined sketches or of what is wrong, seconds of a text
-TEXT, BYTES = b"t", b"b"  # a page as text, or to be decoded; answered by its text, and then the text's sketch
-TEXTS = b"s"  # to be sketched, joined; answered by their sketches
-READY, DONE, FAILED = b"r", b"+", b"-"
+R = TypeVar("R")
+
+TEXT, BYTES, TEXTS = b"t", b"b", b"s"
+DONE, FAILED = b"+", b"-"
 
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
 )
-"""Run it with ``arguments``. ``multiprocessing`` would import the user's script, and crawl a second time if that has no
-``if __name__ == "__main__"``."""
+"""See ``WorkerOptions.command``. ``multiprocessing`` would import the user's script, and crawl a second time if that
+has no ``if __name__ == "__main__"``."""
 
 
 Sketch: TypeAlias = Callable[[Sequence[str]], list[bytes]]
@@ -51,38 +52,38 @@ class Sketching(NamedTuple):
     options: str
 
 
-def arguments(
-    extractor: str, timeout: float, most_characters: int, memory: int | None, sketching: Sketching | None
-) -> list[str]:
-    """Return the command line of a worker, with the import path of its parent."""
-    options = {
-        "extractor": extractor,
-        "timeout": timeout,
-        "most_characters": most_characters,
-        "memory": memory,
-        "sketching": sketching,
-    }
-    return [sys.executable, "-c", COMMAND, json.dumps(sys.path), json.dumps(options)]
+class WorkerOptions(NamedTuple):
+    """What a worker needs to know when it starts. ``memory`` is in bytes, ``timeout`` in seconds."""
+
+    extractor: str
+    timeout: float
+    most_characters: int
+    memory: int | None
+    sketching: Sketching | None
+
+    def command(self) -> list[str]:
+        """Return the command line of a worker, with the import path of its parent."""
+        return [sys.executable, "-c", COMMAND, json.dumps(sys.path), json.dumps(self)]
 
 
-def read(pipe: BinaryIO, size: int) -> bytes:
-    """Read bytes. Raise EOFError if the other side is gone."""
+def send(pipe: BinaryIO, *parts: bytes) -> None:
+    """Write a message."""
+    # All at once: the thread that reads it waits for the interpreter lock each time it wakes.
+    pipe.write(b"".join((struct.pack(f">I{len(parts)}Q", len(parts), *map(len, parts)), *parts)))
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> list[bytes]:
+    """Read a message. Raise EOFError if the other side is gone."""
+    (count,) = struct.unpack(">I", _read(pipe, 4))
+    return [_read(pipe, size) for size in struct.unpack(f">{count}Q", _read(pipe, 8 * count))]
+
+
+def _read(pipe: BinaryIO, size: int) -> bytes:
     data = pipe.read(size)
     if len(data) < size:
         raise EOFError
     return data
-
-
-def join(parts: Sequence[bytes]) -> bytes:
-    """Join several byte strings to one frame."""
-    return b"".join((struct.pack(f">I{len(parts)}I", len(parts), *map(len, parts)), *parts))
-
-
-def split(frame: bytes) -> list[bytes]:
-    """Return the byte strings that were joined."""
-    (count,) = struct.unpack_from(">I", frame)
-    ends = list(accumulate(struct.unpack_from(f">{count}I", frame, 4), initial=4 + 4 * count))
-    return [frame[start:end] for start, end in pairwise(ends)]
 
 
 def encode(text: str) -> bytes:
@@ -95,84 +96,51 @@ def decode(data: bytes) -> str:
 
 def main() -> None:
     """Extract and sketch pages for the parent process until it is gone."""
-    options = json.loads(sys.argv[2])
+    options = WorkerOptions(*json.loads(sys.argv[2]))
     requests, answers = _pipes()
-    extract = _load(options["extractor"])
-    sketch = _load_sketch(options["sketching"])
-    alarm, limit = _alarm(), 2 * options["timeout"] + 10
-    memory = options["memory"]
-    if memory is not None:
-        _limit_memory(memory)
+    extract = _load_or_fail(lambda: _load_extractor(options.extractor))
+    sketch = _load_or_fail(lambda: _load_sketch(options.sketching))
+    alarm, limit = _alarm(), 2 * options.timeout + 10
+    if options.memory is not None:
+        _limit_memory(options.memory)
     try:
-        _send(answers, [_frame(READY, b"")])
+        send(answers, DONE)
         while True:
-            kind, *sizes = REQUEST.unpack(read(requests, REQUEST.size))
-            url, encoding, page = (read(requests, size) for size in sizes)
+            kind, *parts = receive(requests)
             alarm(limit)
-            frames: list[bytes] = []
+            start = time.perf_counter()
             if kind == TEXTS:
-                texts = list(map(decode, split(page)))
+                outcome, text, texts = DONE, "", list(map(decode, parts))
             else:
-                start = time.perf_counter()
-                html = partial(_html, kind, page, encoding.decode("ascii"))
-                outcome, text = _outcome(extract, html, decode(url), options["most_characters"], memory)
-                frames, texts = [_frame(outcome, encode(text), time.perf_counter() - start)], [text] * (outcome == DONE)
-            if sketch is not None and texts:
-                frames.append(_sketched(sketch, texts))
+                outcome, text = _extracted(extract, kind, *parts, options=options)
+                texts = [text] * (outcome == DONE)
+            seconds = time.perf_counter() - start
+            sketches, problem = _sketched(sketch, texts)
             alarm(0)
-            # Send all at once: the thread that reads them waits for the interpreter lock each time it wakes.
-            _send(answers, frames)
+            send(answers, outcome, encode(str(seconds)), encode(text), encode(problem), *sketches)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # do not wait for threads that the extractor left behind
 
 
-def _html(kind: bytes, page: bytes, encoding: str) -> str:
-    if kind == TEXT:
-        return decode(page)
-    return decode_as(page, encoding) if encoding else decode_html(page)
-
-
-def _outcome(
-    extract: Extractor, html: Callable[[], str], url: str, most_characters: int, memory: int | None
+def _extracted(
+    extract: Extractor, kind: bytes, url: bytes, encoding: bytes, page: bytes, *, options: WorkerOptions
 ) -> tuple[bytes, str]:
+    """Return the kind of the answer, and the text of the page or the error message."""
     try:
-        return DONE, checked_text(extract(html(), url), most_characters)
+        html = decode(page) if kind == TEXT else decode_as(page, decode(encoding) or declared_encoding(page))
+        return DONE, checked_text(extract(html, decode(url)), options.most_characters)
     except MemoryError as error:
-        return FAILED, explain_failure(error) + explain_memory_limit(memory)
+        return FAILED, explain_failure(error) + explain_memory_limit(options.memory)
     except BaseException as error:  # whatever a page raises, the worker goes on
         return FAILED, explain_failure(error)
 
 
-def _sketched(sketch: Sketch, texts: list[str]) -> bytes:
+def _sketched(sketch: Sketch | None, texts: list[str]) -> tuple[list[bytes], str]:
+    """Return the sketches, and the error message if there are none."""
     try:
-        return _frame(DONE, join(sketch(texts)))
+        return sketch(texts) if sketch is not None and texts else [], ""
     except BaseException as error:  # whatever a sketch raises, the worker goes on
-        return _frame(FAILED, encode(explain_failure(error)))
-
-
-def _load_sketch(sketching: tuple[str, str] | None) -> Sketch | None:
-    if sketching is None:
-        return None
-    factory, options = sketching
-    try:
-        sketch: Sketch = load_callable("factory", factory, "a callable")(options)
-        return sketch
-    except BaseException as error:
-        reason = explain_failure(error)
-
-    def fail(texts: Sequence[str]) -> list[bytes]:
-        raise RuntimeError(reason)
-
-    return fail
-
-
-def _frame(kind: bytes, data: bytes, seconds: float = 0.0) -> bytes:
-    return ANSWER.pack(kind, len(data), seconds) + data
-
-
-def _send(answers: BinaryIO, frames: Sequence[bytes]) -> None:
-    answers.write(b"".join(frames))
-    answers.flush()
+        return [], explain_failure(error)
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -187,17 +155,32 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def _load(name: str) -> Extractor:
-    try:
-        if name == "trafilatura":
-            import_module(name)  # now: the time limit of the first page does not count it
-        return load_extractor(name)
-    except BaseException as error:
-        # A worker that ends here would be started again for every page.
-        reason = explain_failure(error)
+def _load_extractor(name: str) -> Extractor:
+    if name == "trafilatura":
+        import_module(name)  # import it now, so that the import does not count for the time limit of the first page
+    return load_extractor(name)
 
-    def fail(html: str, url: str) -> str:
-        raise ImportError(f"NEARDUP_EXTRACTOR = {name!r} cannot be loaded in a worker process: {reason}")
+
+def _load_sketch(sketching: tuple[str, str] | None) -> Sketch | None:
+    if sketching is None:
+        return None
+    factory, options = sketching
+    sketch: Sketch = load_callable("factory", factory, "a callable")(options)
+    return sketch
+
+
+def _load_or_fail(load: Callable[[], R]) -> R | Callable[..., NoReturn]:
+    """Return the result of ``load``. If it cannot be loaded, return a function that raises ImportError.
+
+    A worker that ends while it starts would be started again for every page.
+    """
+    try:
+        return load()
+    except BaseException as error:
+        reason = f"cannot be loaded in a worker process: {explain_failure(error)}"
+
+    def fail(*arguments: object) -> NoReturn:
+        raise ImportError(reason)
 
     return fail
 
@@ -211,7 +194,10 @@ def _alarm() -> Callable[[float], object]:
 
 
 def _limit_memory(most: int) -> None:
-    """Let this process take ``most`` bytes more than it has now. Only on Linux: other systems count more than data."""
+    """Let this process take ``most`` bytes more than it has now.
+
+    This does nothing except on Linux: other systems would count more than data.
+    """
     if sys.platform != "linux":
         return
     import resource

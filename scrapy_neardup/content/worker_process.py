@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Future
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from scrapy_neardup.content.outcome import Extracted, explain_memory_limit
-from scrapy_neardup.content.worker import ANSWER, FAILED, REQUEST, decode, read, split
+from scrapy_neardup.content.worker import FAILED, WorkerOptions, decode, receive, send
 from scrapy_neardup.exceptions import ExtractionError
 
 STARTUP_SECONDS = 60.0
@@ -22,25 +22,18 @@ GONE_SECONDS = 5.0
 _ENDS_WITHOUT_MEMORY = (-signal.SIGABRT, -signal.SIGSEGV)
 
 
-class Job:
-    """One page, or several texts, on the way to a worker process and back."""
+class Answer(NamedTuple):
+    """What a worker process made of a request: the text of a page, and the sketch of it or of each text."""
 
-    __slots__ = ("answer", "encoding", "kind", "page", "url")
-
-    def __init__(self, kind: bytes, page: bytes, url: bytes, encoding: bytes = b"") -> None:
-        self.encoding = encoding
-        self.kind = kind
-        self.page = page
-        self.url = url
-        self.answer: Future[Extracted] = Future()
+    extracted: Extracted
+    seconds: float  # that extraction took
+    problem: str  # why there is no sketch
 
 
 class WorkerProcess:
-    """One worker process, and its pipes."""
+    """One worker process, and its pipes. It is usable for ``most_pages``."""
 
-    def __init__(
-        self, command: list[str], timeout: float, most_pages: int, memory: int | None, *, is_sketching: bool
-    ) -> None:
+    def __init__(self, options: WorkerOptions, most_pages: int) -> None:
         # Outside the terminal's process group: Ctrl-C is for the crawl, which ends its workers when it has their pages.
         separate: dict[str, Any] = (
             {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
@@ -49,61 +42,39 @@ class WorkerProcess:
         )
         # A large buffer: most answers then take one read, and each read releases the interpreter lock.
         self._process = subprocess.Popen(
-            command, bufsize=1 << 16, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **separate
+            options.command(), bufsize=1 << 16, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **separate
         )
         self._requests = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)
-        self._timeout = timeout
+        self._options = options
         self._pages_left = most_pages
-        self._memory = memory
-        self._is_sketching = is_sketching
         self.deadline = time.monotonic() + STARTUP_SECONDS
         self.is_late = False
 
     def wait_until_ready(self) -> None:
-        self._receive(f"its worker process did not start within {STARTUP_SECONDS:g} s")
-        self.deadline = float("inf")
-
-    def send(self, job: Job) -> None:
-        self._pages_left -= 1
-        self.deadline = time.monotonic() + self._timeout
+        """Wait for the worker's first answer. Raise ExtractionError if none comes in time."""
         try:
-            lengths = map(len, (job.url, job.encoding, job.page))
-            self._requests.write(REQUEST.pack(job.kind, *lengths) + job.url + job.encoding)
-            self._requests.write(job.page)
-            self._requests.flush()
-        except OSError:
-            self._raise_lost(self._too_slow)
-
-    def text(self) -> tuple[str, float]:
-        """Return the text of the page that was sent, and the seconds it took. Read its sketch next."""
-        kind, data, seconds = self._receive(self._too_slow)
-        if kind == FAILED or not self._is_sketching:
-            self.deadline = float("inf")
-        if kind == FAILED:
-            raise ExtractionError(decode(data))
-        return decode(data), seconds
-
-    def sketches(self) -> tuple[bytes, ...]:
-        """Return the sketch of the text that was received, or the sketches of the texts that were sent."""
-        if not self._is_sketching:
-            return ()
-        kind, data, _ = self._receive(self._too_slow)
-        self.deadline = float("inf")
-        if kind == FAILED:
-            raise ExtractionError(decode(data))
-        return tuple(split(data))
-
-    @property
-    def _too_slow(self) -> str:
-        return f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._timeout:g} s"
-
-    def _receive(self, too_slow: str) -> tuple[bytes, bytes, float]:
-        try:
-            kind, size, seconds = ANSWER.unpack(read(self._answers, ANSWER.size))
-            return kind, read(self._answers, size), seconds
+            self._receive()
         except (OSError, EOFError):
-            self._raise_lost(too_slow)
+            self._raise_lost(f"its worker process did not start within {STARTUP_SECONDS:g} s")
+
+    def ask(self, request: Sequence[bytes]) -> Answer:
+        """Return the answer to a request. Raise ExtractionError if the worker fails, ends or takes too long."""
+        self._pages_left -= 1
+        self.deadline = time.monotonic() + self._options.timeout
+        try:
+            send(self._requests, *request)
+            kind, seconds, text, problem, *sketches = self._receive()
+        except (OSError, EOFError):
+            self._raise_lost(f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._options.timeout:g} s")
+        if kind == FAILED:
+            raise ExtractionError(decode(text))
+        return Answer(Extracted(decode(text), tuple(sketches)), float(seconds), decode(problem))
+
+    def _receive(self) -> list[bytes]:
+        message = receive(self._answers)
+        self.deadline = float("inf")
+        return message
 
     def _raise_lost(self, too_slow: str) -> NoReturn:
         """Raise ExtractionError with the reason why the process stopped answering."""
@@ -114,7 +85,7 @@ class WorkerProcess:
             raise ExtractionError(too_slow)
         ended = f"by signal {-status}" if status is not None and status < 0 else f"with exit status {status}"
         # lxml and other libraries end their process if there is no memory.
-        why = explain_memory_limit(self._memory) if status in _ENDS_WITHOUT_MEMORY else ""
+        why = explain_memory_limit(self._options.memory) if status in _ENDS_WITHOUT_MEMORY else ""
         raise ExtractionError(f"its worker process ended {ended}{why}")
 
     def is_usable(self) -> bool:

@@ -1,23 +1,22 @@
-"""Decide which items are delivered: those stored in their feeds, or scraped if no feed takes them."""
+"""Decide which items are delivered.
+
+An item is delivered when its feeds are stored. If no feed takes it, it is delivered when it is scraped.
+"""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import signals
-from scrapy.extensions.feedexport import FeedExporter
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 
 from scrapy_neardup.crawl.item_context import current_item
+from scrapy_neardup.crawl.order import ResponsePlace
 from scrapy_neardup.crawl.pending import FeedFile, PendingDocument
 from scrapy_neardup.index.redis.connection import without_password
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-    from scrapy.extensions.feedexport import FeedSlot
-
-    from scrapy_neardup.crawl.page import Page
-    from scrapy_neardup.index.runs import Run
+from scrapy_neardup.index.runs import Run
 
 logger = logging.getLogger(__name__)
 
@@ -30,8 +29,10 @@ class Delivery:
 
     def __init__(self, crawler: Crawler, run: Run, *, by_feeds: bool) -> None:
         self.run = run
-        exporter = crawler.get_extension(FeedExporter) if by_feeds and crawler.extensions is not None else None
-        self._exporter = exporter if isinstance(exporter, FeedExporter) else None
+        # ``crawler.get_extension`` needs an engine, which is made after the pipelines.
+        extensions = crawler.extensions.middlewares if by_feeds and crawler.extensions is not None else ()
+        self._exporter = next((each for each in extensions if isinstance(each, FeedExporter)), None)
+        self.has_feeds = self._exporter is not None
         self._files: dict[FeedSlot, FeedFile] = {}
         self._documents: dict[frozenset[FeedFile], list[str]] = {}  # by the files that are not stored yet
         # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
@@ -40,16 +41,12 @@ class Delivery:
         crawler.signals.connect(self._item_lost, signals.item_error)
         crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
 
-    @property
-    def has_feeds(self) -> bool:
-        return self._exporter is not None
-
-    def pending_document(self, document_id: str, page: Page | None = None) -> PendingDocument:
-        """Return a document to be followed. Give ``page`` if the document is the main content of that page."""
-        return PendingDocument(document_id, lambda: page is None or page.is_done, self._finish)
+    def pending_document(self, document_id: str, place: ResponsePlace | None = None) -> PendingDocument:
+        """Return a document to be followed. Give ``place`` if the document is the main content of that response."""
+        return PendingDocument(document_id, place, self._finish)
 
     def add_item(self, document: PendingDocument) -> None:
-        """Follow the current item as one of this document."""
+        """Follow the current item, which belongs to this document, until it is delivered or lost."""
         current = current_item.get()
         if current.item is not None:
             self._watch_files()
@@ -63,34 +60,33 @@ class Delivery:
                 self._files[slot] = FeedFile(slot)
 
     async def _item_scraped(self) -> None:
-        grown = [file for file in self._files.values() if file.has_grown()]
-        is_missing = any(file.has_unwritten_item for file in self._files.values())  # a feed failed to write it
-        for file in self._files.values():
-            file.has_unwritten_item = False
+        files = list(self._files.values())
+        grown = [file for file in files if file.has_grown()]
+        is_missing = any(file.has_accepted and file not in grown for file in files)  # a feed failed to write it
         self._watch_files()
         document = current_item.get().take_document()
         if document is None:
             return
         if is_missing:
-            await document.item_lost()
+            await document.item_left()
         else:
             await document.item_scraped(grown)
 
     async def _item_lost(self, item: Any) -> None:
         current = current_item.get()
-        # An item that is dropped before our first pipeline finds the previous item here.
+        # If this item was dropped before our first pipeline, the variable still holds the previous item.
         if current.item is item and (document := current.take_document()) is not None:
-            await document.item_lost()
+            await document.item_left()
 
     async def _finish(self, document: PendingDocument) -> None:
-        """Deliver a document as soon as its files are stored. Withdraw it if no item is left, or a file is lost.
+        """Deliver a document as soon as its files are stored.
 
-        A document whose items were all dropped as copies is delivered with its match.
+        Withdraw it if all its items were lost, or if one of its files was closed but not stored. A document whose items
+        were all dropped as copies is delivered with its match.
         """
-        if not document.is_kept:
-            if not document.is_dropped:
-                await self.run.withdraw([document.id])
-        elif any(file.is_closed and not file.is_stored for file in document.files):
+        if document.is_dropped and not document.is_kept:
+            return
+        if not document.is_kept or any(file.is_closed and not file.is_stored for file in document.files):
             await self.run.withdraw([document.id])
         elif waiting := frozenset(file for file in document.files if not file.is_stored):
             self._documents.setdefault(waiting, []).append(document.id)
@@ -101,17 +97,17 @@ class Delivery:
         if (file := self._files.pop(slot, None)) is None:
             return
         file.is_closed = True
-        settled: list[str] = []
+        released: list[str] = []
         for files in [each for each in self._documents if file in each]:
             documents = self._documents.pop(files)
             others = files - {file} if file.is_stored else None
             if others:
                 self._documents.setdefault(others, []).extend(documents)
             else:
-                settled += documents
+                released += documents
         if file.is_stored:
-            self.run.deliver(settled)
-        elif settled:
+            self.run.deliver(released)
+        elif released:
             uri = without_password(slot.uri)
-            logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(settled))
-            await self.run.withdraw(settled)
+            logger.warning("%s is not stored: its %d documents do not count as seen", uri, len(released))
+            await self.run.withdraw(released)

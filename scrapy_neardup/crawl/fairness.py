@@ -1,39 +1,60 @@
-"""Let tasks that become ready together go on in separate rounds of the event loop, so that they do not block it."""
+"""Keep work that becomes ready together from blocking the event loop: by turns, and by holding responses back."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+MOST_PAGES = 32
+"""While this many pages wait for extraction, no response is passed on. They keep every worker busy."""
 
 
 class FairTurns:
-    """Gives each task that awaits ``yield_turn`` a round of the event loop of its own.
+    """Gives each task that awaits ``yield_turn`` its own round of the event loop.
 
     Responses arrive in bursts, and checks are answered in batches. Thirty pages for which a spider takes 5 ms each, all
     in one round, would keep timers and sockets waiting for 150 ms.
     """
 
     def __init__(self) -> None:
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._is_round_used = False
+        self._turn = asyncio.Lock()  # passes to the tasks in the order in which they ask
 
     async def yield_turn(self) -> None:
         """Wait for a round of the event loop in which no other waiting task goes on."""
-        loop = asyncio.get_running_loop()
-        if not self._is_round_used:
-            self._is_round_used = True
-            loop.call_soon(self._start_round)
-            return
-        turn = loop.create_future()
-        self._waiting.append(turn)
-        await turn
+        await self._turn.acquire()
+        asyncio.get_running_loop().call_soon(self._turn.release)  # in the next round
 
-    def _start_round(self) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                # The waiting task goes on in the next round, and this method is called again in that round.
-                turn.set_result(None)
-                turn.get_loop().call_soon(self._start_round)
-                return
-        self._is_round_used = False
+
+class Backlog:
+    """Counts the pages that wait for extraction or are extracted.
+
+    Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. With hundreds of
+    responses each full garbage collection would visit all these tasks, and block the event loop for 100 ms. A response
+    that is held back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile.
+    Responses wait for nothing but extraction, because it is certain to end.
+    """
+
+    def __init__(self) -> None:
+        self._pages = 0
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+
+    @contextmanager
+    def extracting(self) -> Iterator[None]:
+        self._pages += 1
+        if self._pages >= MOST_PAGES:
+            self._has_room.clear()
+        try:
+            yield
+        finally:
+            self._pages -= 1
+            if self._pages < MOST_PAGES:
+                self._has_room.set()
+
+    @property
+    def is_full(self) -> bool:
+        return not self._has_room.is_set()
+
+    async def wait_for_room(self) -> None:
+        await self._has_room.wait()

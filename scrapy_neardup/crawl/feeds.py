@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from io import BytesIO
 from pathlib import PureWindowsPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
-from scrapy.exporters import JsonLinesItemExporter
+from itemadapter import ItemAdapter
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FeedStorageProtocol
+from scrapy.settings import BaseSettings
+from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
+from scrapy_neardup.crawl.file_locations import in_data_dir
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.redis.connection import without_password
+from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.extensions.feedexport import FeedStorageProtocol
-    from scrapy.settings import BaseSettings
+logger = logging.getLogger(__name__)
 
 _APPENDING = ("", "file", "ftp", "ftps")
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other % is text
@@ -31,8 +34,8 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]") 
 class JsonLinesFeed:
     """A file of JSON lines, opened with the first line and stored when the spider closes.
 
-    Each line of a local file is on the disk when ``put`` returns, so it is complete even if the crawl is killed. Other
-    users of the machine cannot read a file that is made here.
+    When ``put`` returns, the line is on the disk if the file is local. So a local file is complete even if the crawl is
+    killed. Other users of the machine cannot read it if this class made it.
 
     Raise SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
@@ -40,7 +43,8 @@ class JsonLinesFeed:
     def __init__(self, crawler: Crawler, setting: str, uri: str) -> None:
         assert crawler.spider is not None
         self._spider = crawler.spider
-        storage = _storage_class(crawler.settings, setting, uri)
+        self._setting = setting
+        storage = storage_class(crawler.settings, setting, uri)
         self.uri = _filled_in(setting, uri, self._spider)
         scheme = _scheme(uri)
         options = {"format": "jsonlines", **({"overwrite": False} if scheme in _APPENDING else {})}
@@ -51,7 +55,7 @@ class JsonLinesFeed:
         self._file: IO[bytes] | None = None
 
     def put(self, row: Mapping[str, Any]) -> None:
-        """Write a line. A value that JSON cannot hold is written as a text. Raise what the storage raises."""
+        """Write a line. A value that JSON cannot hold is written as a text. Errors of the storage are passed on."""
         line = _line(row)
         if self._file is None:
             mask = os.umask(0o077)
@@ -63,23 +67,23 @@ class JsonLinesFeed:
         self._file.flush()
 
     async def close(self) -> None:
-        """Store the lines. Raise what the storage raises."""
+        """Store the lines. If that fails it is logged."""
         if self._file is None:
             return
         file, self._file = self._file, None
-        stored = self._storage.store(file)
-        if stored is not None:
-            from scrapy.utils.defer import maybe_deferred_to_future
-
-            await maybe_deferred_to_future(stored)
-
-
-def check_feed_uri(settings: BaseSettings, setting: str, uri: str) -> None:
-    """Raise SettingsError if there is no storage for the scheme of a feed's uri."""
-    _storage_class(settings, setting, uri)
+        try:
+            await ensure_awaitable(self._storage.store(file))
+        except Exception as error:
+            logger.error("%s cannot be stored: %s", self._setting, without_login(error))
 
 
-def _storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
+def without_login(error: Exception) -> str:
+    """Return the message of an error, without user and password of a url in it."""
+    return re.sub(r"//[^/\s]*@", "//***@", f"{type(error).__name__}: {error}")
+
+
+def storage_class(settings: BaseSettings, setting: str, uri: str) -> Any:
+    """Return the class of the storage of a feed. Raise SettingsError if there is none for the scheme of its uri."""
     storages = {scheme: path for scheme, path in settings.getwithbase("FEED_STORAGES").items() if path}
     scheme = _scheme(uri)
     if scheme not in storages:
@@ -118,27 +122,25 @@ def _filled_in(setting: str, uri: str, spider: Spider) -> str:
     return _PLACEHOLDER.sub(value, uri)
 
 
+class _Encoder(ScrapyJSONEncoder):
+    """Encodes a value that JSON cannot hold as a text."""
+
+    def default(self, o: Any) -> Any:
+        try:
+            return super().default(o)
+        except Exception:
+            return _as_text(o)
+
+
 def _line(row: Mapping[str, Any]) -> bytes:
     """Return one line of JSON, whatever the row holds."""
-    for encoding in ("utf-8", None):  # None writes ASCII with escapes, also for a lone surrogate
-        try:
-            return _exported(row, encoding)
-        except Exception:  # noqa: PERF203 (a serializer of the user's own may raise anything)
-            continue
-    return _exported({str(name): _as_text(value) for name, value in dict(row).items()}, None)
-
-
-def _exported(row: Mapping[str, Any], encoding: str | None) -> bytes:
-    buffer = BytesIO()
-    JsonLinesItemExporter(buffer, encoding=encoding, default=_default).export_item(row)
-    return buffer.getvalue()
-
-
-def _default(value: object) -> object:
+    encoder = _Encoder(ensure_ascii=False)
     try:
-        return ScrapyJSONEncoder().default(value)
-    except Exception:
-        return _as_text(value)
+        text = encoder.encode(dict(row))
+    except Exception:  # a key is not a text, or a value holds itself
+        text = encoder.encode({str(name): _as_text(value) for name, value in row.items()})
+    # Only a lone surrogate cannot be encoded. Its escape is the same in JSON as in Python.
+    return f"{text}\n".encode("utf-8", "backslashreplace")
 
 
 def _as_text(value: object) -> str:
@@ -148,3 +150,55 @@ def _as_text(value: object) -> str:
         return str(value)
     except Exception:
         return object.__repr__(value)
+
+
+class DroppedItems:
+    """Writes each dropped item with its tags, even if the item type cannot take them."""
+
+    def __init__(self, feed: JsonLinesFeed) -> None:
+        self._feed = feed
+        self._logged: set[int] = set()  # levels
+
+    def put(self, adapter: ItemAdapter, tags: Mapping[str, Any]) -> bool:
+        """Write an item. If that fails, log the reason once and return False: the caller then keeps the item."""
+        try:
+            self._feed.put({**_serialized_fields(adapter), **tags})
+        except Exception as error:
+            self._log_once(logging.ERROR, "cannot be written, so duplicates are kept and tagged: %s", error)
+            return False
+        self._log_once(logging.INFO, "dropped items are written to %s", self._feed.uri)
+        return True
+
+    async def close(self) -> None:
+        await self._feed.close()
+
+    def _log_once(self, level: int, message: str, argument: object) -> None:
+        if level not in self._logged:
+            self._logged.add(level)
+            logger.log(level, f"NEARDUP_DROPPED_FEED: {message}", argument)
+
+
+def dropped_items(crawler: Crawler, settings: NearDupSettings) -> DroppedItems | None:
+    """Return the feed of a crawl that drops items; None if the crawl drops nothing, or the user wants no feed.
+
+    Raise SettingsError if nothing can be stored under the uri of the feed.
+    """
+    uri = settings.dropped_feed
+    if uri is None or settings.action != "drop" or settings.dry_run:
+        return None
+    path = in_data_dir(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
+    return DroppedItems(JsonLinesFeed(crawler, "NEARDUP_DROPPED_FEED", path))
+
+
+def _serialized_fields(adapter: ItemAdapter) -> dict[str, Any]:
+    """Return the fields as Scrapy's feeds export them: with the serializers that they declare."""
+    return {name: _serialized(adapter, name) for name in adapter}
+
+
+def _serialized(adapter: ItemAdapter, name: str) -> Any:
+    value = adapter[name]
+    serializer = adapter.get_field_meta(name).get("serializer")
+    try:
+        return serializer(value) if callable(serializer) else value
+    except Exception:  # write the value as it is rather than lose the row
+        return value

@@ -24,10 +24,11 @@ _LONGEST_NAME = 60  # characters, of up to four bytes each
 
 
 def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) -> NearDupSettings:
-    """Return the settings with an absolute data directory, and with its path in the url of a relative SQLite file.
+    """Return the settings with an absolute data directory.
 
-    This makes no file or directory, and never raises. If no directory can be written to, it returns the last one that
-    was considered. Writing a file there fails later, with its own message.
+    If the url of the store is a relative SQLite path, make it a path in that directory. This makes no file or
+    directory, and never raises. If no directory can be written to, it returns the last one that was considered. Writing
+    a file there fails later, with its own message.
     """
     given = [Path(os.path.expanduser(settings.data_dir))] if settings.data_dir else list(_candidates(scrapy_settings))
     folder = next(filter(_can_be_written, given), given[-1]).absolute()
@@ -38,16 +39,19 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
 
 
 def in_data_dir(settings: NearDupSettings, path: str) -> str:
-    """Return the path of a file in the data directory of located settings. An absolute path stays as it is."""
+    """Return the path of a file in the data directory.
+
+    ``settings`` come from ``locate_files``. An absolute path stays as it is.
+    """
     assert settings.data_dir is not None
     return str(Path(settings.data_dir, path))
 
 
 def log_window_location(settings: NearDupSettings) -> None:
-    """Log where the window of a crawl is. The settings are located."""
+    """Log where the window of a crawl is. ``settings`` come from ``locate_files``."""
     hours = f"{settings.window / 3600:g} hours"
     if settings.store.startswith("memory:"):
-        logger.info("The window of the last %s is in memory: it ends with this process", hours)
+        logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
     else:
         logger.info("The window of the last %s is in %s", hours, _shown(settings.store))
     if _needs_data_dir(settings) and not _can_be_written(Path(in_data_dir(settings, ""))):
@@ -71,7 +75,7 @@ def _candidates(settings: Mapping[Any, Any]) -> Iterator[Path]:
         # scrapyd runs many projects in one working directory, which may belong to another project.
         yield data_dir if _is_closest_project() else data_dir / name
     user_dir = user_data_path("scrapy-neardup", appauthor=False)
-    if user_dir.is_absolute():  # not if nobody knows the user's home
+    if user_dir.is_absolute():  # it is relative if the user's home is unknown
         yield user_dir / name
     yield Path(".scrapy", name)
 
@@ -104,7 +108,7 @@ def _name_of(settings: Mapping[Any, Any]) -> str:
 
 
 def _can_be_written(folder: Path) -> bool:
-    """Decide whether files can be made in a directory, which may have to be made itself."""
+    """Decide whether files can be made in a directory. The directory may not exist yet."""
     try:
         nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
     except OSError:  # a parent may not be searched, or the name is too long

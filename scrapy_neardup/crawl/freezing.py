@@ -1,8 +1,8 @@
 """Exclude the loaded modules from garbage collection while a crawl runs.
 
 Otherwise each full collection would visit all their objects again, and block the event loop for 100 ms. Freezing
-affects the whole process. So several crawlers share one freeze, and nothing is done if the program has frozen objects
-itself.
+affects the whole process. So several crawlers share one freeze, and nothing is done if the program itself has frozen
+objects already.
 """
 
 from __future__ import annotations

@@ -1,49 +1,109 @@
-"""Carry what the middleware knows about an item beside it, from the spider to the verdict.
+"""Carry the context of an item from the spider to the verdict: everything that the middleware knows about the item.
 
 A declared item takes no unknown field, and an earlier pipeline may replace the item object. So the middleware leaves
-the context of an item under the item's identity. The first pipeline of all takes it from there into a context
-variable, which lasts as long as this item's way through the pipelines.
+the context of an item under the item's identity. The first pipeline moves it into a context variable, which lasts until
+the item has left the pipelines.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict, deque
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from scrapy_neardup.crawl.order import ItemPlace
-from scrapy_neardup.crawl.page import Page
+from scrapy_neardup.content import absolute_url, url_identity
+from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.pending import PendingDocument
+from scrapy_neardup.document import Reason, Verdict
 
 _MOST_WAITING = 10_000  # items between the spider and the first pipeline; Scrapy holds far fewer
 
 
-@dataclass(frozen=True, slots=True)
-class ItemContext:
-    """What the middleware knows about an item: its page, and its place in the order of verdicts."""
+class Page:
+    """The main content of one response, and its url, language and title. Without a url any item may belong to it.
 
-    page: Page | None = None
-    place: ItemPlace | None = None
-    opted_out: bool = False
+    ``urls`` are the addresses of the page besides ``url``: the request's, and those it was redirected from.
+    ``canonical`` is the url that the page gives as its own. ``is_list`` is True if the response is made to hold
+    several documents, like a news feed. ``place`` is that of the response in the order of verdicts.
+    """
 
-    def hold(self) -> AbstractContextManager[None]:
-        """Return a context in which no later item passes this one, however long the work takes."""
-        return nullcontext() if self.place is None else self.place.response.hold()
+    def __init__(
+        self,
+        url: str = "",
+        urls: Iterable[str] = (),
+        *,
+        place: ResponsePlace | None = None,
+        encoding: str | None = None,
+        canonical: str = "",
+        language: str = "",
+        title: str = "",
+        is_list: bool = False,
+    ) -> None:
+        self.url = url
+        self.place = place
+        self.encoding = encoding  # None if it is unknown
+        self.canonical = canonical or url
+        self.language = language  # ISO 639 code
+        self.title = title
+        self.is_extracted = False
+        self.text = ""
+        self.sketch = b""  # of the text, if the worker that extracted it made one
+        self.reason: Reason = "no-text"  # why there is no text
+        self.verdict: asyncio.Future[Verdict] | None = None  # of the text, once an item has asked for it
+        self.document: PendingDocument | None = None  # of the text
+        self._identities = {url_identity(each) or each for each in (url, self.canonical, *urls) if each}
+        self._is_url_claimed = is_list
 
-    def leave(self) -> None:
-        """Let the items behind this one go on."""
-        if self.place is not None:
-            self.place.leave()
+    def absolute(self, url: str) -> str:
+        """Return the url that an item of this page names, or the page's own url if the item names none."""
+        return (absolute_url(self.url, url) or url) if url else self.url
+
+    def is_named_by(self, url: str) -> bool:
+        """Decide whether an item with this url is about this page.
+
+        It is if the url is one of the page's addresses, or is not the url of a web page.
+        """
+        if not url or not self._identities:
+            return True
+        absolute = self.absolute(url)
+        if identity := url_identity(absolute):
+            return identity in self._identities
+        is_web_page = bool(url_identity(self.url))
+        return is_web_page or absolute in self._identities
+
+    def claim_url(self) -> bool:
+        """Return whether the page's url identifies a document: it does for the first one, unless the page is a list."""
+        is_first, self._is_url_claimed = not self._is_url_claimed, bool(self.url)
+        return is_first
+
+    async def finish_if_over(self) -> None:
+        """Finish the document of the page if no more of its items can come."""
+        if self.document is not None:
+            await self.document.finish_if_over()
 
 
 @dataclass(slots=True)
-class CurrentItem:
-    """The item on its way through the pipelines, as the spider yielded it, and what goes with it."""
+class ItemContext:
+    """An item as the spider yielded it, with its page, its place and its document on the way through the pipelines."""
 
     item: object = None
-    context: ItemContext | None = None
-    document: PendingDocument | None = None  # once the item is judged
+    page: Page = field(default_factory=Page)
+    place: ItemPlace | None = None  # in the order of verdicts
+    opted_out: bool = False
+    document: PendingDocument | None = None  # from the verdict until the item has left the crawl
+
+    def pause_lateness(self) -> AbstractContextManager[None]:
+        """Return a context in which no later item overtakes this one, however long the work takes."""
+        return nullcontext() if self.place is None else self.place.response.pause_lateness()
+
+    async def leave(self) -> None:
+        """Let the items behind this one go on."""
+        if self.place is not None:
+            self.place.leave()
+        await self.page.finish_if_over()
 
     def take_document(self) -> PendingDocument | None:
         """Return the document, and None from the second call on: an item leaves the crawl only once."""
@@ -51,35 +111,33 @@ class CurrentItem:
         return document
 
 
-_NO_ITEM = CurrentItem()
-current_item: ContextVar[CurrentItem] = ContextVar("neardup_current_item", default=_NO_ITEM)
+current_item: ContextVar[ItemContext] = ContextVar("neardup_current_item", default=ItemContext())  # noqa: B039
 
 
 class ItemContexts:
     """The contexts of items by the identity of the item. Their number is bounded: the oldest is removed first."""
 
     def __init__(self) -> None:
-        # By the identity of an item: the item, and a context for each time it was yielded.
-        self._contexts: OrderedDict[int, tuple[object, deque[ItemContext]]] = OrderedDict()
+        # A context keeps its item: if the item were freed, another item could get the same id. A spider may yield the
+        # same object several times.
+        self._contexts: OrderedDict[int, deque[ItemContext]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._contexts)
 
-    def put(self, item: object, context: ItemContext) -> None:
-        # Keep the item with its context: if the item were freed, another item could get the same id. A spider may
-        # yield the same object several times.
-        _, contexts = self._contexts.pop(id(item), (item, deque()))
+    async def put(self, context: ItemContext) -> None:
+        contexts = self._contexts.setdefault(id(context.item), deque())
         contexts.append(context)
-        self._contexts[id(item)] = (item, contexts)
+        self._contexts.move_to_end(id(context.item))
         while len(self._contexts) > _MOST_WAITING:
-            _, (_, lost) = self._contexts.popitem(last=False)
+            _, lost = self._contexts.popitem(last=False)
             for each in lost:
-                each.leave()
+                await each.leave()
 
-    def take(self, item: object) -> ItemContext | None:
-        if (found := self._contexts.get(id(item))) is None:
-            return None
-        _, contexts = found
+    def take(self, item: object) -> ItemContext:
+        """Return the context of an item. An item that the middleware has not seen gets a context of its own."""
+        if (contexts := self._contexts.get(id(item))) is None:
+            return ItemContext(item)
         context = contexts.popleft()
         if not contexts:
             del self._contexts[id(item)]
@@ -88,8 +146,4 @@ class ItemContexts:
     async def forget(self, item: object) -> None:
         """Forget an item that left the pipelines before its verdict: the items behind it no longer wait for it."""
         current = current_item.get()
-        context = current.context if current.item is item else self.take(item)
-        if context is not None:
-            context.leave()
-            if context.page is not None:
-                await context.page.settle()
+        await (current if current.item is item else self.take(item)).leave()

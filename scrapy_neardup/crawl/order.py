@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-_IMPATIENT = 10.0
+_HAND_OVER_RATE = 10.0
 
 
 class ResponseOrder:
@@ -21,71 +21,47 @@ class ResponseOrder:
 
     No item waits forever: a response may be late for at most ``patience`` seconds in all. It is late while it has no
     item that is ready for its verdict. The time in which its page is extracted does not count, because extraction has
-    its own time limit. The time until Scrapy asks for the next item, because pipelines are slow, counts ten times: the
-    spider has more to yield, but nobody knows when. A response that was late for too long is passed over: no item
-    waits for it any more, and its own items do not wait for others.
+    its own time limit. If pipelines are slow, Scrapy waits before it asks for the next item. Each second of that wait
+    counts as ten: the spider has more items to yield, but nobody knows when. A response that was late for too long is
+    passed over: no item waits for it any more, and its own items do not wait for others.
     """
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
-        self._places: deque[ResponsePlace] = deque()
-        self._waiting = 0  # items
+        self.places: deque[ResponsePlace] = deque()
+        self.waiting = 0  # items
         self._timer: asyncio.TimerHandle | None = None
-        self._timed: tuple[ResponsePlace, float] | None = None  # the place that is late, and its pace
-
-    def __len__(self) -> int:
-        return len(self._places)
 
     def take_place(self) -> ResponsePlace:
         """Return a new place behind all others."""
         place = ResponsePlace(self, asyncio.get_running_loop())
-        self._places.append(place)
+        self.places.append(place)
         return place
-
-    async def wait_for_turn(self, item: ItemPlace) -> None:
-        self._waiting += 1
-        try:
-            while not self._is_turn_of(item):
-                await item.sleep()
-        finally:
-            self._waiting -= 1
-            self.advance()
-
-    def _is_turn_of(self, item: ItemPlace) -> bool:
-        place = item.response
-        if place.is_passed_over or item.has_left:
-            return True
-        return self._places[0] is place and place.items[0] is item
 
     def advance(self) -> None:
         """Let the next item go on. Call this after every change."""
-        while self._places and self._places[0].is_over:
-            self._places.popleft()
-        first = self._places[0] if self._places else None
+        while self.places and self.places[0].is_over:
+            self.places.popleft()
+        first = self.places[0] if self.places else None
         if first is not None and first.items:
-            first.items[0].wake()
-        self._watch(first if self._waiting else None)
+            first.items[0].grant_turn()
+        self._watch(first if self.waiting else None)
 
     def _watch(self, first: ResponsePlace | None) -> None:
-        """Run the timer while somebody waits for the first place and it is late."""
-        late = first if first is not None and first.is_late else None
-        timed = None if late is None else (late, late.pace)
-        if timed == self._timed:
-            return
+        """Run the timer while items wait for the first response and that response is late."""
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
-        self._timed = timed
-        if late is not None:
-            delay = (self._patience - late.seconds_late) / late.pace
-            self._timer = late.loop.call_later(delay, self._pass_over, late)
+        self._timer = None
+        if first is not None and first.lateness_rate:
+            delay = (self._patience - first.seconds_late) / first.lateness_rate
+            self._timer = first.loop.call_later(delay, self._pass_over, first)
 
     def _pass_over(self, place: ResponsePlace) -> None:
-        self._timer = self._timed = None
-        self._places.remove(place)
+        self._timer = None
+        self.places.remove(place)
         place.is_passed_over = True
         for item in place.items:
-            item.wake()
+            item.grant_turn()
         self.advance()
 
 
@@ -98,67 +74,56 @@ class ResponsePlace:
         self.items: deque[ItemPlace] = deque()
         self.is_passed_over = False
         self._is_open = True
-        self._holders = 0
-        self.pace = 1.0  # each second of waiting counts as so many seconds of lateness
+        self._rates: list[float] = []  # of the contexts that are open
+        self.lateness_rate = 1.0  # seconds of lateness for each second
         self._late = 0.0  # seconds, until the last change
-        self._late_since: float | None = loop.time()
+        self._last_change = loop.time()
 
     @property
     def is_over(self) -> bool:
+        """Return whether the response yields nothing more and all its items have left."""
         return not self._is_open and not self.items
-
-    @property
-    def is_late(self) -> bool:
-        return self._late_since is not None
 
     @property
     def seconds_late(self) -> float:
         """Return how late the response was in all, up to now."""
-        return self._late + (self.pace * (self.loop.time() - self._late_since) if self._late_since is not None else 0.0)
+        return self._late + self.lateness_rate * (self.loop.time() - self._last_change)
 
     def add_item(self) -> ItemPlace:
         """Return a place for the next item of the response."""
         item = ItemPlace(self)
         self.items.append(item)
+        if self.is_passed_over:
+            item.grant_turn()
         return item
 
-    @contextmanager
-    def hold(self) -> Iterator[None]:
+    def pause_lateness(self) -> AbstractContextManager[None]:
         """Do not count the time in this context as lateness. Use it only for work that is certain to end."""
-        self._holders += 1
-        self.update()
-        try:
-            yield
-        finally:
-            self._holders -= 1
-            self.update()
+        return self._lateness_counted(0.0)
+
+    def hand_over(self) -> AbstractContextManager[None]:
+        """Count the time in this context ten times, until Scrapy asks for the next item."""
+        return self._lateness_counted(_HAND_OVER_RATE)
 
     @contextmanager
-    def hand_over(self) -> Iterator[None]:
-        """Count the time until Scrapy asks for the next item."""
-        self._change_pace(_IMPATIENT)
+    def _lateness_counted(self, rate: float) -> Iterator[None]:
+        self._rates.append(rate)
+        self.update()
         try:
             yield
         finally:
-            self._change_pace(1.0)
-
-    def _change_pace(self, pace: float) -> None:
-        if self.is_late:
-            self._late, self._late_since = self.seconds_late, self.loop.time()
-        self.pace = pace
-        self.update()
+            self._rates.remove(rate)
+            self.update()
 
     def close(self) -> None:
         self._is_open = False
         self.update()
 
     def update(self) -> None:
-        """Stop or start the clock after a change, and let the next item go on."""
+        """Add up the lateness after a change, and let the next item go on."""
+        self._late, self._last_change = self.seconds_late, self.loop.time()
         is_ready = bool(self.items) and self.items[0].is_waiting
-        is_late = not (is_ready or self._holders or self.is_over)
-        if is_late != self.is_late:
-            self._late = self.seconds_late
-            self._late_since = self.loop.time() if is_late else None
+        self.lateness_rate = 0.0 if is_ready or self.is_over else min(self._rates, default=1.0)
         self.order.advance()
 
 
@@ -170,64 +135,48 @@ class ItemPlace:
 
     def __init__(self, response: ResponsePlace) -> None:
         self.response = response
-        self.has_left = False
-        self._woken: asyncio.Future[None] | None = None  # while the item waits
-
-    @property
-    def is_waiting(self) -> bool:
-        return self._woken is not None
+        self.is_waiting = False
+        self._turn: asyncio.Future[None] = response.loop.create_future()
 
     async def wait_for_turn(self) -> None:
         """Wait until all items before this one have left."""
-        await self.response.order.wait_for_turn(self)
+        self.is_waiting = True
+        self.response.order.waiting += 1
+        self.response.update()
+        try:
+            await self._turn
+        finally:
+            self.is_waiting = False
+            self.response.order.waiting -= 1
+            self.response.update()
 
     def leave(self) -> None:
-        if self.has_left:
-            return
-        self.has_left = True
-        self.response.items.remove(self)
-        self.wake()
-        self.response.update()
-
-    async def sleep(self) -> None:
-        """Wait for ``wake``."""
-        self._woken = self.response.loop.create_future()
-        try:
-            self.response.update()
-            await self._woken
-        finally:
-            self._woken = None
+        if self in self.response.items:
+            self.response.items.remove(self)
+            self.grant_turn()
             self.response.update()
 
-    def wake(self) -> None:
-        if self._woken is not None and not self._woken.done():
-            self._woken.set_result(None)
+    def grant_turn(self) -> None:
+        if not self._turn.done():
+            self._turn.set_result(None)
 
 
 class AnswerOrder(Generic[T]):
     """Releases answers in the order in which they were requested, even if a later answer is ready earlier."""
 
     def __init__(self) -> None:
-        self._waiting: deque[tuple[asyncio.Future[T], asyncio.Future[T]]] = deque()
+        self._last: asyncio.Future[T] | None = None
 
     def follow(self, answer: asyncio.Future[T]) -> asyncio.Future[T]:
-        """Return a future with the same answer, but not before those followed earlier.
+        """Return a future that gets the same answer, but only after the futures that were followed earlier.
 
-        Cancelling the future leaves ``answer`` alone.
+        Cancelling the future leaves ``answer`` alone, and the order of the others.
         """
-        follower: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._waiting.append((answer, follower))
-        answer.add_done_callback(self._release)
-        return follower
+        self._last = asyncio.ensure_future(self._after(self._last, answer))
+        return asyncio.shield(self._last)
 
-    def _release(self, _: asyncio.Future[T]) -> None:
-        while self._waiting and self._waiting[0][0].done():
-            answer, follower = self._waiting.popleft()
-            if follower.done():
-                continue
-            if answer.cancelled():
-                follower.cancel()
-            elif (error := answer.exception()) is not None:
-                follower.set_exception(error)
-            else:
-                follower.set_result(answer.result())
+    @staticmethod
+    async def _after(previous: asyncio.Future[T] | None, answer: asyncio.Future[T]) -> T:
+        if previous is not None:
+            await asyncio.wait([previous])
+        return await answer

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy_neardup.crawl.feeds import JsonLinesFeed
+from scrapy.crawler import Crawler
+
+from scrapy_neardup.crawl.feeds import JsonLinesFeed, without_login
 from scrapy_neardup.crawl.file_locations import in_data_dir
 from scrapy_neardup.index.redis.connection import connect
+from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.outbox import Outbox
 from scrapy_neardup.stories.stream import RedisStream, stream_of
 from scrapy_neardup.stories.webhook import Webhook
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from scrapy_neardup.settings import NearDupSettings
 
 logger = logging.getLogger(__name__)
 
 
 class EventSinks:
     """The sinks that the settings name. An event that cannot be passed on does not stop the crawl.
+
+    A dry run writes its feed of events, but sends no event to anybody.
 
     Raise SettingsError if nothing can be stored under the uri of the feed. The methods raise nothing.
     """
@@ -34,9 +33,9 @@ class EventSinks:
         feed = settings.events_feed
         self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed) if feed is not None else None
         self._receivers: dict[str, RedisStream | Webhook] = {}
-        if settings.events_stream:
+        if settings.events_stream and not settings.dry_run:
             self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
-        if settings.events_webhook:
+        if settings.events_webhook and not settings.dry_run:
             self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret)
         self._folder = Path(in_data_dir(settings, "neardup-events"))
         self._outboxes: list[Outbox] = []
@@ -54,20 +53,11 @@ class EventSinks:
             try:
                 self._feed.put(report)
             except Exception as error:
-                reason = _without_login(error)
-                logger.error("NEARDUP_EVENTS_FEED: event %s is not written: %s", report["id"], reason)
+                logger.error("NEARDUP_EVENTS_FEED: event %s is not written: %s", report["id"], without_login(error))
 
     async def close(self) -> None:
         await asyncio.gather(*(outbox.close() for outbox in self._outboxes))
         for receiver in self._receivers.values():
             await receiver.close()
         if self._feed is not None:
-            try:
-                await self._feed.close()
-            except Exception as error:
-                logger.error("NEARDUP_EVENTS_FEED cannot be stored: %s", _without_login(error))
-
-
-def _without_login(error: Exception) -> str:
-    """Return the message of an error, without user and password of a url in it."""
-    return re.sub(r"//[^/\s]*@", "//***@", f"{type(error).__name__}: {error}")
+            await self._feed.close()

@@ -9,7 +9,7 @@ from statistics import median
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.replay import replay
+from scrapy_neardup.evaluation.replay import opened, replay
 from scrapy_neardup.settings import NearDupSettings
 
 _DAY = 24 * 3600
@@ -17,7 +17,10 @@ _DAY = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class AlarmScore:
-    """Of ``wanted`` events ``found`` were raised. ``delay`` is the median in seconds, None if none was found."""
+    """``found`` of the ``wanted`` events were raised.
+
+    ``delay`` is their median delay in seconds, None if none was found.
+    """
 
     wanted: int
     found: int
@@ -29,24 +32,26 @@ class AlarmScore:
         """Return the share of events that were found, in [0, 1]; 1 if there are none."""
         return self.found / self.wanted if self.wanted else 1.0
 
+    def rounded(self) -> dict[str, float | None]:
+        """Return the figures by their names, for output."""
+        return {
+            "wanted": self.wanted,
+            "found": self.found,
+            "recall": round(self.recall, 4),
+            "delay_minutes": None if self.delay is None else round(self.delay / 60, 1),
+            "false_a_day": round(self.false_a_day, 2),
+        }
+
 
 async def raise_alarms(pages: Sequence[Page], settings: NearDupSettings) -> list[int]:
-    """Return the positions of the pages that tip a story to ``breaking``, by time, in an empty window in memory.
+    """Judge the pages in the order of their times, in an empty window in memory.
 
-    Every page needs a recorded time.
+    Return the positions of the pages that tip a story to ``breaking``. Every page needs a recorded time.
     """
     order = sorted(range(len(pages)), key=lambda position: pages[position].recorded.time or 0.0)
-    detector = NearDupDetector(replace(settings, store="memory://", shards=1), run="")
-    await detector.open()
-    try:
+    async with opened(NearDupDetector(replace(settings, store="memory://", shards=1), run="")) as detector:
         judged = [each async for each in replay((pages[position] for position in order), detector)]
-    finally:
-        await detector.close()
-    return [
-        position
-        for position, each in zip(order, judged, strict=True)
-        if each.verdict is not None and each.verdict.event == "breaking"
-    ]
+    return [position for position, each in zip(order, judged, strict=True) if each.verdict.event == "breaking"]
 
 
 def score_alarms(
@@ -54,10 +59,10 @@ def score_alarms(
 ) -> AlarmScore:
     """Score alarms, which are positions of documents in the order of their times.
 
-    ``times`` (Unix seconds) and ``clusters`` are those of all documents; background documents have the cluster None.
-    A cluster of at least ``size`` documents is an event. It is found by the first alarm at one of its documents, and
-    its delay counts from its first document. An alarm is false at a background document, and after the first one of a
-    cluster. The first alarm of a smaller cluster counts neither as found nor as false.
+    ``times`` (Unix seconds) and ``clusters`` are those of all documents; background documents have the cluster None. A
+    cluster of at least ``size`` documents is an event. It is found by the first alarm at one of its documents, and its
+    delay counts from its first document. An alarm is false if it is raised at a background document, or if its cluster
+    has raised one before. The first alarm of a smaller cluster counts neither as found nor as false.
     """
     sizes = Counter(cluster for cluster in clusters if cluster is not None)
     began: dict[str | None, float] = {}

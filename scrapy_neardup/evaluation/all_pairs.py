@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_neardup.document import Fingerprint
 from scrapy_neardup.evaluation.metrics import Score, b_cubed
-from scrapy_neardup.evaluation.roc import RocCounts
 from scrapy_neardup.similarity.score_table import ScoreTable
 from scrapy_neardup.sketch import Preset
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+_STEPS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ def score_all_pairs(
     figures, on which a verdict depends too, are ignored.
     """
     counts = {label: _Counts(clusters) for label, clusters in labels.items()}
-    joined = np.arange(len(prints))  # the cluster of each document, by the number of one of its documents
+    joined = np.arange(len(prints))  # the cluster of each document; a cluster has the number of one of its documents
     table = ScoreTable(preset.measure, preset.collisions, prints) if prints else None
     for row in range(len(prints) - 1 if table else 0):
         assert table is not None
@@ -82,3 +80,33 @@ def score_all_pairs(
         )
         for label, each in counts.items()
     }
+
+
+class RocCounts:
+    """Counts, by score, of the pairs inside one cluster and of the pairs across two clusters.
+
+    Memory does not grow with the pairs. Scores less than a millionth apart count as equal.
+    """
+
+    def __init__(self) -> None:
+        self._within = np.zeros(_STEPS + 1, np.int64)
+        self._between = np.zeros(_STEPS + 1, np.int64)
+
+    def add(self, scores: NDArray[np.float64], is_within: NDArray[np.bool_]) -> None:
+        """Count pairs by their scores, in [0, 1]. ``is_within`` marks the pairs of one cluster."""
+        steps = np.rint(scores * _STEPS).astype(np.int64)
+        for counts, chosen in ((self._within, is_within), (self._between, ~is_within)):
+            values, sizes = np.unique(steps[chosen], return_counts=True)
+            counts[values] += sizes
+
+    @property
+    def area(self) -> float:
+        """Return the chance that a pair inside one cluster scores higher than a pair across two clusters.
+
+        Equal scores count half (Mann and Whitney 1947). Return 0.5 if there are no pairs of one of the two kinds.
+        """
+        within, between = int(self._within.sum()), int(self._between.sum())
+        if not within or not between:
+            return 0.5
+        lower = np.cumsum(self._between) - self._between / 2
+        return float((self._within * lower).sum() / (within * between))

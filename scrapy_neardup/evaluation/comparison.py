@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 
+from scrapy_neardup.content import decode_html
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
+from scrapy_neardup.evaluation.pages import PageReader
+from scrapy_neardup.evaluation.replay import opened
+from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.similarity.likeness import exact_shares, have_same_template, likeness_of, topic_share
 from scrapy_neardup.similarity.verification import is_same_url
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.text.reading import Reading, has_unspaced
+
+_TIMEOUT = 20.0  # seconds
+_USER_AGENT = "scrapy-neardup (+https://scrapy.org)"
+_HTML = re.compile(r"<(?:!doctype|html|head|body|article|div|p)\b", re.IGNORECASE)
+_HTML_NAME = re.compile(r"\.(?:x?html|htm)$", re.IGNORECASE)
+_JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +56,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The result. ``verdict`` is that on the second document if the window holds only the first.
+    """The result. ``verdict`` is the verdict on the second document if the window holds only the first one.
 
     Resemblance and containment are in [0, 1]: estimated from the signatures, as the store does it, and exact.
     """
@@ -53,7 +66,7 @@ class Comparison:
     shared: tuple[Passage, ...]  # as they stand in the second
     resemblance: float
     containment: float
-    score: float  # what the thresholds are compared with
+    score: float  # compared with the thresholds
     exact_resemblance: float
     exact_containment: float
     shared_bands: int
@@ -84,27 +97,33 @@ async def compare(first: Given, second: Given, settings: NearDupSettings, seen: 
     ]
     for text in seen:
         detector.sketcher.sketch(text)
-    await detector.open()
-    try:
+    async with opened(detector):
         verdict = (await detector.check_in_order(documents))[1]
         bodies = [detector.sketcher.body(document.text) for document in documents]
-    finally:
-        await detector.close()
     return _comparison(detector, documents, bodies, verdict)
 
 
 def _comparison(
     detector: NearDupDetector, documents: Sequence[Document], bodies: Sequence[Body], verdict: Verdict
 ) -> Comparison:
-    sketcher, preset, (a, b) = detector.sketcher, detector.preset, bodies
+    sketcher, preset = detector.sketcher, detector.preset
     prints = [sketcher.fingerprint(document) for document in documents]
     estimated = likeness_of(prints[0], prints[1], preset.measure, preset.collisions)
     sets = [set(sketcher.shingles(body).tolist()) for body in bodies]
-    passages = [_passages(sketcher, one, other) for one, other in ((a, b), (b, a))]
+    passages = [_passages(sketcher, one, other) for one, other in (bodies, bodies[::-1])]
+    first, second = (
+        Side(
+            words=body.words,
+            shingles=len(shingles),
+            own=tuple(passage for is_shared, passage in found if not is_shared),
+            left_out=tuple(_left_out(sketcher, body)),
+        )
+        for body, shingles, found in zip(bodies, sets, passages, strict=True)
+    )
     exact_resemblance, exact_containment = exact_shares(*sets)
     comparison = Comparison(
-        first=_side(sketcher, a, len(sets[0]), passages[0]),
-        second=_side(sketcher, b, len(sets[1]), passages[1]),
+        first=first,
+        second=second,
         shared=tuple(passage for is_shared, passage in passages[1] if is_shared),
         resemblance=estimated.similarity,
         containment=estimated.containment,
@@ -119,15 +138,6 @@ def _comparison(
     return replace(comparison, why=tuple(_why(comparison, detector, prints)))
 
 
-def _side(sketcher: Sketcher, body: Body, shingles: int, passages: Sequence[tuple[bool, Passage]]) -> Side:
-    return Side(
-        words=body.words,
-        shingles=shingles,
-        own=tuple(passage for is_shared, passage in passages if not is_shared),
-        left_out=tuple(_left_out(sketcher, body)),
-    )
-
-
 def _left_out(sketcher: Sketcher, body: Body) -> Iterator[LeftOut]:
     for line in body.short:
         yield LeftOut(line.text, f"{line.words} words, under {sketcher.preset.min_block_words}")
@@ -140,45 +150,36 @@ def _passages(sketcher: Sketcher, body: Body, other: Body) -> list[tuple[bool, P
     """Cut the text into runs of words that lie in a shingle of both texts, and runs of words that do not."""
     width = sketcher.shingle_width(body)
     pieces = list(_pieces(body.text))
-    tokens: list[str] = []
-    owners: list[int] = []
-    for number, (piece, _) in enumerate(pieces):
-        found = Reading.of(piece).tokens()
-        tokens += found
-        owners += [number] * len(found)
+    found = [(token, number) for number, piece in enumerate(pieces) for token in Reading.of(piece).tokens()]
+    owners = [number for _, number in found]
     in_other = set(_windows(other.tokens, width))
-    shared: set[int] = set()
-    for start, window in enumerate(_windows(tokens, width)):
-        if window in in_other:
-            shared.update(owners[start : start + width])
+    windows = enumerate(_windows([token for token, _ in found], width))
+    shared = {number for start, each in windows if each in in_other for number in owners[start : start + width]}
     marks: list[bool] = []
     with_words = set(owners)
     for number in range(len(pieces)):  # a dash goes with the word before it
         marks.append(number in shared if number in with_words or not marks else marks[-1])
-    runs = groupby(range(len(pieces)), key=marks.__getitem__)
-    return [(is_shared, _passage(pieces, list(run), owners)) for is_shared, run in runs]
+    passages = []
+    for is_shared, numbers in groupby(range(len(pieces)), key=marks.__getitem__):
+        run = list(numbers)
+        text = " ".join("".join(pieces[run[0] : run[-1] + 1]).split())
+        passages.append((is_shared, Passage(text, len(with_words.intersection(run)))))
+    return passages
 
 
 def _windows(tokens: Sequence[str], width: int) -> Iterator[tuple[str, ...]]:
     return zip(*(tokens[start:] for start in range(width)), strict=False)
 
 
-def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield words, or characters of an unspaced script, and whether each follows the one before without a space."""
-    for chunk in text.split():
+def _pieces(text: str) -> Iterator[str]:
+    """Yield words, and single characters of scripts written without spaces, each with the white space before it."""
+    for chunk in re.findall(r"\s*\S+", text):
         if not has_unspaced(chunk):
-            yield chunk, False
+            yield chunk
             continue
-        follows = False
         for unspaced, run in groupby(chunk, key=has_unspaced):
-            for piece in run if unspaced else ("".join(run),):
-                yield piece, follows
-                follows = True
-
-
-def _passage(pieces: Sequence[tuple[str, bool]], run: Sequence[int], owners: Sequence[int]) -> Passage:
-    text = "".join(piece if follows else f" {piece}" for piece, follows in (pieces[number] for number in run))
-    return Passage(text.strip(), len(set(run).intersection(owners)))
+            piece = "".join(run)
+            yield from piece if unspaced else (piece,)
 
 
 def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fingerprint]) -> Iterator[str]:
@@ -186,16 +187,17 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
     settings, verdict = detector.settings, comparison.verdict
     for name, side, fingerprint in zip("AB", (comparison.first, comparison.second), prints, strict=True):
         if not fingerprint.signature:
-            yield f"{name} has {side.words} words, under NEARDUP_MIN_WORDS = {settings.min_words}: exact repeats alone"
+            yield (
+                f"{name} has {side.words} words, under NEARDUP_MIN_WORDS = {settings.min_words}:"
+                " only exact repeats match"
+            )
     same_text = prints[0].text_hash == prints[1].text_hash
     if is_same_url(prints[0], prints[1]):
         yield f"the same url, with {'the same' if same_text else 'another'} text"
     elif same_text:
-        yield "the same text, but for case and punctuation"
+        yield "the same text, except for case and punctuation"
     elif all(fingerprint.signature for fingerprint in prints):
-        template = have_same_template(prints[0].specifics, prints[1].specifics)
-        topic = topic_share(prints[0].topic, prints[1].topic)
-        yield from _score_against_thresholds(comparison, detector, comparison.score, template, topic)
+        yield _score_against_thresholds(comparison, detector, prints)
     if verdict.status == "update" and verdict.changes:
         yield f"figures changed: {'; '.join(verdict.changes)}"
     if verdict.kind in ("near", "abridged", "extended") and comparison.containment:
@@ -210,33 +212,88 @@ _KIND_MEANS = {
 }
 
 
-def _score_against_thresholds(
-    comparison: Comparison, detector: NearDupDetector, score: float, template: bool, topic: float
-) -> Iterator[str]:
-    preset, verdict = detector.preset, comparison.verdict
-    exact = comparison.exact_containment if preset.measure == "containment" else comparison.exact_resemblance
-    has_exact = preset.measure in ("containment", "resemblance")
+def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fingerprint]) -> str:
+    preset, verdict, score = detector.preset, comparison.verdict, comparison.score
+    exact = {"containment": comparison.exact_containment, "resemblance": comparison.exact_resemblance}
     named = f"{preset.measure} {score:.2f}"
-    copy, related = (
-        f"NEARDUP_THRESHOLD = {preset.threshold:g}",
-        f"NEARDUP_RELATED_THRESHOLD = {preset.related_threshold:g}",
-    )
-    matched = verdict.original is not None
+    copy = f"NEARDUP_THRESHOLD = {preset.threshold:g}"
+    related = f"NEARDUP_RELATED_THRESHOLD = {preset.related_threshold:g}"
     if verdict.status == "related" and score < preset.related_threshold:
+        topic = topic_share(prints[0].topic, prints[1].topic)
         asked = f"NEARDUP_TOPIC_THRESHOLD = {preset.topic_threshold:g}"
-        yield f"{named} < {related}, but {topic:.2f} of the names and figures >= {asked}: the same story, no copy"
-    elif not matched and not comparison.shared_bands:
-        missed = (
-            f", though the exact {preset.measure} is {exact:.2f}" if has_exact and exact >= preset.threshold else ""
+        return (
+            f"{named} < {related}, but the share of common names and figures {topic:.2f} >= {asked}:"
+            " the same story, not a copy"
         )
-        yield f"none of {comparison.bands} bands in common: never compared{missed}"
-    elif template and score >= preset.related_threshold:
-        yield f"{named} would do, but other names and figures stand between the same words: reports of one template"
-    elif not matched and score >= preset.related_threshold:
-        yield f"{named} would do, but another rule stands against it (NEARDUP_SCOPE = {detector.settings.scope})"
-    elif score >= preset.threshold:
-        yield f"{named} >= {copy}: a copy"
-    elif score >= preset.related_threshold:
-        yield f"{named} < {copy}, but >= {related}: the same story, no copy"
-    else:
-        yield f"{named} < {related}: another story"
+    if verdict.original is None and not comparison.shared_bands:
+        share = exact.get(preset.measure, -1.0)
+        missed = f", though the exact {preset.measure} is {share:.2f}" if share >= preset.threshold else ""
+        return f"none of {comparison.bands} bands in common: never compared{missed}"
+    if score < preset.related_threshold:
+        return f"{named} < {related}: another story"
+    if have_same_template(prints[0].specifics, prints[1].specifics):
+        return f"{named} would be enough, but names and figures between the same words differ: reports of one template"
+    if verdict.original is None:
+        return (
+            f"{named} would be enough, but another rule excludes the match (NEARDUP_SCOPE = {detector.settings.scope})"
+        )
+    if score >= preset.threshold:
+        return f"{named} >= {copy}: a copy"
+    return f"{named} < {copy}, but >= {related}: the same story, not a copy"
+
+
+def read_single(name: str, settings: NearDupSettings) -> Given:
+    """Return main content, url and title of the named document. Raise InputError, which repeats the name."""
+    with PageReader(settings, workers=1) as reader:
+        (page,) = reader.read([_find(name, settings)])
+    if isinstance(page, WrongLine) or page.error is not None:
+        raise InputError(page.error)
+    return Given(page.text, page.recorded.url, page.recorded.title)
+
+
+def _find(name: str, settings: NearDupSettings) -> Recorded | WrongLine:
+    if name.startswith(("http://", "https://")):
+        return _recorded(name, *_fetch(name, settings.max_html_bytes), url=name)
+    path = Path(name)
+    if path.is_file():
+        if _JSON_LINES_NAME.search(name):
+            raise InputError(f"{name}: a file of JSON lines holds many documents; name one as {name}#id")
+        try:
+            return _recorded(name, path.read_bytes())
+        except OSError as error:
+            raise InputError(f"{name}: cannot be read: {error.strerror}") from error
+    for mark in re.finditer("#", name):
+        path = Path(name[: mark.start()])
+        if path.is_file():
+            return _line(path, name[mark.end() :])
+    raise InputError(f"{name}: there is no such file; a document is a file, an http(s) url, or INPUT#id of JSON lines")
+
+
+def _fetch(url: str, most: int) -> tuple[bytes, str | None]:
+    """Return body and content type."""
+    from http.client import HTTPException
+    from urllib.request import Request, urlopen
+
+    try:
+        request = Request(url, headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "identity"})
+        with urlopen(request, timeout=_TIMEOUT) as response:
+            body, content_type = response.read(most + 1), response.headers.get("Content-Type")
+    except (OSError, HTTPException, ValueError) as error:
+        raise InputError(f"{url}: cannot be fetched: {error}") from error
+    if len(body) > most:
+        raise InputError(f"{url}: over NEARDUP_MAX_HTML_BYTES = {most}")
+    return body, content_type
+
+
+def _recorded(name: str, body: bytes, content_type: str | None = None, url: str = "") -> Recorded:
+    content = decode_html(body, content_type)
+    is_html = _HTML_NAME.search(name) or _HTML.search(content[:4096])
+    text, html = (None, content) if is_html else (content, None)
+    return Recorded(1, name, name, url, "", None, text, html, None)
+
+
+def _line(path: Path, wanted: str) -> Recorded | WrongLine:
+    for entry in read_feed(path):
+        if str(entry.id) == wanted:
+            return entry
+    raise InputError(f"{path}: no line has the id {wanted!r}")

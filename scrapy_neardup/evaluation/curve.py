@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,19 +33,21 @@ async def measure(
     pages: Sequence[Page],
     clusters: Sequence[str | None],
     settings: NearDupSettings,
-    grid: Sequence[float],
+    grid: Iterable[float],
     seeds: Sequence[int],
-) -> AsyncIterator[Point]:
-    """Yield one point for each threshold: the mean of one order for each seed.
+) -> list[Point]:
+    """Return one point for each threshold of the grid: the mean over random orders, one for each seed.
 
     A related threshold above the threshold is lowered to it.
     """
     sketches = SharedSketches(settings)
     related = settings.resolved_preset().related_threshold
+    points = []
     for threshold in grid:
         tried = replace(settings, threshold=threshold, related_threshold=min(related, threshold))
         evaluation = await evaluate(pages, tried, seeds, sketches)
-        yield Point(threshold, evaluation.mean_scores(clusters)["online"])
+        points.append(Point(threshold, evaluation.mean_scores(clusters)["online"]))
+    return points
 
 
 def suggest(points: Sequence[Point], precision: float | None = None) -> Point | None:
@@ -71,7 +73,10 @@ def require_matplotlib() -> None:
 
 
 def plot(points: Sequence[Point], suggested: Point | None, path: Path) -> None:
-    """Draw precision against recall, and both and F1 over the threshold. Raise OSError if it cannot be written."""
+    """Draw two plots: precision against recall, and the three scores against the threshold.
+
+    Raise OSError if the file cannot be written.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4.5), layout="constrained")

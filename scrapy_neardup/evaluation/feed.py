@@ -17,7 +17,7 @@ from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.exceptions import InputError
 
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
-"""What reading a file may raise, packed or not."""
+"""The errors that reading a file may raise, compressed or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,6 @@ class Recorded:
     file: Path | None
     extra: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def language(self) -> str:
-        """Return the language as given, "" if it is no text."""
-        given = self.extra.get("language")
-        return given if isinstance(given, str) else ""
-
 
 @dataclass(frozen=True, slots=True)
 class WrongLine:
@@ -52,10 +46,15 @@ class WrongLine:
 
 
 def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
-    """Yield the documents of a file in their order, without empty lines.
+    """Return the documents of a file in their order, without empty lines.
 
-    Raise InputError if nothing can be read. A file whose end is damaged ends with a WrongLine.
+    Raise InputError at once if nothing can be read. A file whose end is damaged ends with a WrongLine.
     """
+    entries = _entries(path)
+    return chain(list(islice(entries, 1)), entries)
+
+
+def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
     number = 0
     try:
         with _open(path) as file:
@@ -66,13 +65,6 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
         if not number:
             raise InputError(f"{path}: cannot be read: {_reason_of(error)}") from error
         yield WrongLine(number + 1, None, f"{path}:{number + 1}: cannot be read further: {_reason_of(error)}")
-
-
-def check_readable(path: Path) -> Iterator[Recorded | WrongLine]:
-    """Return ``read_feed`` after its first line was read, so that an unreadable file raises InputError at once."""
-    feed = read_feed(path)
-    first = list(islice(feed, 1))
-    return chain(first, feed)
 
 
 def count_lines(path: Path) -> int:

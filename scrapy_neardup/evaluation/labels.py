@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
+from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.exceptions import InputError
 
 DEFAULT_LABEL = "cluster"
@@ -23,52 +24,65 @@ class Labelled:
     clusters: dict[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledPages:
+    """Pages with their main content, the labelled ones first; each label has None for a background page."""
+
+    pages: list[Page]
+    clusters: dict[str, list[str | None]]
+    labelled: int  # number of pages with labels
+
+    @property
+    def errors(self) -> int:
+        """Return the number of pages that could not be read or extracted."""
+        return sum(page.error is not None for page in self.pages)
+
+    @property
+    def without_text(self) -> int:
+        return sum(page.error is None and not page.text.strip() for page in self.pages[: self.labelled])
+
+    @property
+    def cluster_counts(self) -> dict[str, int]:
+        return {label: len(set(names[: self.labelled])) for label, names in self.clusters.items()}
+
+    @property
+    def finest_clusters(self) -> list[str | None]:
+        """Return the clusters of the finest label. Those of coarser labels begin with the same originals."""
+        return self.clusters[max(self.clusters, key=lambda label: self.cluster_counts[label])]
+
+
 def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Labelled:
     """Read labelled documents. Raise InputError, which names file and lines, if a label is missing or wrong.
 
     Every line needs every label, which is a text or a whole number. Ids are unique. ``original`` is true or false, and
     true on the first document of each cluster. Other labels join whole clusters of ``cluster``, and do not cross.
     """
-    documents, errors = _usable(path)
-    if not errors:
-        missing = [label for label in labels if all(label not in document.extra for document in documents)]
-        if missing and documents:
-            keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
-            raise InputError(f"{path}: no line has the label {missing[0]!r}; there is {keys} (--label KEY)")
-        errors = [*_wrong_values(documents, labels), *_duplicate_ids(documents)]
-    if not errors:
-        clusters = {label: [str(document.extra[label]) for document in documents] for label in labels}
-        errors = [*_without_original(documents, clusters), *_crossing(documents, clusters)]
-    if errors:
-        raise InputError("\n".join(_listed(path, errors)))
+    documents = _documents(path)
     if not documents:
         raise InputError(f"{path}: the file has no documents")
-    return Labelled(tuple(documents), {label: tuple(names) for label, names in clusters.items()})
+    if missing := [label for label in labels if all(label not in document.extra for document in documents)]:
+        keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
+        raise InputError(f"{path}: no line has the label {missing[0]!r}; choose another with --label: {keys}")
+    _require_none([*_wrong_values(documents, labels), *_duplicate_ids(documents)], path)
+    clusters = {label: tuple(str(document.extra[label]) for document in documents) for label in labels}
+    _require_none([*_without_original(documents, clusters), *_crossing(documents, clusters)], path)
+    return Labelled(tuple(documents), clusters)
 
 
 def read_background(paths: Iterable[Path]) -> list[Recorded]:
     """Return the documents of several files without their labels. Raise InputError if a line is wrong."""
-    background: list[Recorded] = []
-    for path in paths:
-        documents, errors = _usable(path)
-        if errors:
-            raise InputError("\n".join(_listed(path, errors)))
-        background += documents
-    return background
+    return [document for path in paths for document in _documents(path)]
 
 
 _Error = tuple[int, str]  # line, what is wrong
 
 
-def _usable(path: Path) -> tuple[list[Recorded], list[_Error]]:
-    documents: list[Recorded] = []
-    errors: list[_Error] = []
-    for entry in read_feed(path):
-        if isinstance(entry, WrongLine):
-            errors.append((entry.line, entry.error.removeprefix(f"{path}:{entry.line}: ")))
-        else:
-            documents.append(entry)
-    return documents, errors
+def _documents(path: Path) -> list[Recorded]:
+    """Return the documents of a file. Raise InputError if a line is wrong."""
+    entries = list(read_feed(path))
+    wrong = [entry for entry in entries if isinstance(entry, WrongLine)]
+    _require_none([(entry.line, entry.error.removeprefix(f"{path}:{entry.line}: ")) for entry in wrong], path)
+    return [entry for entry in entries if isinstance(entry, Recorded)]
 
 
 def _wrong_values(documents: Sequence[Recorded], labels: Sequence[str]) -> Iterable[_Error]:
@@ -89,22 +103,26 @@ def _duplicate_ids(documents: Sequence[Recorded]) -> Iterable[_Error]:
     for document in documents:
         line = first.setdefault(document.id, document.line)
         if line != document.line:
-            yield document.line, f"the id {document.id!r} is also that of line {line}"
+            yield document.line, f"line {line} has the same id {document.id!r}"
 
 
-def _without_original(documents: Sequence[Recorded], clusters: dict[str, list[str]]) -> Iterable[_Error]:
+def _without_original(documents: Sequence[Recorded], clusters: dict[str, tuple[str, ...]]) -> Iterable[_Error]:
     for label, names in clusters.items():
-        marked = {name for document, name in zip(documents, names, strict=True) if document.extra.get("original")}
-        first: dict[str, int] = {}
+        members = defaultdict(list)
         for document, name in zip(documents, names, strict=True):
-            first.setdefault(name, document.line)
-        for name, line in first.items():
-            if name not in marked:
-                yield line, f"no document of {label} {name!r} has 'original': true; its first document needs it"
+            members[name].append(document)
+        for name, found in members.items():
+            if not any(document.extra.get("original") for document in found):
+                message = f"no document of {label} {name!r} has 'original': true; its first document needs it"
+                yield found[0].line, message
 
 
-def _crossing(documents: Sequence[Recorded], clusters: dict[str, list[str]]) -> Iterable[_Error]:
-    """Find clusters that cross. If every line has a ``cluster`` it is the finest label; of two others one is finer."""
+def _crossing(documents: Sequence[Recorded], clusters: dict[str, tuple[str, ...]]) -> Iterable[_Error]:
+    """Find clusters that cross.
+
+    If every line has the label ``cluster``, it must be the finest one. Of any two other labels one must be finer than
+    the other.
+    """
     finest = [document.extra.get(DEFAULT_LABEL) for document in documents]
     named = {label: names for label, names in clusters.items() if label != DEFAULT_LABEL}
     if None not in finest:
@@ -133,9 +151,10 @@ def _splits(
     return errors
 
 
-def _listed(path: Path, errors: list[_Error]) -> Iterable[str]:
-    errors.sort()
-    for line, what in errors[:_SHOWN]:
-        yield f"{path}:{line}: {what}"
-    if len(errors) > _SHOWN:
-        yield f"{path}: and {len(errors) - _SHOWN} more"
+def _require_none(errors: list[_Error], path: Path) -> None:
+    """Raise InputError, which lists the first errors and counts the others, if there are any."""
+    lines = [f"{path}:{line}: {what}" for line, what in sorted(errors)]
+    if len(lines) > _SHOWN:
+        lines[_SHOWN:] = [f"{path}: and {len(lines) - _SHOWN} more"]
+    if lines:
+        raise InputError("\n".join(lines))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 
@@ -29,6 +29,10 @@ class Score:
         total = precision + recall
         return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
+    def rounded(self) -> dict[str, Any]:
+        """Return the rates by their names, for output."""
+        return {"precision": round(self.precision, 4), "recall": round(self.recall, 4), "f1": round(self.f1, 4)}
+
 
 def mean(scores: Sequence[Score]) -> Score:
     """Return the mean of each of the three rates. Raise ValueError (statistics.StatisticsError) if there are none."""
@@ -44,8 +48,9 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_l
     document at either end. Recall is the number of right links, divided by the number of documents that have an earlier
     document of their own cluster.
 
-    Without ``wrong_links_are_misses`` a copy linked to a wrong cluster is a false positive and not a false negative
-    as well, as Rodier and Carter (2020, section 3.2) count: recall is over the copies with a right link or none.
+    Without ``wrong_links_are_misses`` a copy that is linked to a wrong cluster counts only as a false positive, not
+    also as a false negative. Recall then leaves such copies out. Rodier and Carter (2020, section 3.2) count in this
+    way.
     """
     right = found = wanted = 0
     seen: set[T] = set()
@@ -61,10 +66,10 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_l
 
 
 def pairwise(clusters: Sequence[T | None], predicted: Sequence[Hashable]) -> Score:
-    """Score pairs of documents: same predicted cluster against same true cluster.
+    """Score pairs of documents.
 
-    A pair of a labelled and a background document (cluster None) is never true; one of two background documents is
-    not scored.
+    A pair is found if both are in one predicted cluster, and true if both are in one true cluster. A pair of a labelled
+    and a background document (cluster None) is never true; one of two background documents is not scored.
     """
     together = Counter(zip(predicted, clusters, strict=True))
     right = _pairs([count for (_, cluster), count in together.items() if cluster is not None])

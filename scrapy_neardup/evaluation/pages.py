@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -14,21 +14,16 @@ from scrapy_neardup.content import (
     CanonicalUrls,
     Extracted,
     ExtractionProcesses,
-    Sketching,
-    decode_html,
     language_code,
-    load_extractor,
-    page_language,
-    page_title,
+    read_head,
 )
-from scrapy_neardup.content.outcome import MOST_MEMORY
 from scrapy_neardup.document import Reason
-from scrapy_neardup.evaluation.feed import Recorded, WrongLine
-from scrapy_neardup.exceptions import ExtractionError
-from scrapy_neardup.timings import Timings
+from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
+from scrapy_neardup.exceptions import ExtractionError, InputError
+from scrapy_neardup.settings import NearDupSettings
 
 _TOGETHER = 16  # entries of a feed; the texts among them are sketched together
-_GROUPS_AHEAD = 16  # as many as are judged together: workers go on meanwhile
+_GROUPS_AHEAD = 16  # read ahead, as many as are judged together, so that workers go on while documents are judged
 _PAGES_AHEAD = 32  # for each worker; a page may have megabytes
 _FIRST = 512  # texts: a small file is done before a worker has started
 
@@ -52,41 +47,31 @@ class Page:
 
     @property
     def language(self) -> str:
-        return language_code(self.recorded.language) or self.page_language
+        given = self.recorded.extra.get("language")
+        return (language_code(given) if isinstance(given, str) else "") or self.page_language
 
 
 class PageReader:
     """Extracts pages in worker processes, which start with the first page. Use it as a context manager.
 
-    With ``sketching`` workers sketch texts too. A file of texts starts them only if it has more than a few texts.
+    With ``sketches`` workers sketch texts too. If a file has only a few texts, no worker is started for them.
     """
 
-    def __init__(
-        self,
-        extractor: str,
-        max_html_bytes: int,
-        workers: int,
-        timeout: float = 10.0,
-        *,
-        memory: int | None = MOST_MEMORY,
-        sketching: Sketching | None = None,
-    ) -> None:
+    def __init__(self, settings: NearDupSettings, workers: int, *, sketches: bool = False) -> None:
+        sketching = settings.sketching() if sketches else None
         self._extraction = ExtractionProcesses(
-            extractor,
+            settings.extractor,
             workers=workers,
-            timeout=timeout,
-            most_characters=max_html_bytes,
-            memory=memory,
+            timeout=settings.extract_timeout,
+            most_characters=settings.max_html_bytes,
+            memory=settings.extract_memory,
             sketching=sketching,
         )
+        self.timings = self._extraction.timings
         self._canonical = CanonicalUrls()
-        self._max_html_bytes = max_html_bytes
+        self._max_html_bytes = settings.max_html_bytes
         self._pages_ahead = _PAGES_AHEAD * workers
         self._first = _FIRST if sketching is not None else None
-
-    @property
-    def timings(self) -> Timings:
-        return self._extraction.timings
 
     def __enter__(self) -> PageReader:
         return self
@@ -111,54 +96,50 @@ class PageReader:
             if self._first <= 0:
                 sketches = self._extraction.submit_texts(texts)
             self._first -= len(texts)
-        return _Group([(entry, self._submit_page(entry)) for entry in entries], sketches)
+        return _Group([self._submit_page(entry) for entry in entries], sketches)
 
-    def _submit_page(self, entry: Recorded | WrongLine) -> _Submitted | None:
-        """Submit a page. Return None if the line is wrong or has a text."""
-        if isinstance(entry, WrongLine) or entry.text is not None:
-            return None
+    def _submit_page(self, entry: Recorded | WrongLine) -> _Submitted:
+        """Return the page without its text, and the text to come if it is to be extracted."""
+        if isinstance(entry, WrongLine):
+            return entry, None
+        if entry.text is not None:
+            return Page(entry, entry.text), None
         try:
-            page = _read(entry.html if entry.html is not None else entry.file, self._max_html_bytes)
-            return _Submitted(
-                self._extraction.submit(page, entry.url),
-                self._canonical.of(page, entry.url),
-                page_language(page),
-                page_title(page),
-            )
-        except (OSError, ValueError, ExtractionError) as error:
-            failed: Future[Extracted] = Future()
-            failed.set_exception(error)
-            return _Submitted(failed)
+            html = _read(entry, self._max_html_bytes)
+            text, head = self._extraction.submit(html, entry.url), read_head(html)
+            canonical = self._canonical.of(head.canonical, entry.url)
+        except _PAGE_ERRORS as error:
+            return _failed(entry, error), None
+        return Page(entry, "", canonical=canonical, page_language=head.language, page_title=head.title), text
 
     def _read_group(self, group: _Group) -> Iterator[Page | WrongLine]:
         sketches = iter(group.sketches_of_texts())
-        for entry, submitted in group.entries:
-            if isinstance(entry, WrongLine):
-                yield entry
-            elif submitted is None:
-                yield Page(entry, entry.text or "", sketch=next(sketches, b""))
+        for page, text in group.entries:
+            if isinstance(page, WrongLine) or page.error is not None:
+                yield page
+            elif text is None:
+                yield replace(page, sketch=next(sketches, b""))
             else:
-                yield _page(entry, submitted)
+                try:
+                    extracted = text.result()
+                    yield replace(page, text=extracted.text, sketch=extracted.sketch)
+                except _PAGE_ERRORS as error:
+                    yield _failed(page.recorded, error)
 
 
-class _Submitted(NamedTuple):
-    """The text to come, and the canonical url, language and title that the page gives."""
-
-    future: Future[Extracted]
-    canonical: str = ""
-    language: str = ""
-    title: str = ""
+_PAGE_ERRORS = (OSError, ValueError, ExtractionError)
+_Submitted = tuple[Page | WrongLine, "Future[Extracted] | None"]
 
 
 class _Group(NamedTuple):
-    """Entries that stand together in the feed, and the sketches to come of the texts among them."""
+    """Consecutive entries of the feed, and the pending sketches of the texts among them."""
 
-    entries: list[tuple[Recorded | WrongLine, _Submitted | None]]
+    entries: list[_Submitted]
     sketches: Future[Extracted] | None
 
     @property
     def pages(self) -> int:
-        return sum(submitted is not None for _, submitted in self.entries)
+        return sum(text is not None for _, text in self.entries)
 
     def sketches_of_texts(self) -> tuple[bytes, ...]:
         try:
@@ -167,37 +148,28 @@ class _Group(NamedTuple):
             return ()
 
 
-def _page(entry: Recorded, submitted: _Submitted) -> Page:
-    try:
-        extracted = submitted.future.result()
-    except (OSError, ValueError, ExtractionError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        return Page(entry, "", "extraction-failed", f"{entry.where}: {entry.file or entry.url}: {reason}")
-    return Page(
-        entry,
-        extracted.text,
-        canonical=submitted.canonical,
-        page_language=submitted.language,
-        page_title=submitted.title,
-        sketch=extracted.sketch,
-    )
+def _failed(entry: Recorded, error: Exception) -> Page:
+    reason = (error.strerror if isinstance(error, OSError) else None) or error
+    subject = str(entry.file or entry.url)
+    where = f"{entry.where}: {subject}" if subject not in ("", entry.where) else entry.where
+    return Page(entry, "", "extraction-failed", f"{where}: {reason}")
 
 
-def extract_page(extractor: str, source: str | Path | None, url: str, max_html_bytes: int) -> str:
-    """Return the main content of HTML or of an HTML file, extracted in this process.
-
-    Raise ExtractionError if extraction fails, and OSError if the file cannot be read.
-    """
-    page = _read(source, max_html_bytes)
-    try:
-        return load_extractor(extractor)(page if isinstance(page, str) else decode_html(page), url)
-    except Exception as error:  # whatever an extractor raises is about this page
-        raise ExtractionError(f"{type(error).__name__}: {error}") from None
-
-
-def _read(source: str | Path | None, most: int) -> str | bytes:
-    page = source.read_bytes() if isinstance(source, Path) else source or ""
+def _read(recorded: Recorded, most: int) -> str | bytes:
+    page: str | bytes = recorded.html or ""
+    if recorded.html is None and recorded.file is not None:
+        page = recorded.file.read_bytes()
     if len(page) > most:
         size = f"{len(page)} {'characters' if isinstance(page, str) else 'bytes'}"
         raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most}")
     return page
+
+
+def read_corpus(path: Path, settings: NearDupSettings, workers: int) -> Iterator[Page]:
+    """Yield the pages that have main content. Raise InputError if a line is wrong."""
+    with PageReader(settings, workers) as reader:
+        for page in reader.read(read_feed(path)):
+            if isinstance(page, WrongLine):
+                raise InputError(page.error)
+            if page.text.strip():
+                yield page

@@ -5,16 +5,21 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from statistics import fmean
+from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Fingerprint, Verdict, unchecked
-from scrapy_neardup.evaluation.corpus import learn
+from scrapy_neardup.document import Fingerprint, Verdict
+from scrapy_neardup.evaluation.alarms import raise_alarms, score_alarms
+from scrapy_neardup.evaluation.all_pairs import score_all_pairs
+from scrapy_neardup.evaluation.labels import LabelledPages
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.sketches import SharedSketches, sketcher_of
+from scrapy_neardup.evaluation.published import published_for
+from scrapy_neardup.evaluation.replay import Judged, opened, replay
+from scrapy_neardup.evaluation.sketches import SharedSketches, learn, sketcher_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Preset
 
@@ -29,16 +34,16 @@ COPIES = ("duplicate", "update")
 """Verdicts that link a document to its original."""
 
 _START = 1_000_000_000.0  # seen_at of the first document; labels say nothing of times
-_TOGETHER = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """Verdicts on the documents in one random order.
 
-    ``order`` holds positions of documents, in the order they were checked. The other lists are in the documents' own
-    order, and name documents by position: the document by which a copy was recognised, and the original to which it was
-    linked (both None if it is not a copy); the document that began its story, which is itself if it joined none.
+    ``order`` holds positions of documents, in the order they were checked. The other lists have one entry for each
+    document, in the documents' own order. An entry is the position of another document: the one by which a copy was
+    recognised, the original to which it was linked (both None if it is not a copy), or the one that began its story. A
+    document that joined no story began its own.
     """
 
     seed: int
@@ -65,20 +70,20 @@ class Evaluation:
     ``original_first`` holds orders in which the first document of each cluster is its original, if any were asked for.
     """
 
-    preset: str
     orders: tuple[Order, ...]
     cost: Cost
     original_first: tuple[Order, ...] = ()
 
     def scores(self, clusters: Sequence[str | None]) -> dict[str, list[Score]]:
-        """Return one score an order for each protocol; ``clusters`` has None for background documents.
+        """Return the scores of each protocol, one for each order. ``clusters`` has None for background documents.
 
-        Online judges copies, verdicts ``duplicate`` and ``update``, by the earlier document they were recognised by;
-        originals is the same, stricter: by the original they were linked to. The two differ where labels tell
-        clusters apart that copy each other. Pairwise and B-cubed judge stories: all that ``duplicate``, ``update``
-        and ``related`` joined; a document that was not judged is a story of its own. Online-once is online with a
-        link to a wrong cluster counted once, as a false positive. Original-first and original-first-once are these two
-        in the orders that begin each cluster with its original; the last is the protocol of Rodier and Carter (2020).
+        ``online`` scores copies (``duplicate`` and ``update``) by the earlier document they were recognised by.
+        ``originals`` is stricter: it scores them by the original they were linked to. The two differ if documents of
+        different clusters copy each other. ``pairwise`` and ``b-cubed`` score stories: the documents that
+        ``duplicate``, ``update`` and ``related`` joined. A document that was not judged is its own story.
+        ``online-once`` is ``online``, but a link to a wrong cluster counts once, as a false positive.
+        ``original-first`` and ``original-first-once`` are ``online`` and ``online-once`` in the orders that begin each
+        cluster with its original. ``original-first-once`` is the protocol of Rodier and Carter (2020).
         """
         scores = {
             "online": [_online(order, order.matches, clusters) for order in self.orders],
@@ -108,12 +113,13 @@ async def evaluate(
     corpus: Sequence[Page] = (),
     originals: Originals | None = None,
 ) -> Evaluation:
-    """Check all pages in one random order a seed, each time in an empty window in memory, spread over that window.
+    """Check all pages once for each seed, in a random order.
 
-    The urls, titles and texts are judged; the recorded times are not. ``sketches`` of the same configuration can be
-    handed from one call to the next, so that no text is sketched twice. The features of a ``corpus`` are counted first.
-    With ``originals`` all pages are checked again in as many orders that begin each cluster with its original. Raise
-    ValueError without a seed.
+    Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
+    are judged; the recorded times are not. ``sketches`` of the same configuration can be handed from one call to the
+    next, so that no text is sketched twice. The features of a ``corpus`` are counted first. With ``originals`` all
+    pages are checked again in as many orders that begin each cluster with its original. Raise ValueError without a
+    seed.
     """
     if not seeds:
         raise ValueError("at least one order is needed")
@@ -126,27 +132,25 @@ async def evaluate(
         arranged += [(seed, originals.first(positions)) for seed, positions in arranged]
     for seed, positions in arranged:
         detector = NearDupDetector(settings, run=str(seed), sketcher=sketches.new_sketcher())
-        await detector.open()
-        try:
+        timed = _timed(pages, positions, settings.window)
+        async with opened(detector):
             start = time.perf_counter()
-            checked = await _check(detector, [pages[position] for position in positions])
+            judged = [each async for each in replay(timed, detector)]
             seconds += time.perf_counter() - start
             summary = await detector.summary()
-        finally:
-            await detector.close()
         if summary.bytes is not None and summary.documents:
             sizes.append(summary.bytes / summary.documents)
-        orders.append(_order(seed, positions, checked))
+        orders.append(_order(seed, positions, judged))
     cost = Cost(
         sketch=1e6 * sketches.seconds_a_text,
         check=1e6 * (seconds + seconds_before - sketches.seconds) / max(1, len(pages) * len(arranged)),
         bytes=fmean(sizes) if sizes else None,
     )
-    return Evaluation(settings.preset, tuple(orders[: len(seeds)]), cost, tuple(orders[len(seeds) :]))
+    return Evaluation(tuple(orders[: len(seeds)]), cost, tuple(orders[len(seeds) :]))
 
 
 def shuffled(count: int, seed: int) -> list[int]:
-    """Return the positions of so many documents in the random order of a seed."""
+    """Return the positions of ``count`` documents in the random order of a seed."""
     positions = list(range(count))
     random.Random(seed).shuffle(positions)
     return positions
@@ -172,15 +176,9 @@ class Originals:
         """Return an order in which each original has changed places with the first document of its cluster."""
         order = list(positions)
         place = {position: number for number, position in enumerate(order)}
-        seen: set[Hashable] = set()
-        for number in range(len(order)):
-            cluster = self.clusters[order[number]]
-            if cluster in seen or cluster not in self.position:
-                continue
-            seen.add(cluster)
-            other = place[self.position[cluster]]
-            order[number], order[other] = order[other], order[number]
-            place[order[number]], place[order[other]] = number, other
+        first = {self.clusters[position]: position for position in reversed(order)}
+        for cluster, original in self.position.items():
+            order[place[first[cluster]]], order[place[original]] = original, first[cluster]
         return order
 
 
@@ -192,46 +190,36 @@ def sketch_all(
     return sketcher.preset, [learn(sketcher, page) for page in pages]
 
 
-async def _check(detector: NearDupDetector, pages: Sequence[Page]) -> list[tuple[str | None, Verdict]]:
-    """Return the document id and the verdict of each page. The id is None if there was nothing to check."""
-    step = min(1.0, detector.settings.window / (len(pages) + 1))
-    checked: list[tuple[str | None, Verdict]] = []
-    for first in range(0, len(pages), _TOGETHER):
-        batch = pages[first : first + _TOGETHER]
-        documents = [
-            detector.document(
-                page.text,
-                url=page.recorded.url,
-                title=page.recorded.title,
-                seen_at=_START + step * (first + number),
-                canonical=page.canonical,
-            )
-            for number, page in enumerate(batch)
-        ]
-        usable = [document for document, page in zip(documents, batch, strict=True) if page.reason is None]
-        verdicts = iter(await detector.check_in_order(usable))
-        for document, page in zip(documents, batch, strict=True):
-            if page.reason is None:
-                checked.append((document.id, next(verdicts)))
-            else:
-                checked.append((None, unchecked(page.reason)))
-    return checked
+def _timed(pages: Sequence[Page], positions: Sequence[int], window: float) -> list[Page]:
+    """Return the pages in an order, seen one after the other within a window.
 
-
-def _order(seed: int, positions: Sequence[int], checked: Sequence[tuple[str | None, Verdict]]) -> Order:
-    position_of = {given: position for position, (given, _) in zip(positions, checked, strict=True) if given}
-    by_position = sorted(zip(positions, checked, strict=True), key=itemgetter(0))
-    links = [
-        (verdict.match, verdict.original) if verdict.status in COPIES else (None, None)
-        for _, (_, verdict) in by_position
+    Titles and languages are only those of the feed, and not those that pages give themselves: the figures in
+    ``docs/accuracy.md`` were measured like this.
+    """
+    step = min(1.0, window / (len(pages) + 1))
+    return [
+        replace(
+            pages[position],
+            recorded=replace(pages[position].recorded, time=_START + step * number),
+            page_title="",
+            page_language="",
+        )
+        for number, position in enumerate(positions)
     ]
+
+
+def _order(seed: int, positions: Sequence[int], judged: Sequence[Judged]) -> Order:
+    by_position = sorted(zip(positions, judged, strict=True), key=itemgetter(0))
+    position_of = {each.document.id: position for position, each in by_position if each.document is not None}
+    verdicts = [each.verdict for _, each in by_position]
+    copies = [verdict if verdict.status in COPIES else None for verdict in verdicts]
     return Order(
         seed=seed,
         order=tuple(positions),
-        verdicts=tuple(verdict for _, (_, verdict) in by_position),
-        matches=tuple(position_of[match] if match else None for match, _ in links),
-        originals=tuple(position_of[original] if original else None for _, original in links),
-        stories=tuple(position_of.get(verdict.story or "", position) for position, (_, verdict) in by_position),
+        verdicts=tuple(verdicts),
+        matches=tuple(position_of[copy.match] if copy and copy.match else None for copy in copies),
+        originals=tuple(position_of[copy.original] if copy and copy.original else None for copy in copies),
+        stories=tuple(position_of.get(verdict.story or "", position) for position, verdict in enumerate(verdicts)),
     )
 
 
@@ -244,3 +232,52 @@ def _online(order: Order, links: Sequence[int | None], clusters: Sequence[str | 
         [None if link is None else came[link] for link in linked],
         wrong_links_are_misses=not once,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to measure: the protocols, in one random order for each seed, and events of at least ``event_size``.
+
+    ``ranks`` asks for the area under the ROC curve. The features of the ``corpus`` are counted first.
+    """
+
+    protocols: frozenset[str]
+    seeds: Sequence[int]
+    event_size: int
+    ranks: bool = False
+    corpus: Sequence[Page] = ()
+
+
+async def measure(source: LabelledPages, settings: NearDupSettings, plan: Plan) -> dict[str, Any]:
+    """Return the rates of each label by each protocol, the costs of a document, and the published figures.
+
+    Events are scored if every page has a time.
+    """
+    needs_originals = plan.protocols.intersection(ORIGINAL_FIRST_PROTOCOLS)
+    originals = Originals.of(source.pages, source.finest_clusters) if needs_originals else None
+    evaluation = await evaluate(source.pages, settings, plan.seeds, corpus=plan.corpus, originals=originals)
+    found: dict[str, Any] = {"labels": {}}
+    pairs = {}
+    if plan.ranks or plan.protocols.intersection(ALL_PAIRS_PROTOCOLS):
+        pairs = score_all_pairs(*sketch_all(source.pages, settings, plan.corpus), source.clusters)
+        found["au_roc"] = {label: each.area_under_roc for label, each in pairs.items()}
+    for label, clusters in source.clusters.items():
+        by_order = evaluation.scores(clusters)
+        scores = {protocol: [score] for protocol, score in pairs[label].scores().items()} if pairs else {}
+        rates = {protocol: mean(each).rounded() for protocol, each in {**by_order, **scores}.items()}
+        for protocol, each in by_order.items():
+            rates[protocol]["f1_by_order"] = [round(score.f1, 4) for score in each]
+        wanted = [protocol for protocol in EVERY_PROTOCOL if protocol in plan.protocols and protocol in rates]
+        found["labels"][label] = {protocol: rates[protocol] for protocol in wanted}
+    times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
+    if len(times) == len(source.pages):
+        alarms = await raise_alarms(source.pages, settings)
+        found["events"] = {
+            label: score_alarms(alarms, times, clusters, plan.event_size).rounded()
+            for label, clusters in source.clusters.items()
+        }
+    cost = evaluation.cost
+    found["microseconds"] = {"sketch": round(cost.sketch, 1), "check": round(cost.check, 1)}
+    found["bytes"] = None if cost.bytes is None else round(cost.bytes)
+    found["published"] = [asdict(row) for row in published_for(settings.preset)]
+    return found

@@ -1,4 +1,4 @@
-"""What the papers report, each figure with its data, its protocol and who measured it.
+"""The figures that the papers report, each with its data, its protocol and who measured it.
 
 The gold set is the one of 2,167 news articles in 68 clusters by Theobald et al. (2008), "SpotSigs".
 """

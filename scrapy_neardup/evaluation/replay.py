@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import time
 from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -16,7 +16,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.stories import StoryEvent, special_report
+from scrapy_neardup.stories import StoryEvent
 
 _ENTRY_BYTES = 100  # of an ordered dictionary
 _MOST_ID_BYTES = 128 << 20  # some 500,000 documents
@@ -25,15 +25,11 @@ _TOGETHER = 256  # checks that may travel together; they are made in input order
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The result of one input line: a verdict, or an error."""
+    """The verdict of one input line. A wrong line is ``unchecked`` without a reason."""
 
     page: Page | WrongLine
-    verdict: Verdict | None
+    verdict: Verdict
     document: Document | None = None
-
-    @property
-    def error(self) -> str | None:
-        return self.page.error
 
 
 @dataclass(slots=True)
@@ -46,51 +42,63 @@ class Tally:
     events: Counter[str] = field(default_factory=Counter)
 
     def add(self, judged: Judged) -> None:
-        self.errors += judged.error is not None
-        if judged.verdict is not None:
+        verdict = judged.verdict
+        self.errors += judged.page.error is not None
+        if isinstance(judged.page, Page):
             self.documents += 1
-            self.verdicts[judged.verdict.status, judged.verdict.kind or judged.verdict.reason or ""] += 1
+            self.verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
+
+
+@asynccontextmanager
+async def opened(detector: NearDupDetector) -> AsyncIterator[NearDupDetector]:
+    """Open a detector, and close it at the end."""
+    await detector.open()
+    try:
+        yield detector
+    finally:
+        await detector.close()
 
 
 async def replay(
     pages: Iterable[Page | WrongLine],
     detector: NearDupDetector,
-    on_event: Callable[[StoryEvent], None] | None = None,
+    on_event: Callable[[StoryEvent], None] = lambda event: None,
+    *,
+    all_over: bool = False,
 ) -> AsyncIterator[Judged]:
     """Judge pages in their order. A page without a time counts as seen together with the page before it.
 
-    ``on_event`` gets each event after the pages of its story.
+    ``on_event`` gets each event after the pages of its story. At the end of the pages those events end that are over by
+    the documents' own clock. With ``all_over`` no other document will come, so all events end.
     """
     clock = time.time()
     iterator = iter(pages)
-    # Reading a page may wait for a worker process: not in the event loop.
-    while batch := await asyncio.to_thread(_take, iterator):
-        documents: list[Document | None] = []
+    # Reading a page may wait for a worker process, so do it outside the event loop.
+    while batch := await asyncio.to_thread(lambda: list(islice(iterator, _TOGETHER))):
+        answers: list[Judged] = []
         for page in batch:
-            if isinstance(page, WrongLine) or page.reason is not None:
-                documents.append(None)
-                continue
-            clock = clock if page.recorded.time is None else page.recorded.time
-            documents.append(_document(page, detector, clock))
-        verdicts = iter(await detector.check_in_order([each for each in documents if each is not None]))
-        for page, judged in zip(batch, documents, strict=True):
-            if judged is not None:
-                yield Judged(page, next(verdicts), judged)
-            elif isinstance(page, WrongLine) or page.reason is None:
-                yield Judged(page, None)
+            if isinstance(page, WrongLine):
+                answers.append(Judged(page, Verdict("unchecked")))
+            elif page.reason is not None:
+                answers.append(Judged(page, unchecked(page.reason)))
             else:
-                yield Judged(page, unchecked(page.reason))
+                clock = clock if page.recorded.time is None else page.recorded.time
+                answers.append(Judged(page, Verdict("unchecked"), _document(page, detector, clock)))
+        verdicts = iter(await detector.check_in_order([each.document for each in answers if each.document is not None]))
+        for each in answers:
+            yield each if each.document is None else replace(each, verdict=next(verdicts))
         for event in detector.take_events():
-            if on_event is not None:
-                on_event(event)
+            on_event(event)
+    await detector.finish(all_over=all_over)
+    for event in detector.take_events():
+        on_event(event)
 
 
 def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document:
     """Return the page's document. If a worker made its sketch, hand that to the detector."""
-    recorded = page.recorded
     document = detector.document(
         page.text,
-        url=recorded.url,
+        url=page.recorded.url,
         title=page.title,
         seen_at=seen_at,
         canonical=page.canonical,
@@ -101,12 +109,8 @@ def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document
     return document
 
 
-def _take(iterator: Iterator[Page | WrongLine]) -> list[Page | WrongLine]:
-    return list(islice(iterator, _TOGETHER))
-
-
 class OutputFormat:
-    """Makes the lines of the output, in which document ids of this run become ids of the input.
+    """Makes the rows of the output, in which document ids of this run become ids of the input.
 
     To bound memory, the ids that were not written for the longest time are forgotten.
     """
@@ -116,43 +120,19 @@ class OutputFormat:
         self._most_bytes = most_bytes
         self._bytes = 0
 
-    def line(self, judged: Judged) -> str:
-        """Return one JSON object. A wrong line of the input has the status ``unchecked`` and an ``error``."""
+    def row(self, judged: Judged) -> dict[str, Any]:
+        """Return the verdict. A wrong line of the input has the status ``unchecked`` and an ``error``."""
         page = judged.page
         given = page.id if isinstance(page, WrongLine) else page.recorded.id
         if judged.document is not None and given is not None:
             self._remember(judged.document.id, given)
-        verdict = judged.verdict or Verdict("unchecked")
-        row: dict[str, Any] = {
-            "id": given,
-            "status": verdict.status,
-            "kind": verdict.kind,
-            "original": self._given(verdict.original),
-            "original_url": verdict.original_url,
-            "match": self._given(verdict.match),
-            "match_url": verdict.match_url,
-            "similarity": verdict.similarity,
-            "containment": verdict.containment,
-            "share": verdict.share,
-            "would_drop": verdict.would_drop,
-            "story": self._given(verdict.story),
-            "changes": list(verdict.changes),
-            "event": verdict.event,
-            "reason": verdict.reason,
-        }
-        if judged.error is not None:
-            row["error"] = judged.error
-        return json.dumps(row, ensure_ascii=False)
+        row = {"id": given, **asdict(judged.verdict)}
+        for name in ("original", "match", "story"):
+            row[name] = None if row[name] is None else self.given_id(row[name])
+        return row if page.error is None else {**row, "error": page.error}
 
-    def event_line(self, event: StoryEvent) -> str:
-        """Return one JSON object: the special report."""
-        return json.dumps(special_report(event, self._known), ensure_ascii=False)
-
-    def _given(self, document: str | None) -> str | int | None:
+    def given_id(self, document: str) -> str | int:
         """Return the id in the input. A document of an earlier run keeps its document id."""
-        return None if document is None else self._known(document)
-
-    def _known(self, document: str) -> str | int:
         given = self._ids.get(document)
         if given is None:
             return document

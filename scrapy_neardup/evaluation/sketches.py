@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from copy import deepcopy
 
-from scrapy_neardup.evaluation.corpus import learn
+from scrapy_neardup.content import source_of
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.sketch.fingerprint import TextRead, TextSketch
-from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+from scrapy_neardup.sketch.signatures.base import Frequencies
 
 
 class SharedSketches:
-    """What is known of texts under one configuration, and how long reading and sketching them took.
+    """The texts read and sketched under one configuration, and the time that this took.
 
     ``corpus`` holds documents whose feature frequencies are learned before any document is judged.
     """
@@ -50,11 +52,19 @@ def sketcher_of(settings: NearDupSettings, corpus: Sequence[Page] = ()) -> Sketc
     return sketcher
 
 
+def learn(sketcher: Sketcher, page: Page) -> Fingerprint:
+    """Sketch a document that is not judged itself, and count its features."""
+    recorded = page.recorded
+    document = Document("00" * 8, recorded.url, source_of(recorded.url), recorded.title, page.text, 0.0)
+    fingerprint = sketcher.fingerprint(document)
+    sketcher.learn(document)
+    return fingerprint
+
+
 class _SharingSketcher(Sketcher):
     def __init__(self, shared: SharedSketches, frequencies: Frequencies | None) -> None:
         options = shared.settings.sketch_options()
-        own = None if frequencies is None else frequencies.copy()
-        super().__init__(shared.settings.resolved_preset(), **options, frequencies=own)
+        super().__init__(shared.settings.resolved_preset(), **options, frequencies=deepcopy(frequencies))
         self._shared = shared
 
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:

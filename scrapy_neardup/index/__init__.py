@@ -28,7 +28,10 @@ __all__ = [
 ]
 
 RECORD_VERSIONS = DOCUMENT_VERSION, MEMBER_VERSION
-"""Increase one of them with any change to the data that a store keeps. Windows of other versions are not read."""
+"""Increase one of these versions with every change to the data that a store keeps.
+
+A store does not read windows of other versions.
+"""
 
 ALLOWED_STORES = (
     "a store is memory://, sqlite:///path, redis://host:port/db, rediss://host:port/db, unix:///path, "

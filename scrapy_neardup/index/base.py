@@ -1,11 +1,12 @@
-"""The contract that every store keeps."""
+"""The contract that every store keeps, and the log of damaged data that all stores have."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from scrapy_neardup.document import (
@@ -14,7 +15,7 @@ from scrapy_neardup.document import (
     Fingerprint,
     Granted,
     Join,
-    Learned,
+    KnownBoilerplate,
     Match,
     Member,
     Neighbour,
@@ -23,8 +24,11 @@ from scrapy_neardup.document import (
 )
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES
-from scrapy_neardup.records.members import unpack_member
+from scrapy_neardup.records.members import unpack_member, unpack_neighbours
+from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.similarity.policy import HOUR, Policy
+
+logger = logging.getLogger(__name__)
 
 PEAKS_SECONDS = 8 * 24 * HOUR
 """How long the peaks of events that have ended are kept after the last of them."""
@@ -34,6 +38,15 @@ MOST_TAKEN_OVER = 64
 
 LEARNED_SECONDS = PEAKS_SECONDS
 """How long the boilerplate of a source is remembered after the source printed it last."""
+
+_TYPES = [type(default) for default in astuple(StoryCounters())]
+
+_EFFECTS = {
+    "a record": "its document is not compared",
+    "a posting": "it is no candidate",
+    "a story": "its event is not reported",
+    "the list of neighbours of a story": "they are left out",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +77,7 @@ class Selection:
     source: str = ""
     source_hash: bytes = b""  # as in a fingerprint; ``url_hash`` too
     url_hash: bytes = b""
-    is_page: Callable[[str], bool] | None = None  # decides whether a url is that of the page
+    is_page: Callable[[str], bool] | None = None  # decides whether a url belongs to the page
 
     @property
     def is_all(self) -> bool:
@@ -96,29 +109,76 @@ def _host(url: str) -> str:
         return ""
 
 
-class Index(ABC):
+class DamageLog:
+    """Warns about damaged data of one store."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location  # without a password
+        self._warned: set[str] = set()
+
+    def warn_once(self, kind: str) -> None:
+        """Warn that data of this kind is damaged, and name the effect. Warn only once for each kind."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning(
+                "%s: %s is damaged, or not of this version: %s. Further cases are not logged.",
+                *(self._location, kind, _EFFECTS.get(kind, "it is left out")),
+            )
+
+    def readable_story(self, key: object, values: Iterable[object]) -> Story | None:
+        """Return the story with these counters, None if they are damaged."""
+        try:
+            if isinstance(key, bytes) and len(key) == KEY_BYTES:
+                return self.counters(key, values).story(key)
+        except StoreError:
+            pass
+        self.warn_once("a story")
+        return None
+
+    def counters(self, key: bytes, values: Iterable[object]) -> StoryCounters:
+        """Return the counters of a story. Raise StoreError if they are damaged. Leave out damaged neighbours."""
+        *others, neighbours = values
+        whole = [*others, self._readable_neighbours(neighbours)]
+        if [*map(type, whole)] != _TYPES:
+            raise StoreError(f"story {key.hex()}: its counters are not those of this version")
+        return StoryCounters(*whole)  # type: ignore[arg-type]  # checked above
+
+    def _readable_neighbours(self, packed: object) -> bytes:
+        """Return packed neighbours as they are, or nothing if they are damaged."""
+        try:
+            if isinstance(packed, bytes):
+                unpack_neighbours(packed)
+                return packed
+        except StoreError:
+            pass
+        self.warn_once("the list of neighbours of a story")
+        return b""
+
+
+class Index(Protocol):
     """Finds the best match of a document in the window and registers the document, in one atomic step.
 
-    1. Of documents alike enough to match each other exactly one is the original, whatever the number of tasks,
-       threads and processes that check at the same time.
+    1. If documents are alike enough to match each other, exactly one of them is the original, whatever the number of
+       tasks, threads and processes that check at the same time.
     2. Time is the documents' own ``seen_at``: two documents at most ``window`` seconds apart are compared.
     3. Memory is bounded by what the window holds; an idle namespace vanishes by itself.
     4. Checking a document id again gives the same answer again, and registers nothing.
     5. A match names the original, never another duplicate, even if the original's own hour is over.
-    6. What is read back is length-checked and never evaluated.
-    7. Two stores that get the same documents in the same order give the same answers. So they agree on "newest":
-       Time is cut into generations (``spans.generation_seconds``). In each generation a store keeps at most
+    6. Data that is read back is length-checked and never evaluated.
+    7. Two stores that get the same documents in the same order give the same answers. For this, they choose the
+       same candidates in a crowd:
+       Time is cut into generations (``horizon.generation_seconds``). In each generation a store keeps at most
        ``MOST_POSTINGS`` postings of a key: those with the largest document keys (the second, then the hash). It does
        not matter whether a document arrived late. Older postings are forgotten, or are not kept at all.
        A check reads the postings of each of its keys. It begins with the newest generation, and in each generation with
        the largest document key. It counts only documents of its window, and at most ``MOST_POSTINGS`` for a key.
-       Of all documents found it looks at the ``MAX_CANDIDATES`` that share most with the new one. Among equals the
-       oldest comes first. A store with several shards may look at more.
+       It then looks at no more than ``MAX_CANDIDATES`` of the documents found: those that share most with the new one.
+       Among equals the oldest comes first. A store with several shards may look at more.
     8. A document joins its story once, however often ``join`` is called. A level of an event is granted to one
        claim, and to that claim as often as it asks.
-    9. A document that a run registered counts as seen if it is delivered or the run lives. One that the run drops as a
-       copy counts only as long as its match does, until it is delivered itself. A page that is registered again after
-       its run died rejoins its old story.
+    9. A document that a run registered counts as seen if it is delivered or the run lives. Until it is
+       delivered, a document that the run drops as a copy counts only as long as its match counts. A page that is
+       registered again after its run died rejoins its old story.
     """
 
     policy: Policy
@@ -128,45 +188,37 @@ class Index(ABC):
     @property
     def run_folder(self) -> Path | None:
         """Return the folder where runs of this machine leave their locks; None if nobody shares the store."""
-        return None
 
-    @abstractmethod
     async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
         """Tell the store that ``run`` is alive, and which other runs are known to be alive or dead."""
 
-    @abstractmethod
     async def end_run(self) -> None:
         """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
 
-    @abstractmethod
     async def deliver(self, documents: Sequence[str]) -> None:
         """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
 
-    @abstractmethod
     async def withdraw(self, documents: Sequence[str]) -> None:
         """Remove documents with these ids from the window: nobody will deliver them."""
 
-    @abstractmethod
     async def open(self) -> None:
         """Connect, inside the running loop. Opening twice does no harm.
 
         Raise StoreError if the store cannot be used as configured.
         """
 
-    @abstractmethod
     async def close(self) -> None:
         """Finish the calls under way and release every resource. Closing twice does no harm."""
 
-    @abstractmethod
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         """Return the best match within the window, None for the first document of its kind.
 
-        If the match is not ``is_seen``, the document is the first one that counts, and rejoins the story of the match.
+        If ``is_seen`` of the match is False, the document is the first of its kind that counts. It rejoins the story of
+        the match.
 
         Raise StoreUnavailable if the store does not answer in time; the document may then be registered or not.
         """
 
-    @abstractmethod
     async def join(self, join: Join) -> Story:
         """Add a document that matched to its story. The second document of a story also adds the first one.
 
@@ -174,7 +226,6 @@ class Index(ABC):
         member. Raise StoreUnavailable if the store does not answer in time; then join again.
         """
 
-    @abstractmethod
     async def claim(self, claim: Claim) -> Granted | None:
         """Return the data of the event if the level or update is granted to the claim, else None.
 
@@ -182,43 +233,30 @@ class Index(ABC):
         answer in time; then ask again with the same token.
         """
 
-    @abstractmethod
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
         """Forget grants, given as story id and token, because their events have been passed on."""
 
-    @abstractmethod
     async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
-        """Return grants that were given at least so many seconds ago and not confirmed. The caller passes them on.
+        """Return grants that were given at least ``seconds`` ago and not confirmed. The caller passes their events on.
 
         No other caller gets them for the next ``seconds``. At most ``MOST_TAKEN_OVER`` are returned.
         """
 
-    @abstractmethod
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
         """Return the stories with a raised level that have not ended, in order of their ids.
 
         With ``quiet_since``, return only the stories without a new source since then.
         """
 
-    @abstractmethod
     async def members(self, story: str) -> tuple[Member, ...]:
         """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
 
-    @abstractmethod
     async def peaks(self, since: int) -> dict[str, int]:
         """Return the peak of each event that has ended, by story. Forget stories that began before ``since``."""
 
-    @abstractmethod
-    async def similar(
-        self, fingerprint: Fingerprint, document: Document, most: int, *, by_keys: bool = False
-    ) -> list[Match]:
-        """Return all documents that match, best first; register nothing. This reads every record: it is for people.
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
+        """Return all documents that match, best first; register nothing. This reads every record: it is for people."""
 
-        Set ``by_keys`` if documents that match are certain to have a key in common. The store then reads only documents
-        with such a key, if it still has every posting of the keys.
-        """
-
-    @abstractmethod
     async def add_frequencies(self, counted: bytes) -> bytes:
         """Add document frequencies to those of all processes. Return the packed sum (``records/feature_counts.py``).
 
@@ -226,24 +264,23 @@ class Index(ABC):
         the frequencies may then be added or not.
         """
 
-    @abstractmethod
-    async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
-        """Add what was learned of some sources' boilerplate, and return all that is known of each of them.
+    async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
+        """Add the boilerplate that was learned of some sources.
 
-        Sources are given by their hash. A source may have nothing to add. For each source the store keeps the newest
-        entries, as many as ``Learned`` says, for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if
-        the store does not answer in time; the entries may then be added or not.
+        Return all entries that the store has for each of these sources. Sources are given by their hash. A source may
+        have nothing to add. For each source the store keeps the newest entries, as many as ``KnownBoilerplate`` says,
+        for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
+        the entries may then be added or not.
         """
 
-    @abstractmethod
     async def summary(self) -> StoreSummary:
-        """Return what the store holds of this namespace and configuration."""
+        """Return a summary of this namespace and configuration."""
 
-    @abstractmethod
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
-        """Remove documents of this namespace, whatever their configuration, and those that name them as original.
+        """Remove the selected documents of this namespace, whatever their configuration.
 
-        Return their number. They are removed from the members of stories too, but the counters of these stories stay.
-        A selection of all leaves nothing of the namespace. With ``dry_run`` only count the documents. This is not one
-        atomic step: documents that are registered meanwhile may stay.
+        Also remove the copies whose original is removed. Return their number. They are removed from the members of
+        stories too, but the counters of these stories stay. A selection of all leaves nothing of the namespace. With
+        ``dry_run`` only count the documents. This is not one atomic step: documents that are registered meanwhile may
+        stay.
         """

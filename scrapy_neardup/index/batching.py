@@ -23,10 +23,7 @@ class Batcher(Generic[T, R]):
         self._waiting: list[tuple[T, asyncio.Future[R]]] = []
         self._task: asyncio.Task[None] | None = None
 
-    async def submit(self, argument: T) -> R:
-        return await self.put(argument)
-
-    def put(self, argument: T) -> asyncio.Future[R]:
+    def submit(self, argument: T) -> asyncio.Future[R]:
         """Submit an argument, and return a future with its answer."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((argument, future))
@@ -43,15 +40,18 @@ class Batcher(Generic[T, R]):
         while self._waiting:
             batch = self._waiting[: self._limit]
             del self._waiting[: self._limit]
+            results: Sequence[R | BaseException]
             try:
                 results = await self._run([argument for argument, _ in batch])
-            except BaseException as error:
+            except Exception as error:
                 batch += self._waiting
                 self._waiting.clear()
-                self._fail(batch, error)
-                if not isinstance(error, Exception):
-                    raise
-                continue
+                results = [error] * len(batch)
+            except BaseException:
+                for _, future in (*batch, *self._waiting):
+                    future.cancel()
+                self._waiting.clear()
+                raise
             for (_, future), result in zip(batch, results, strict=True):
                 if future.done():
                     continue
@@ -59,9 +59,3 @@ class Batcher(Generic[T, R]):
                     future.set_exception(result)
                 else:
                     future.set_result(result)
-
-    @staticmethod
-    def _fail(batch: Sequence[tuple[T, asyncio.Future[R]]], error: BaseException) -> None:
-        for _, future in batch:
-            if not future.done():
-                future.set_exception(error) if isinstance(error, Exception) else future.cancel()

@@ -38,7 +38,7 @@ class Breaker:
             self._missed += 1
             return False
         self._probing = True
-        self._retry_at = self._clock() + _LONGEST_PAUSE  # another may try then if this one is never answered
+        self._retry_at = self._clock() + _LONGEST_PAUSE  # if this check is never answered, another one may try then
         return True
 
     def failed(self, error: Exception) -> None:

@@ -1,19 +1,41 @@
-"""Decide which documents have left the window, by the times of the documents that a process has seen."""
+"""Cut time into spans, and decide which of them have left the window by the times of the documents.
+
+Records are kept in slices, which expire together, and postings (look-up keys) in generations.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-FOR_EVER = math.inf
+from scrapy_neardup.similarity.policy import HOUR
+
+GENERATION = 1 << 16
+"""Seconds of a generation of postings: as many as 2 bytes can number."""
+
+_MOST_SLICES = 50  # before and after a document: a check passes all their keys to Redis
+_MOST_HOURLY = 48 * HOUR  # the longest window that is kept by the hour
+_MOST_GENERATIONS = 3  # within one window
+
+
+def slice_seconds(window: int) -> int:
+    """Return the length of a slice of records: an hour, or some hours if the window is longer than two days."""
+    return HOUR if window <= _MOST_HOURLY else -(-window // (_MOST_SLICES * HOUR)) * HOUR
+
+
+def generation_seconds(window: int) -> int:
+    """Return the length of a generation: ``GENERATION``, doubled until three of them reach over the window."""
+    seconds = GENERATION
+    while window > _MOST_GENERATIONS * seconds:
+        seconds *= 2
+    return seconds
 
 
 class ExpiredSpan(NamedTuple):
     """The seconds that have left the window: from ``floor`` to before ``horizon``. Seconds before ``floor`` are kept.
 
-    ``start`` is the horizon before these documents came, but not before ``floor``.
+    ``start`` is the previous horizon, or ``floor`` if that is later.
     """
 
     floor: int
@@ -25,9 +47,9 @@ class ExpiredSpan(NamedTuple):
 class HorizonState:
     """How far time has come. All values are seconds of documents, except ``held_since``."""
 
-    top: int | None = None  # the latest horizon
-    floor: int = 0  # seconds before it are kept, because time leapt to it
-    before: int = 0  # the horizon before the leap
+    horizon: int | None = None  # the latest horizon
+    kept_before: int = 0  # time leapt to this second, so earlier seconds are kept
+    horizon_before_leap: int = 0  # the horizon before the leap
     held_since: float = 0.0  # when the leap was seen, by the clock of the Horizon
 
 
@@ -49,47 +71,41 @@ class Horizon:
         self._previous: int | None = None
 
     def observe(self, second: int) -> ExpiredSpan | None:
-        """Return the seconds that have left the window by this document and the previous one, or None."""
+        """Note the time of a document. Return the seconds that have now left the window, or None."""
         previous, self._previous = self._previous, second
         state = self.state
-        if state.top is None:
-            state.top = self._before(second)
+        if state.horizon is None:
+            state.horizon = self._before(second)
         if previous is None:
             return None
         horizon = self._before(min(previous, second))
-        start = min(state.top, horizon)
-        if max(previous, second) < state.floor:
+        start = min(state.horizon, horizon)
+        if max(previous, second) < state.kept_before:
             self._come_back(horizon)
-        elif horizon > state.top:
-            self._let_go()
-            if horizon - state.top > self._window:
-                self._leap(horizon)
-            state.top = horizon
         else:
             self._let_go()
-        start = max(start, state.floor)
-        return ExpiredSpan(state.floor, start, horizon) if horizon > state.floor else None
+            if horizon - state.horizon > self._window:  # time leaps
+                if not state.kept_before:
+                    state.horizon_before_leap, state.held_since = state.horizon, self._clock()
+                state.kept_before = horizon
+            state.horizon = max(horizon, state.horizon)
+        start = max(start, state.kept_before)
+        return ExpiredSpan(state.kept_before, start, horizon) if horizon > state.kept_before else None
 
     def _before(self, second: int) -> int:
         return max(0, (second - self._window) // self._cut * self._cut)
 
-    def _leap(self, horizon: int) -> None:
-        state = self.state
-        if not state.floor:
-            state.before, state.held_since = state.top or 0, self._clock()
-        state.floor = horizon
-
     def _come_back(self, horizon: int) -> None:
         state = self.state
-        state.top = max(horizon, state.before)
-        state.floor = horizon if horizon - state.before > self._window else 0
+        state.horizon = max(horizon, state.horizon_before_leap)
+        state.kept_before = horizon if horizon - state.horizon_before_leap > self._window else 0
 
     def _let_go(self) -> None:
         state = self.state
-        if not state.floor:
+        if not state.kept_before:
             return
         waited = self._clock() - state.held_since
         if waited < 0:  # the clock was set back
             state.held_since += waited
         elif waited >= self._patience:
-            state.floor = 0
+            state.kept_before = 0

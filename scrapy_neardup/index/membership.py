@@ -8,8 +8,14 @@ from scrapy_neardup.document import Claim, Extent, Join, Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
-from scrapy_neardup.records.members import NO_OWNER, number_member, owner_hash, pack_member
-from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
+from scrapy_neardup.records.members import (
+    NO_OWNER,
+    number_member,
+    owner_hash,
+    pack_member,
+    pack_neighbour,
+    unpack_neighbours,
+)
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
@@ -21,6 +27,7 @@ from scrapy_neardup.records.stories import (
     WATCH,
     StoryCounters,
     pack_extent,
+    read_extent,
 )
 
 MOST_ITEM_TIMES = 512
@@ -39,6 +46,9 @@ MOST_LANGUAGES = 16
 
 MOST_NEIGHBOURS = 16
 """How many neighbours a story keeps: the first ones."""
+
+MOST_GRANTS = 10_000
+"""How many grants of a namespace and configuration wait for their confirmation. Further ones cannot be taken over."""
 
 SETTLED = b"\xff" * 4
 """Stands for the owner of a value that several owners printed, or that was there before the change."""
@@ -84,16 +94,13 @@ def _count_item(counters: StoryCounters, key: bytes, owner: bytes, *, is_copy: b
     counters.items_seen = (counters.items_seen + key)[-MOST_ITEM_TIMES * ITEM_BYTES :]
     if owner == NO_OWNER:
         return False
-    second = key[:4]
-    for at in range(0, len(counters.sources), SOURCE_BYTES):
-        if counters.sources[at : at + 4] == owner:
-            if second < counters.sources[at + 4 : at + SOURCE_BYTES]:
-                counters.sources = counters.sources[: at + 4] + second + counters.sources[at + SOURCE_BYTES :]
-            return False
-    if len(counters.sources) >= MOST_SOURCES * SOURCE_BYTES:
+    firsts = {entry[:4]: entry[4:] for entry in split(counters.sources, SOURCE_BYTES)}  # by owner
+    is_new = owner not in firsts
+    if is_new and len(firsts) >= MOST_SOURCES:
         return False
-    counters.sources += owner + second
-    return True
+    firsts[owner] = min(key[:4], firsts.get(owner, key[:4]))
+    counters.sources = b"".join(each + first for each, first in firsts.items())
+    return is_new
 
 
 def _count_language(counters: StoryCounters, language: str) -> None:
@@ -147,7 +154,7 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
     joined, and ``update`` if the event is open and its extent warrants it. An event that ended as a ``watch``
     may still reach ``breaking``, and then ends again.
     """
-    levels, signalled = counters.levels, counters.signalled_extent
+    levels, signalled = counters.levels, read_extent(counters.signalled)
     if claim.level == "watch":
         granted, levels = levels == 0, WATCH
     elif claim.level == "breaking":

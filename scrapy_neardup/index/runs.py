@@ -62,7 +62,7 @@ class RunLocks:
     """Knows at once which runs on this machine are alive.
 
     Each run locks a file in the folder that all runs of one store share. The system unlocks the file when the process
-    ends. If the folder cannot be used, or the file system has no locks, only heartbeats show it.
+    ends. If the folder cannot be used, or the file system has no locks, only heartbeats show which runs are alive.
     """
 
     def __init__(self, find_folder: Callable[[], Path | None]) -> None:
@@ -76,33 +76,28 @@ class RunLocks:
             if (folder := self._find_folder()) is not None:
                 self._hold_in(folder, run)
         except (OSError, NotImplementedError) as error:  # such as no temporary folder, or a file system without locks
-            logger.debug("No lock file, so other runs know only by heartbeats that this one is alive: %s", error)
+            logger.debug(
+                "The lock file cannot be made: other runs see only by heartbeats that this one is alive: %s", error
+            )
 
     def _hold_in(self, folder: Path, run: int) -> None:
-        from filelock import FileLock, SoftFileLock
-
         path = folder / f"{run}{_SUFFIX}"
         for _ in range(10):
-            lock = FileLock(path, mode=0o600)
-            try:
+            with suppress(FileNotFoundError):  # a run that ended has just removed the empty folder
                 make_private_directory(folder)
                 if not _is_own(folder):
                     raise PermissionError(f"{folder} belongs to another user")
                 self._folder = folder
-                lock.acquire(timeout=1)
-            except FileNotFoundError:  # a run that ended has just removed the empty folder
-                continue
-            if isinstance(lock, SoftFileLock):  # not a lock of the system: it would outlive the process
+                lock = _lock(path, timeout=1)
+                # Another run may have looked at the file just before it was locked, and removed it.
+                if lock is None or path.exists():
+                    self._own = lock
+                    return
                 lock.release()
-                return
-            if path.exists():  # another run may have looked at the file just before it was locked, and removed it
-                self._own = lock
-                return
-            lock.release()
 
     def other_runs(self) -> tuple[list[int], list[int]]:
         """Return the other runs that hold their lock, and those that died. Remove the files of the dead."""
-        from filelock import FileLock, SoftFileLock, Timeout
+        from filelock import Timeout
 
         alive: list[int] = []
         dead: list[int] = []
@@ -114,20 +109,14 @@ class RunLocks:
         except OSError:
             return [], []
         for path in paths:
-            lock = FileLock(path, mode=0o600)
             try:
-                lock.acquire(blocking=False)
-            except Timeout:
-                if not isinstance(lock, SoftFileLock):
-                    alive.append(int(path.stem))
-                continue
+                if (lock := _lock(path, timeout=0)) is not None:
+                    _remove(path, lock)
+                    dead.append(int(path.stem))
+            except Timeout:  # noqa: PERF203
+                alive.append(int(path.stem))
             except (OSError, NotImplementedError):
                 continue
-            if isinstance(lock, SoftFileLock):
-                lock.release()
-                continue
-            _remove(path, lock)
-            dead.append(int(path.stem))
         return alive, dead
 
     def release(self) -> None:
@@ -141,16 +130,29 @@ class RunLocks:
                 self._folder.parent.rmdir()
 
 
+def _lock(path: Path, timeout: float) -> FileLock | None:
+    """Return the lock of a file, None if it is not a lock of the system: such a lock would outlive the process."""
+    from filelock import FileLock, SoftFileLock, Timeout
+
+    lock = FileLock(path, mode=0o600)
+    try:
+        lock.acquire(timeout=timeout)
+    except Timeout:
+        if not isinstance(lock, SoftFileLock):
+            raise
+    if not isinstance(lock, SoftFileLock):
+        return lock
+    lock.release()
+    return None
+
+
 def _remove(path: Path, lock: FileLock) -> None:
     """Remove the file of a run and unlock it. Windows removes no file that is open."""
-    try:
+    with suppress(OSError):
         path.unlink(missing_ok=True)
-    except OSError:
-        lock.release()
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-    else:
-        lock.release()
+    lock.release()
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def shared_folder(store: str) -> Path:
@@ -167,23 +169,23 @@ def _is_own(folder: Path) -> bool:
 class Run:
     """One crawl: its heartbeat, and the documents it has delivered.
 
-    ``keep`` awaits a call of the index, and returns None if the store fails. While ``is_away`` returns True, the store
-    does not answer, and only heartbeats try it.
+    ``call_store`` awaits a call of the index, and returns None if the store fails. While ``is_store_away`` returns
+    True, the store does not answer, and only heartbeats try it.
     """
 
     def __init__(
         self,
         index: Index,
-        keep: Callable[[Awaitable[bool]], Awaitable[bool | None]],
-        is_away: Callable[[], bool] = lambda: False,
+        call_store: Callable[[Awaitable[bool]], Awaitable[bool | None]],
+        is_store_away: Callable[[], bool] = lambda: False,
     ) -> None:
         self._index = index
-        self._keep = keep
-        self._is_away = is_away
+        self._call_store = call_store
+        self._is_store_away = is_store_away
         self._locks = RunLocks(lambda: index.run_folder)
         self._queue: list[str] = []
         self._withdrawn: list[str] = []
-        # Copies that were dropped, by their match: those of the last window, and those of the window before.
+        # Maps a match to the copies that were dropped because of it: in the current window, and in the window before.
         self._copies: dict[str, list[str]] = {}
         self._older_copies: dict[str, list[str]] = {}
         self._reporting = asyncio.Lock()
@@ -213,14 +215,11 @@ class Run:
                 self._older_copies, self._copies = self._copies, {}
 
     async def _beat(self) -> None:
-        await self._keep(_succeeded(self._index.beat(*self._locks.other_runs())))
+        await self._call_store(_succeeded(self._index.beat(*self._locks.other_runs())))
 
     def deliver_with(self, document: str, match: str) -> None:
         """Deliver or withdraw a document that is dropped as a copy together with its match."""
         self._copies.setdefault(match, []).append(document)
-
-    def _copies_of(self, document: str) -> list[str]:
-        return self._copies.pop(document, []) + self._older_copies.pop(document, [])
 
     def deliver(self, documents: Iterable[str]) -> None:
         """Note that documents are delivered, and tell the store within ``BEAT_SECONDS``."""
@@ -231,30 +230,23 @@ class Run:
 
     async def report(self) -> None:
         """Tell the store which documents are delivered or withdrawn. If that fails, the next heartbeat tries again."""
-        if not self._is_away():
-            await self._report_all(lambda: not self._is_away())
+        if not self._is_store_away():
+            await self._report_all(lambda: not self._is_store_away())
 
     async def _report_all(self, may_go_on: Callable[[], bool] = lambda: True) -> None:
         async with self._reporting:
-            while self._withdrawn and may_go_on():
-                batch = self._withdrawn[:_REPORTED_TOGETHER]
-                if not await self._keep(_succeeded(self._index.withdraw(batch))):
-                    break
-                del self._withdrawn[: len(batch)]
-            while self._queue and may_go_on():
-                documents = self._queue[:_REPORTED_TOGETHER]
-                if not await self._keep(_succeeded(self._index.deliver(documents))):
-                    return
-                del self._queue[: len(documents)]
-                for each in documents:
-                    self._queue += self._copies_of(each)
+            for queue, tell in ((self._withdrawn, self._index.withdraw), (self._queue, self._index.deliver)):
+                while queue and may_go_on():
+                    batch = queue[:_REPORTED_TOGETHER]
+                    if not await self._call_store(_succeeded(tell(batch))):
+                        break
+                    del queue[: len(batch)]
+                    for each in batch:
+                        queue += self._copies.pop(each, []) + self._older_copies.pop(each, [])
 
     async def withdraw(self, documents: Iterable[str]) -> None:
         """Remove documents that nobody will deliver, and the copies that were dropped because of them."""
-        withdrawn = list(documents)
-        for each in withdrawn:
-            withdrawn += self._copies_of(each)
-        self._withdrawn += withdrawn
+        self._withdrawn += documents
         del self._withdrawn[:-_MOST_QUEUED]
         await self.report()
 
@@ -273,7 +265,7 @@ class Run:
         if self._queue:
             message = "The store was not told that %d documents are delivered: the next crawl takes their pages as new"
             logger.warning(message, len(self._queue))
-        await self._keep(_succeeded(self._index.end_run()))
+        await self._call_store(_succeeded(self._index.end_run()))
         self._locks.release()
 
 

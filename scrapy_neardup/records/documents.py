@@ -1,8 +1,8 @@
-"""Pack the record that a store keeps of a document. Redis uses the same bytes, see ``index/redis/lua_block.py``."""
+"""Pack the record that a store keeps of a document. Redis uses the same bytes, see ``index/redis/lua.py``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -13,8 +13,8 @@ VERSION = 5
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
-WHOLE = 255
-"""``Record.held`` of a document that was kept: the number of parts of a whole text."""
+WHOLE_TEXT = 255
+"""The value of ``Record.kept_share_parts`` for a document that was kept. Shares are counted in parts of this number."""
 
 IS_DROPPED = 1 << 31
 """Added to the run of a document that its crawl drops as a copy."""
@@ -23,7 +23,7 @@ RECORD = PackedFields(
     "record",
     {
         "size": "I",
-        "held": "B",
+        "kept_share_parts": "B",
         "text_hash": "8s",
         "url_hash": "8s",
         "source_hash": "4s",
@@ -56,16 +56,16 @@ class Record:
     ``original`` and ``story`` are document keys; an original has its own key in both. A copy also has the url and title
     of its original, so that it can link to an original whose own hour has expired.
 
-    ``held`` is the share of the document's text, in parts of ``WHOLE``, that a crawl that drops copies still has in its
-    feed. It is ``WHOLE`` if the document was kept. Otherwise it is the share of the text that its match has, times the
-    share ``held`` of the match.
+    ``kept_share_parts`` is the share of the document's text, in parts of ``WHOLE_TEXT``, that a crawl that drops copies
+    still has in its feed. It is ``WHOLE_TEXT`` if the document was kept. Otherwise it is the share of the text that its
+    match has, times ``kept_share_parts`` of the match.
 
     ``run`` is 0 if the document is delivered, else the number of the run that registered it. If that run drops the
     document as a copy, ``IS_DROPPED`` is added.
     """
 
     size: int
-    held: int
+    kept_share_parts: int
     text_hash: bytes
     url_hash: bytes
     source_hash: bytes
@@ -87,30 +87,22 @@ class Record:
     run: int = 0
 
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
-        """Return url and title of the original of the document of this key, which may be the document itself."""
+        """Return url and title of this document's original, which may be the document itself.
+
+        ``key`` is the key of this document.
+        """
         return (self.url, self.title) if self.original == key else (self.original_url, self.original_title)
 
     def pack(self) -> bytes:
         return RECORD.pack(*_VALUES(self))
 
-    @classmethod
-    def unpack(cls, data: bytes) -> Record:
-        """Raise StoreError on bytes that are no record of this version."""
-        return cls(*RECORD.unpack_whole(data))  # type: ignore[arg-type]  # in the order and types of RECORD
-
 
 def read_record(data: bytes) -> Record | None:
     """Return a record, or None for bytes that are not a record of this version: they are not a candidate."""
     try:
-        return Record.unpack(data)
+        return Record(*RECORD.unpack_whole(data))  # type: ignore[arg-type]  # in the order and types of RECORD
     except StoreError:
         return None
-
-
-def mark_delivered(packed: bytes) -> bytes | None:
-    """Return the packed record of a document marked as delivered; None if it is already, or is no record."""
-    record = read_record(packed)
-    return replace(record, run=0).pack() if record and record.run else None
 
 
 def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Record:
@@ -118,7 +110,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
     key = bytes.fromhex(document.id)
     return Record(
         size=fingerprint.size,
-        held=WHOLE,
+        kept_share_parts=WHOLE_TEXT,
         text_hash=fingerprint.text_hash,
         url_hash=fingerprint.url_hash,
         source_hash=fingerprint.source_hash,

@@ -1,30 +1,29 @@
 """Pack document frequencies. A sketcher counts features, and a store adds up the counts of all processes.
 
-Features are counted by slot, the high 16 bits of their hash. What was counted since the last exchange is packed as the
-number of documents (4 bytes), then slot and count (2 bytes each) of every slot with a count. The sum of all is packed
-as the number of documents, then the count of every slot. All numbers are big-endian.
+Features are counted by slot, the high 16 bits of their hash. The counts since the last exchange are packed as the
+number of documents (4 bytes), then slot and count (2 bytes each) of every slot that has a count. The sum of all counts
+is packed as the number of documents (4 bytes), then the count of every slot (2 bytes). All numbers are big-endian.
 ``index/redis/scripts/learn.lua`` reads and writes the same bytes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 SLOTS = 1 << 16
 MOST_DOCUMENTS = 1 << 15
-"""When so many documents are counted, all counts are halved: old counts fade, and no count outgrows 16 bits."""
+"""When this many documents are counted, all counts are halved.
+
+So old counts fade, and every count fits into 16 bits.
+"""
 
 SUM_BYTES = 4 + 2 * SLOTS
 NOTHING = bytes(4)
 
 
 def pack_counted(documents: int, counts: NDArray[np.uint32]) -> bytes:
-    """Pack what was counted. Counts over 16 bits become the highest number of 16 bits."""
+    """Pack the counts since the last exchange. A count over 16 bits becomes the highest number of 16 bits."""
     slots = np.flatnonzero(counts)
     pairs = np.stack([slots, np.minimum(counts[slots], 0xFFFF)], axis=1).astype(">u2")
     return documents.to_bytes(4, "big") + bytes(pairs.tobytes())
@@ -49,7 +48,7 @@ def unpack_sum(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
 
 
 def add_counts(total: bytes, counted: bytes) -> bytes:
-    """Return a sum with what was counted since. A damaged or missing sum counts as empty."""
+    """Add packed counts to a packed sum. A damaged or missing sum counts as empty."""
     documents, counts = (0, np.zeros(SLOTS, np.uint32)) if len(total) != SUM_BYTES else unpack_sum(total)
     more_documents, more = unpack_counted(counted)
     documents, counts = documents + more_documents, np.minimum(counts + more, 0xFFFF)

@@ -1,4 +1,7 @@
-"""Pack the data that a store keeps of a member of a story: its number in the story, then its fields."""
+"""Pack the data that a store keeps of the members and the neighbours of a story.
+
+A member is kept as its number in the story, then its fields. A neighbour is another story that a document is like.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import cast
 
 import xxhash
 
-from scrapy_neardup.document import KINDS, STATUSES, Member
+from scrapy_neardup.document import KINDS, STATUSES, Member, Neighbour
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.documents import KEY_BYTES, MAX_URL_BYTES
+from scrapy_neardup.records.documents import KEY_BYTES, MAX_TITLE_BYTES, MAX_URL_BYTES
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
 logger = logging.getLogger(__name__)
@@ -30,32 +33,33 @@ MEMBER = PackedFields(
     },
     VERSION,
 )
+NEIGHBOUR = PackedFields("neighbour", {"story": "8s", "url": "H*", "title": "B*"})
 NO_OWNER = bytes(4)
 _NUMBER_BYTES = 4
 _MAX_NAME_BYTES = 255
-_MAX_TITLE_BYTES = 300
+_MAX_MEMBER_TITLE_BYTES = 300
 _MAX_CHANGES_BYTES = 1000
 
 
 def owner_hash(member: Member) -> bytes:
-    """Return 4 bytes of the owner, ``NO_OWNER`` if there is none."""
+    """Return a hash of the owner in 4 bytes, ``NO_OWNER`` if there is none."""
     return xxhash.xxh32_digest(member.owner.encode("utf-8", "surrogatepass")) if member.owner else NO_OWNER
 
 
 def pack_member(member: Member) -> bytes:
-    """Pack what is kept of a member beside its key and number. Long texts are cut."""
+    """Pack the fields of a member, except its key and its number. Long texts are cut."""
     return MEMBER.pack(
         STATUSES.index(member.status),
         KINDS.index(member.kind) + 1 if member.kind else 0,
         *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.source, member.owner)),
-        member.url.encode("utf-8", "replace")[:MAX_URL_BYTES],
-        cut_to_bytes(member.title, _MAX_TITLE_BYTES),
+        cut_to_bytes(member.url, MAX_URL_BYTES),
+        cut_to_bytes(member.title, _MAX_MEMBER_TITLE_BYTES),
         cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
     )
 
 
 def number_member(number: int, packed: bytes) -> bytes:
-    """Put the number of a member before what ``pack_member`` made."""
+    """Put the number of a member before its packed fields."""
     return number.to_bytes(_NUMBER_BYTES, "big") + packed
 
 
@@ -89,3 +93,21 @@ def read_members(rows: Iterable[tuple[bytes, bytes]]) -> tuple[Member, ...]:
         except StoreError as error:  # noqa: PERF203
             logger.warning("A member of a story is left out: %s", error)
     return tuple(sorted(members, key=lambda member: member.number))
+
+
+def pack_neighbour(neighbour: Neighbour | None) -> bytes:
+    """Return the packed neighbour, or nothing for None."""
+    if neighbour is None:
+        return b""
+    url, title = cut_to_bytes(neighbour.url, MAX_URL_BYTES), cut_to_bytes(neighbour.title, MAX_TITLE_BYTES)
+    return NEIGHBOUR.pack(bytes.fromhex(neighbour.story), url, title)
+
+
+def unpack_neighbours(packed: bytes) -> tuple[Neighbour, ...]:
+    """Read neighbours that were packed one after the other. Raise StoreError if one of them is not whole."""
+    found, at = [], 0
+    while at < len(packed):
+        values, at = NEIGHBOUR.unpack(packed, at)
+        story, url, title = (value for value in values if isinstance(value, bytes))
+        found.append(Neighbour(story.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace")))
+    return tuple(found)

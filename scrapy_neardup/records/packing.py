@@ -60,7 +60,7 @@ class PackedFields:
 
 
 def split(packed: bytes, size: int) -> list[bytes]:
-    """Return the entries of so many bytes each."""
+    """Return the entries of ``size`` bytes each."""
     return [packed[at : at + size] for at in range(0, len(packed), size)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scrapy_neardup.document import Extent, Level, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import seconds_of
-from scrapy_neardup.records.neighbours import unpack_neighbours
+from scrapy_neardup.records.members import unpack_neighbours
 from scrapy_neardup.records.packing import split
 
 WATCH, BREAKING, ENDED = 1, 2, 4
@@ -28,6 +28,15 @@ CHANGE_BYTES = 9
 
 PRINTED_BYTES = VALUE_BYTES + 4 + CHANGE_BYTES
 """An entry of ``printed``: a value, the owner that printed it first, and the change by which it came."""
+
+COUNTERS = (
+    *("joined", "items", "copies", "levels", "last", "ids", "sources"),
+    *("said", "changes", "told", "languages", "neighbours"),
+)
+"""The names under which stores keep the fields of ``StoryCounters``, in their order."""
+
+NUMBERS = 5
+"""How many of the counters are numbers: the first ones."""
 
 _EXTENT = re.compile("([0-9]+) ([0-9]+) ([0-9]+)")
 _LANGUAGE = re.compile("([^ ]+) ([0-9]+)")
@@ -61,39 +70,32 @@ class StoryCounters:
         return max(seconds, default=0)
 
     @property
-    def signalled_extent(self) -> Extent:
-        return read_extent(self.signalled)
-
-    @property
     def items_by_language(self) -> dict[str, int]:
         return {language: int(count) for language, count in _LANGUAGE.findall(self.languages)}
 
     def story(self, key: bytes) -> Story:
         """Return the story. Raise StoreError if the counters are damaged."""
         try:
-            return self._story(key)
+            entries = (self.items_seen, ITEM_BYTES), (self.sources, SOURCE_BYTES), (self.printed, PRINTED_BYTES)
+            if any(len(packed) % size for packed, size in (*entries, (self.changes, CHANGE_BYTES))):
+                raise ValueError("entries are not whole")
+            if not 0 <= self.levels < 2 * ENDED:
+                raise ValueError(f"levels {self.levels}")
+            return Story(
+                id=key.hex(),
+                joined=self.joined,
+                items=self.items,
+                copies=self.copies,
+                times=tuple(sorted(map(seconds_of, split(self.items_seen, ITEM_BYTES)))),
+                sources=tuple(sorted(self._source_seconds)),
+                levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
+                changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
+                languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
+                signalled=read_extent(self.signalled),
+                neighbours=unpack_neighbours(self.neighbours),
+            )
         except (TypeError, ValueError) as error:
             raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
-
-    def _story(self, key: bytes) -> Story:
-        entries = (self.items_seen, ITEM_BYTES), (self.sources, SOURCE_BYTES), (self.printed, PRINTED_BYTES)
-        if any(len(packed) % size for packed, size in (*entries, (self.changes, CHANGE_BYTES))):
-            raise ValueError("entries are not whole")
-        if not 0 <= self.levels < 2 * ENDED:
-            raise ValueError(f"levels {self.levels}")
-        return Story(
-            id=key.hex(),
-            joined=self.joined,
-            items=self.items,
-            copies=self.copies,
-            times=tuple(sorted(map(seconds_of, split(self.items_seen, ITEM_BYTES)))),
-            sources=tuple(sorted(self._source_seconds)),
-            levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
-            changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
-            languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
-            signalled=self.signalled_extent,
-            neighbours=unpack_neighbours(self.neighbours),
-        )
 
     @property
     def _source_seconds(self) -> list[int]:

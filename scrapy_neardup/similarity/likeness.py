@@ -1,4 +1,4 @@
-"""How alike two documents are, computed from what a store keeps of them.
+"""Compute how alike two documents are, from the data that a store keeps of them.
 
 ``index/redis/scripts/likeness.lua`` holds the same arithmetic, with the constants of this module.
 """
@@ -27,19 +27,21 @@ SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
 NAME_BIT = 0x80  # set in the last byte of a specific that is a name
 LEADS = 3  # keys below this are for the first names of a short text, whatever words are around them
 LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts must share; fewer prove nothing
-SAME_NAMES, SAME_FIGURES = 0.6, 0.2  # different reports: at most this share of the places is equal
+# Two reports are different if at most this share of the common places has equal values.
+SAME_NAMES, SAME_FIGURES = 0.6, 0.2
 
 NAME_BYTES = 2  # of a name or figure in a topic, see sketch.guards.topic
 LEAST_SHARED_NAMES = 5  # of two topics: fewer are shared by accident
 
 TERM_BYTES = 2  # of a term of a title, see sketch.guards.titles
-LIKE_TITLES = 1 / 3  # titles with this overlap or more may be of one article, if it has one number
+LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
 SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
 SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
-STRONG_EVIDENCE = 0.9  # least share of the larger text in the other if the titles have nothing in common
+STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
 
 CONTEXT_BYTES = 4  # of the words around a figure
-LEAST_OTHER_FIGURES = 3  # figures that differ, if more differ than not, make another report of one source
+# Two texts of one source are different reports if at least this many figures differ, and more differ than agree.
+LEAST_OTHER_FIGURES = 3
 
 
 def resemblance(a: bytes, b: bytes) -> float:
@@ -97,7 +99,7 @@ def cosine(a: bytes, b: bytes) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """How alike two signatures are; ``score`` is what thresholds are compared with. All are in [0, 1]."""
+    """How alike two signatures are; ``score`` is compared with the thresholds. All are in [0, 1]."""
 
     similarity: float
     containment: float
@@ -117,8 +119,9 @@ def likeness_of(a: Fingerprint | Record, b: Fingerprint | Record, measure: Measu
 def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
     """Return how alike two signatures are by a measure.
 
-    Two sets of very different sizes have few equal lanes, even if one set contains the other. If it does not, nearly as
-    many lanes are equal by chance. So below ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
+    Two sets of very different sizes have few equal lanes, even if one set contains the other. Unrelated sets of such
+    sizes have nearly as many equal lanes by chance. So below ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
+
     The score of ``overlap`` is the resemblance of the first parts of two texts, if more than ``collisions`` of the
     other lanes are equal. ``hamming`` and ``cosine`` have no containment: they return the similarity in its place.
     """
@@ -155,10 +158,11 @@ def title_overlap(a: bytes, b: bytes) -> float:
 
 
 def is_copy_within_source(overlap: float, score: float, larger: float, threshold: float) -> bool:
-    """Decide whether two documents of one source are copies: the less their titles agree, the more text must.
+    """Decide whether two documents of one source are copies.
 
-    ``larger`` is the share of the larger shingle set that the smaller one holds. It has to reach ``STRONG_EVIDENCE`` if
-    the titles have nothing in common: what is shared may be all that the source prints under every article.
+    The less their titles agree, the more of their texts must agree. ``larger`` is the share of the larger shingle set
+    that the smaller one holds. It has to reach ``STRONG_EVIDENCE`` if the titles have nothing in common: the shared
+    text may be a notice that the source prints under every article.
     """
     if not overlap:
         return larger >= STRONG_EVIDENCE
@@ -166,7 +170,7 @@ def is_copy_within_source(overlap: float, score: float, larger: float, threshold
 
 
 def have_other_figures(a: bytes, b: bytes) -> bool:
-    """Decide whether most figures of two texts differ, as those of two lottery draws do.
+    """Decide whether most figures of two texts differ, as in the reports of two lottery draws.
 
     They are packed as ``sketch.guards.figures`` packs them: their number, ``CONTEXT_BYTES`` of context for each, and
     their values as runs of hexadecimal digits that end with f.

@@ -24,9 +24,9 @@ class Policy:
     not by rewrites of rewrites. ``scope`` never excludes candidates with the document's own url.
 
     With ``by_titles``, two documents of one source under different urls need more evidence to be copies the more their
-    titles differ, see ``likeness.is_copy_within_source``. ``drop_share`` and ``keep_sources`` decide which copies a
-    crawl that drops copies keeps, even if this crawl does not drop any. With ``keep_updates`` such a crawl keeps a page
-    whose text changed. ``drops`` is True if this crawl drops copies.
+    titles differ, see ``likeness.is_copy_within_source``. ``drop_share`` and ``keep_sources`` decide which copies are
+    kept by a crawl that drops copies. They are used even if this crawl drops none. With ``keep_updates`` a crawl that
+    drops copies keeps a page whose text changed. ``drops`` is True if this crawl drops copies.
     """
 
     window: int = 24 * HOUR  # seconds
@@ -45,8 +45,3 @@ class Policy:
     def least_dropped_share(self, source: str) -> float:
         """Return the least share at which a copy by this source is dropped. It is over 1 if no copy is dropped."""
         return NEVER_DROPPED if source in self.keep_sources else self.drop_share
-
-    @property
-    def hours(self) -> int:
-        """Return with how many hourly slices before its own a document is compared."""
-        return -(-self.window // HOUR)

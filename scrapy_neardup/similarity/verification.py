@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from scrapy_neardup.document import Fingerprint, Match, Neighbour
-from scrapy_neardup.records.documents import IS_DROPPED, WHOLE, Record, read_record
+from scrapy_neardup.records.documents import IS_DROPPED, WHOLE_TEXT, Record
 from scrapy_neardup.similarity.likeness import (
     LIKE_TITLES,
     SAME,
     SAME_TITLES,
-    SET_MEASURES,
     STRONG_EVIDENCE,
     Likeness,
     have_other_figures,
@@ -29,8 +28,11 @@ from scrapy_neardup.similarity.likeness import (
 from scrapy_neardup.similarity.policy import Policy
 
 MOST_POSTINGS = 16
-"""How many postings are read for each key: the newest. A key of more documents is that of a template, or of copies,
-each of which names its original."""
+"""How many postings (documents listed under a key) are read for each key.
+
+The newest are read. If more documents share a key, they are reports of one template, or copies that each name their
+original.
+"""
 
 IDENTITY_WEIGHT = 1000
 """A shared text or url counts for more than all bands together."""
@@ -47,7 +49,7 @@ CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
 MOST_LINKS = 8
 """How many matches are followed from a document that is dropped to one that is kept."""
 
-NOTHING_HELD = -1.0
+NEVER_DELIVERED_SHARE = -1.0
 """A share that is too low for any copy to be dropped."""
 
 
@@ -57,16 +59,14 @@ class ScoredCandidate:
 
     key: bytes
     record: Record
-    similarity: float
-    containment: float
-    score: float
+    likeness: Likeness
     share: float  # of the new document's text that the candidate holds
-    alike: float  # what candidates are ranked by
+    ranking_score: float  # the likeness by which candidates are ranked
     is_new_headline: bool  # whether its source now prints the text under another title
     same_text: bool
     same_page: bool
     related: bool
-    topic: float = 0.0  # share of common names, if the candidate passed by nothing else
+    topic: float = 0.0  # share of common names if the candidate passed only by its topic, else 0
     state: CandidateState = "seen"
 
     @property
@@ -80,7 +80,7 @@ class ScoredCandidate:
         """
         is_page_unchanged = self.same_text and self.same_page
         place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
-        return (not self.same_text, not self.same_page, self.related, self.topic > 0, -self.alike, place)
+        return (not self.same_text, not self.same_page, self.related, self.topic > 0, -self.ranking_score, place)
 
     @property
     def kept_share(self) -> float:
@@ -91,10 +91,10 @@ class ScoredCandidate:
         in the candidate. A candidate that may never be delivered does not count.
         """
         if self.state != "seen":
-            return NOTHING_HELD
+            return NEVER_DELIVERED_SHARE
         if self.is_new_headline and self.share < STRONG_EVIDENCE:
             return 0.0
-        return self.share * self.record.held / WHOLE
+        return self.share * self.record.kept_share_parts / WHOLE_TEXT
 
 
 def score_candidate(
@@ -108,7 +108,7 @@ def score_candidate(
     same_page = _is_same_page(new, old, overlap, found.score >= policy.related_threshold)
     if not same_page and policy.scope != "all" and same_source != (policy.scope == "same-source"):
         return None
-    if same_page and same_text and new.signature != old.signature and old.held < WHOLE:
+    if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
     copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
     if not copy and (found.score < policy.related_threshold or not overlap):
@@ -120,16 +120,16 @@ def score_candidate(
             return None
     if not same_page and not same_text and have_same_template(new.specifics, old.specifics):
         return None
-    share = 1.0 if same_text else _own_share(found, new, old, policy)
-    # Figures and kind are best compared with the version that lies nearest, so the similarity counts too.
+    share = found.similarity
+    if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
+        share = share_of(share, new.size, old.size)
+    # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
     return ScoredCandidate(
         key,
         old,
-        found.similarity,
-        found.containment,
-        found.score,
+        found,
         share=share,
-        alike=topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity),
+        ranking_score=topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity),
         is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
         same_text=same_text,
         same_page=same_page,
@@ -175,18 +175,13 @@ def _is_copy(new: Record, old: Record, found: Likeness, overlap: float, same_sou
     return is_copy and not have_other_figures(new.figures, old.figures)
 
 
-def _own_share(found: Likeness, new: Record, old: Record, policy: Policy) -> float:
-    is_of_sets = policy.measure in SET_MEASURES or policy.measure == "overlap"
-    return share_of(found.similarity, new.size, old.size) if is_of_sets else found.similarity
-
-
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The candidates that a check chose."""
 
     match: ScoredCandidate | None
-    other: ScoredCandidate | None = None  # the best candidate of another story
-    before: ScoredCandidate | None = None  # the same page, as a run that died registered it
+    best_of_another_story: ScoredCandidate | None = None
+    lost_same_page: ScoredCandidate | None = None  # the same page, as a run that died registered it
 
     def link(self, new: Record, policy: Policy, least_dropped: float) -> Record:
         """Return the record of the document with its match."""
@@ -196,18 +191,22 @@ class Choice:
         """Return the answer of the index."""
         if self.match is None:
             return None
-        other = None if self.other is None else (self.other.key, self.other.record)
-        return to_match(self.match, other, b"" if self.before is None else self.before.key)
+        other, lost = self.best_of_another_story, self.lost_same_page
+        neighbour = neighbour_of(other.key, other.record) if other else None
+        return to_match(self.match, neighbour, lost.key if lost else b"")
 
 
 def choose_match(scored: Sequence[ScoredCandidate]) -> Choice:
-    """Choose the match. A lost document is chosen only if there is no other, to rejoin its story."""
+    """Choose the match.
+
+    A candidate whose state is ``lost`` is chosen only if there is no other. The new document then rejoins its story.
+    """
     alive = [candidate for candidate in scored if candidate.state != "lost"]
     lost = [candidate for candidate in scored if candidate.state == "lost"]
-    before = best(candidate for candidate in lost if candidate.same_page)
+    lost_same_page = best(candidate for candidate in lost if candidate.same_page)
     if (match := best(alive)) is None:
-        return Choice(best(candidate for candidate in lost if not candidate.related), before=before)
-    return Choice(match, best_of_another_story(alive, match), before)
+        return Choice(best(candidate for candidate in lost if not candidate.related), lost_same_page=lost_same_page)
+    return Choice(match, best_of_another_story(alive, match), lost_same_page)
 
 
 def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
@@ -219,13 +218,9 @@ def best_of_another_story(scored: Iterable[ScoredCandidate], match: ScoredCandid
     return best(candidate for candidate in scored if candidate.record.story != match.record.story)
 
 
-def most_similar(records: Iterable[tuple[bytes, bytes]], new: Record, policy: Policy, most: int) -> list[Match]:
-    """Return the matches among packed records with their keys, the best first."""
-    scored = []
-    for key, packed in records:
-        old = read_record(packed)
-        if old is not None and (found := score_candidate(key, new, old, policy)) is not None:
-            scored.append(found)
+def most_similar(records: Iterable[tuple[bytes, Record]], new: Record, policy: Policy, most: int) -> list[Match]:
+    """Return the matches among records with their keys, the best first."""
+    scored = filter(None, (score_candidate(key, new, old, policy) for key, old in records))
     return [to_match(found) for found in heapq.nsmallest(most, scored, key=lambda found: found.rank)]
 
 
@@ -246,7 +241,7 @@ def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dro
             candidate = old.candidate
     return replace(
         record,
-        held=_held(best, policy, least_dropped),
+        kept_share_parts=_kept_share_parts(best, policy, least_dropped),
         run=run,
         original=old.original,
         story=old.story,
@@ -262,18 +257,18 @@ def _is_dropped(best: ScoredCandidate, policy: Policy, least_dropped: float) -> 
     return not is_changed_page and best.kept_share >= least_dropped
 
 
-def _held(best: ScoredCandidate, policy: Policy, least_dropped: float) -> int:
+def _kept_share_parts(best: ScoredCandidate, policy: Policy, least_dropped: float) -> int:
     if not _is_dropped(best, policy, least_dropped):
-        return WHOLE
-    # At least ``least_dropped``: what is dropped now is dropped again when its page is crawled again.
-    return max(int(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped))
+        return WHOLE_TEXT
+    # Return at least ``least_dropped``, so that a document that is dropped now is dropped again when its page is
+    # crawled again.
+    return max(int(WHOLE_TEXT * best.kept_share), math.ceil(WHOLE_TEXT * least_dropped))
 
 
-def to_match(best: ScoredCandidate, other: tuple[bytes, Record] | None = None, before: bytes = b"") -> Match:
+def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: bytes = b"") -> Match:
     """Return the match as the callers of an index get it.
 
-    ``other`` is key and record of the best candidate of another story, ``before`` the key under which a run that died
-    registered the same page.
+    ``before`` is the key under which a run that died registered the same page.
     """
     record = best.record
     url, title = record.of_original(best.key)
@@ -287,16 +282,16 @@ def to_match(best: ScoredCandidate, other: tuple[bytes, Record] | None = None, b
         candidate=best.key.hex(),
         candidate_url=record.url.decode("utf-8", "replace"),
         candidate_title=record.title.decode("utf-8", "replace"),
-        similarity=best.similarity,
-        containment=best.containment,
+        similarity=best.likeness.similarity,
+        containment=best.likeness.containment,
         share=best.share,
         kept_share=best.kept_share,
-        score=best.score,
+        score=best.likeness.score,
         same_text=best.same_text,
         same_url=best.same_page,
         related=best.related,
         figures=record.figures,
-        neighbour=None if other is None else _neighbour(*other),
+        neighbour=neighbour,
         language=_language_of(record),
         is_seen=best.state != "lost",
         registered_before=before.hex(),
@@ -309,6 +304,7 @@ def _language_of(record: Record) -> str:
     return code if code.isascii() and code.isalpha() and code.islower() else ""
 
 
-def _neighbour(key: bytes, record: Record) -> Neighbour:
+def neighbour_of(key: bytes, record: Record) -> Neighbour:
+    """Return the story of a candidate as a neighbour."""
     url, title = record.of_original(key)
     return Neighbour(record.story.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace"))

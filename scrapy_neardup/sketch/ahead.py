@@ -7,13 +7,14 @@ whole text. If lines are left out, the crawl's own process sketches the text aga
 from __future__ import annotations
 
 import json
-import struct
 import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import lru_cache
+from typing import Any
 
+from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
 from scrapy_neardup.sketch.guards.boilerplate import Trace
 from scrapy_neardup.sketch.signatures.base import SignedText
@@ -24,8 +25,12 @@ FACTORY = f"{__name__}.sketch_ahead"
 _REMEMBERED = 64  # texts: a wire story comes many times
 _MOST_CHARACTERS = 65_536  # that are sketched together, or remembered
 
-# Milliseconds it took, size of the set, hash of the text, and how many there are of what follows.
-_HEAD = struct.Struct("=dI8s3I6I")
+_STRINGS = "signature", "figures", "specifics"
+_ARRAYS = "lines", "band_keys", "sample_keys", "names", "words", "samples", "owners"
+_SKETCH = PackedFields(
+    "packed sketch",
+    {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")},
+)
 
 
 def ahead_options(preset: Preset, *, min_words: int, figures: bool) -> str:
@@ -49,8 +54,7 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
     remembering = lru_cache(_REMEMBERED)(sketch)
 
     def sketch_all(texts: Sequence[str]) -> list[bytes]:
-        characters = sum(map(len, texts))
-        if characters > _MOST_CHARACTERS:
+        if sum(map(len, texts)) > _MOST_CHARACTERS:
             return [packed for text in texts for packed in sketch(text)]
         return list((sketch if len(texts) > 1 else remembering)(*texts))
 
@@ -60,32 +64,19 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed, trace = sketch.signed, sketch.trace
-    arrays = (signed.band_keys, signed.sample_keys, sketch.names, trace.words, trace.samples, trace.owners)
+    numbers = [array("I", each) for each in (signed.band_keys, signed.sample_keys, sketch.names)]
+    arrays = array("Q", trace.lines), *numbers, trace.words, trace.samples, trace.owners
     strings = signed.signature, sketch.figures, sketch.specifics
-    head = _HEAD.pack(milliseconds, signed.size, sketch.text_hash, *map(len, strings), *map(len, arrays))
-    numbers = array("I", [number for each in arrays for number in each])
-    return b"".join((head, *strings, array("Q", trace.lines).tobytes(), numbers.tobytes()))
+    return _SKETCH.pack(milliseconds, signed.size, sketch.text_hash, *strings, *(each.tobytes() for each in arrays))
 
 
 def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
-    """Return the sketch and the milliseconds it took. Raise ValueError for bytes that are no packed sketch."""
-    place = _HEAD.size
-    milliseconds, size, text_hash, *counts = _HEAD.unpack_from(packed.ljust(place, b"\0"))
-    # Strings, then the keys of lines, as many as there are words of lines, and six arrays.
-    length = place + sum(counts[:3]) + 8 * counts[6] + 4 * sum(counts[3:])
-    if len(packed) != length:
-        raise ValueError(f"a packed sketch of {length} bytes has {len(packed)}")
-
-    def take(length: int) -> bytes:
-        nonlocal place
-        place += length
-        return packed[place - length : place]
-
-    signature, figures, specifics = map(take, counts[:3])
-    keys = array("Q", take(8 * counts[6]))
-    band_keys, sample_keys, names, words, samples, owners = (array("I", take(4 * count)) for count in counts[3:])
+    """Return the sketch and the milliseconds it took. Raise StoreError for bytes that are no packed sketch."""
+    values: Any = _SKETCH.unpack_whole(packed)
+    milliseconds, size, text_hash, signature, figures, specifics, lines, *numbers = values
+    band_keys, sample_keys, names, words, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
-        trace=Trace(dict(zip(keys, range(len(keys)), strict=True)), words, samples, owners),
+        trace=Trace({key: place for place, key in enumerate(array("Q", lines))}, words, samples, owners),
         boilerplate=frozenset(),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,

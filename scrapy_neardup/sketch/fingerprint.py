@@ -6,11 +6,14 @@ import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from functools import cache
+from typing import NamedTuple, TypedDict
 
+import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Fingerprint
 from scrapy_neardup.sketch.guards.boilerplate import NO_TRACE, BoilerplateGuard, Trace
@@ -20,16 +23,11 @@ from scrapy_neardup.sketch.guards.specifics import find_specifics
 from scrapy_neardup.sketch.guards.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
 from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, lead_names, lowest, pack_topic, title_names, topic_keys
 from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
-from scrapy_neardup.sketch.signatures.features import distinct_features
-from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+from scrapy_neardup.sketch.signatures.base import UNSIGNED, Frequencies, SignedText
+from scrapy_neardup.sketch.signatures.minhash import distinct_features
 from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.sketch.text.body import Body, read_bodies
 from scrapy_neardup.timings import Timings
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _MOST_SKETCHES = 512
 _MOST_SKETCH_BYTES = 64 << 20
@@ -76,7 +74,7 @@ class _Place(NamedTuple):
     url_hash: bytes
     article_hash: bytes  # of source and article number, zeros if it has none
     terms: frozenset[int]  # of the title
-    site_terms: frozenset[int]  # those of them that may be the name of the site
+    site_terms: frozenset[int]  # terms of the title that may be the name of the site
     page: int  # 32-bit hash of the url, or of the text if there is no url
 
     @property
@@ -96,19 +94,6 @@ class _Place(NamedTuple):
         )
 
 
-class _Mentioned:
-    """Finds the terms of a text's lines. The text is read when it is asked for the first time."""
-
-    def __init__(self, read: Callable[[], Body]) -> None:
-        self._read = read
-        self._terms: dict[int, frozenset[int]] | None = None
-
-    def __call__(self, lines: frozenset[int]) -> frozenset[int]:
-        if self._terms is None:
-            self._terms = {line.key & 0xFFFF_FFFF: terms_of(line.text) for line in self._read().lines}
-        return frozenset().union(*(self._terms.get(line, frozenset()) for line in lines))
-
-
 class SketchOptions(TypedDict):
     """Arguments of ``Sketcher`` besides the preset."""
 
@@ -121,7 +106,7 @@ class Sketcher:
     """Makes the fingerprints of one configuration, and learns from the documents which lines are boilerplate.
 
     The same documents in the same order give the same fingerprints everywhere. The last ``_MOST_SKETCHES`` texts are
-    not sketched again. ``timings`` are those of the others.
+    not sketched again. ``timings`` count only the texts that are sketched.
     """
 
     def __init__(
@@ -157,9 +142,7 @@ class Sketcher:
 
     def body(self, text: str) -> Body:
         """Return the lines of a main content that enter the fingerprint, without known boilerplate."""
-        ((_, body, trace),) = self.read_texts([text])
-        if not self.preset.guarded:
-            return body
+        _, body, trace = self.read_texts([text])[0]
         with self._lock:
             return body.without(self._boilerplate.known(trace, self.min_words))
 
@@ -173,7 +156,7 @@ class Sketcher:
 
     @property
     def boilerplate(self) -> SourceBoilerplate | None:
-        """Return what is known of each source's boilerplate, or None if the preset does not remove it."""
+        """Return the learned boilerplate of sources, or None if the preset does not remove it."""
         return self._sources if self.preset.guarded else None
 
     @property
@@ -194,13 +177,13 @@ class Sketcher:
         return f"{document.title}\n{document.text}" if self.preset.with_title and document.title else document.text
 
     def fingerprint(self, document: Document) -> Fingerprint:
-        (fingerprint,) = self.fingerprints([document])
-        return fingerprint
+        return self.fingerprints([document])[0]
 
     def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
-        """Return the same fingerprints as for documents that come one after the other, in half the time.
+        """Return the fingerprints that the documents would have if they came one after the other.
 
-        A text with fewer than ``min_words`` words has an empty signature: only its hash is compared.
+        Together they take half the time. A text with fewer than ``min_words`` words has an empty signature: only its
+        hash is compared.
         """
         places = list(map(_Place.of, documents)) if self.preset.guarded else None
         sketches = self.sketches([self._text(document) for document in documents], places)
@@ -210,26 +193,27 @@ class Sketcher:
         ]
 
     def _fingerprint(self, document: Document, sketch: TextSketch, place: _Place) -> Fingerprint:
-        url_hash, source_hash = place.url_hash, place.source_hash
+        source_hash = place.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
         is_boilerplate = bool(sketch.boilerplate) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
-            keys.append(xxhash.xxh32_intdigest(url_hash, _URL_KEY_SEED))
+            keys.append(xxhash.xxh32_intdigest(place.url_hash, _URL_KEY_SEED))
         terms, article_hash = place.terms, place.article_hash
         if source_hash != NO_SOURCE and self.preset.guarded:
-            terms -= self._weightless(document, place)
+            terms -= self._usual_terms(document, place)
             if not self._sources.is_article(source_hash, place.article):
                 article_hash = _NO_ARTICLE
         if article_hash != _NO_ARTICLE:
             keys.append(xxhash.xxh32_intdigest(article_hash, _ARTICLE_KEY_SEED))
-        names = self._topic(document, sketch)
+        # Tables and texts that are too short to compare have no names.
+        names = lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names) if sketch.names else ()
         return Fingerprint(
             signature=sketch.signed.signature,
             size=sketch.signed.size,
             text_hash=sketch.text_hash,
-            url_hash=url_hash,
+            url_hash=place.url_hash,
             source_hash=source_hash,
             identity_keys=tuple(keys),
             band_keys=_salted(sketch.signed.band_keys, salt),
@@ -245,7 +229,7 @@ class Sketcher:
             is_boilerplate=is_boilerplate,
         )
 
-    def _weightless(self, document: Document, place: _Place) -> frozenset[int]:
+    def _usual_terms(self, document: Document, place: _Place) -> frozenset[int]:
         """Return the terms of a title that do not tell articles apart: most titles of the source have them.
 
         A term that is in the lead of the text too does tell articles apart, unless it may be the name of the site.
@@ -255,12 +239,6 @@ class Sketcher:
             return usual
         lead = document.text[:_LEAD_CHARACTERS].replace(document.title, "")
         return usual - (terms_of(lead) - place.site_terms)
-
-    def _topic(self, document: Document, sketch: TextSketch) -> tuple[int, ...]:
-        """Return the hashed names in title and lead. Tables and texts that are too short to compare have none."""
-        if not sketch.names:
-            return ()
-        return lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names)
 
     def whole(self, *texts: str) -> list[TextSketch]:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
@@ -276,11 +254,14 @@ class Sketcher:
             self.timings.add(milliseconds)
 
     def sketch(self, text: str) -> TextSketch:
-        (sketch,) = self.sketches([text])
-        return sketch
+        return self.sketches([text])[0]
 
     def sketches(self, texts: Sequence[str], places: Sequence[_Place] | None = None) -> list[TextSketch]:
-        """Sketch texts. Learn from each text each time it comes; with ``places`` also learn what its source prints."""
+        """Sketch texts.
+
+        Learn from a text each time it comes, also if its sketch is remembered. With ``places`` also learn the
+        boilerplate of its source.
+        """
         start = time.perf_counter()
         keys = list(map(_text_key, texts))
         with self._lock:
@@ -323,7 +304,15 @@ class Sketcher:
             return frozenset()
         found: frozenset[int] = frozenset()
         if place is not None and place.source_hash != NO_SOURCE:
-            mentioned = _Mentioned(lambda: (read or self.read_texts([text])[0]).body)
+
+            @cache
+            def terms() -> dict[int, frozenset[int]]:
+                body = (read or self.read_texts([text])[0]).body
+                return {line.key & 0xFFFF_FFFF: terms_of(line.text) for line in body.lines}
+
+            def mentioned(lines: frozenset[int]) -> frozenset[int]:
+                return frozenset().union(*(terms().get(line, frozenset()) for line in lines))
+
             lines = zip(trace.lines, trace.words, strict=True)
             found = self._sources.learn(
                 place.source_hash, place.page, place.article, place.terms, lines, mentioned, place.site_terms
@@ -337,7 +326,7 @@ class Sketcher:
         return list(map(TextRead, texts, bodies, traces))
 
     def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
-        """Sketch what is left of texts that were read."""
+        """Sketch texts that were read, without their boilerplate."""
         long_enough = [number for number, each in enumerate(texts) if each.body.words >= self.min_words]
         bodies = [texts[number].body for number in long_enough]
         made: dict[int, tuple[SignedText, bytes]] = {}
@@ -374,12 +363,12 @@ class Sketcher:
 
 
 def source_hash(source: str) -> bytes:
-    """Return 4 bytes of a source, zeros if there is none."""
+    """Return a hash of a source in 4 bytes, zeros if there is none."""
     return xxhash.xxh32_digest(_encoded(source)) if source else NO_SOURCE
 
 
 def page_hash(identity: str) -> bytes:
-    """Return 8 bytes of a url identity, zeros if it is empty."""
+    """Return a hash of a url identity in 8 bytes, zeros if it is empty."""
     return xxhash.xxh64_digest(_encoded(identity)) if identity else bytes(8)
 
 

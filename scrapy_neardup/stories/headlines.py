@@ -84,9 +84,5 @@ def _is_navigation(title: str) -> bool:
 
 
 def _is_long_enough(title: str) -> bool:
-    return _words(title) >= _FEWEST_WORDS or len(_UNSPACED.findall(title)) >= _FEWEST_CHARACTERS
-
-
-def _words(title: str) -> int:
-    """Count the words that have a letter."""
-    return sum(any(map(str.isalpha, word)) for word in title.split())
+    words = sum(any(map(str.isalpha, word)) for word in title.split())
+    return words >= _FEWEST_WORDS or len(_UNSPACED.findall(title)) >= _FEWEST_CHARACTERS

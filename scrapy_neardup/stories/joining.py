@@ -32,16 +32,18 @@ class JoinMaker:
 
         ``first_source`` is the source of ``match.url``.
         """
-        # If the match is a later document of a story, it has only the key of the story's first document.
+        # A match that is a later document of a story holds only the key of the story's first document.
         is_first = match.original == match.story
         url, title, source = (match.url, match.title, first_source) if is_first else ("", "", "")
-        # A story begins with its first copy, whose candidate is the first document; a copy of it has its language too.
+        # When a story begins, the candidate is its first document, whose language is known. A copy of the first
+        # document has the same language.
         language = match.language if match.candidate == match.story or not match.related else ""
         first = Document(match.story, url, source, title, "", 0.0, language=language)
         return Join(
             self._member(first, Verdict("original")),
             self._member(document, verdict),
-            # Each step from one related text to the next loses likeness. After the first step it is not coverage.
+            # Each step from one related text to the next loses likeness. So a text that is related only to a related
+            # text does not count as coverage.
             counted=(not match.is_seen or not match.same_url) and (is_first or not match.related),
             registered_before=match.registered_before,
             figures_before=figures_before,

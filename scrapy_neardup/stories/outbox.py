@@ -8,7 +8,6 @@ import heapq
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,10 @@ Deliver = Callable[[dict[str, Any]], Awaitable[None]]
 
 MOST_EVENTS = 10_000
 MOST_BYTES = 100_000_000
-PAUSES = 1.0, 60.0  # seconds from a failure to the next try: the first, doubled each time, and the longest
+# Seconds from a failure to the next try: the first pause, which doubles with each failure, and the longest.
+PAUSES = 1.0, 60.0
 _MOST_IN_MEMORY = 1000  # events that could not be written to disk
-_AWAY = 3  # after so many different events that fail in a row, the receiver is thought to be away
+_AWAY = 3  # if this many different events fail in a row, the receiver is thought to be away
 _LOOK = 60.0  # seconds between two looks for events that a dead process left
 _CLOSING = 5.0  # seconds
 
@@ -32,19 +32,13 @@ class Refused(OSError):
     """The receiver will never take this event."""
 
 
-@dataclass(slots=True)
-class _Waiting:
-    report: dict[str, Any] | None = None  # None if it is to be read from its file
-    failures: int = 0
-
-
 class Outbox:
     """Delivers reports in a task of its own. Each report is a file in ``folder`` until the receiver has it.
 
-    An event that fails is tried again after a pause that grows, and holds up no other. If several events fail in a row,
-    the receiver is thought to be away, and one event is tried at a time. When the process ends, undelivered reports go
-    to another process that has the folder open, or to the next one that opens it. A report may arrive twice: receivers
-    recognise it by its ``id``.
+    An event that fails is tried again after a pause, which grows with each failure. Other events do not wait for it. If
+    several events fail in a row, the receiver is thought to be away, and one event is tried at a time. When the process
+    ends, undelivered reports go to another process that has the folder open, or to the next one that opens it. A report
+    may arrive twice: receivers recognise it by its ``id``.
     """
 
     def __init__(
@@ -63,12 +57,13 @@ class Outbox:
         self._pauses = pauses
         self._limits = most_events, most_bytes
         self._used = [0, 0]  # events and bytes in the folder, as far as this process knows
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, int] = {}  # how often each event has failed
+        self._in_memory: dict[str, dict[str, Any]] = {}  # those of them that could not be written to disk
         self._due: list[tuple[float, str]] = []  # heap of the times at which they are tried
         self._failed: set[str] = set()  # since the last success
         self._away_pauses = 0
         self._away_until = 0.0
-        self._last_chance: set[str] | None = None  # while closing: events not tried since
+        self._is_closing = False
         self._look_at = 0.0
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -83,7 +78,12 @@ class Outbox:
             self._is_usable = True
             await self._adopt()
         except OSError as error:
-            logger.error("Events for the %s cannot be kept in %s: %s", self._name, self._files.folder, error)
+            logger.error(
+                "Events for the %s cannot be stored in %s: they wait in memory and are lost if this process ends: %s",
+                self._name,
+                self._files.folder,
+                error,
+            )
         self._task = asyncio.create_task(self._run())
 
     def put(self, report: Mapping[str, Any]) -> None:
@@ -92,56 +92,59 @@ class Outbox:
             if not self._is_usable:
                 raise OSError("the folder cannot be used")
             name, size = self._files.write(report)
-            self._waiting[name] = _Waiting()
             self._used = [self._used[0] + 1, self._used[1] + size]
             self._trim()
         except OSError as error:
             name = name_of(report)
-            self._waiting[name] = _Waiting(dict(report))
-            logger.error("An event for the %s cannot be kept in %s: %s", self._name, self._files.folder, error)
-            self._forget_oldest_in_memory()
-        heapq.heappush(self._due, (0.0, name))
+            logger.error(
+                "An event for the %s cannot be stored in %s: it waits in memory and is lost if this process ends: %s",
+                *(self._name, self._files.folder, error),
+            )
+            self._in_memory[name] = dict(report)
+            if len(self._in_memory) > _MOST_IN_MEMORY:
+                self._drop(next(iter(self._in_memory)))
+        self._await(name)
         self._wake.set()
 
+    def _await(self, name: str) -> None:
+        self._waiting[name] = 0
+        heapq.heappush(self._due, (0.0, name))
+
     async def close(self) -> None:
-        """Try each event that waits once more, for some seconds, then leave them to the next process."""
+        """Try each waiting event once more, for some seconds in all. Then leave the rest to the next process."""
         if self._task is None:
             return
-        self._last_chance = set(self._waiting)
+        self._is_closing = True
+        self._due = [(0.0, name) for name in sorted(self._waiting)]
         self._wake.set()
         await asyncio.wait({self._task}, timeout=_CLOSING)
         self._task.cancel()
-        try:
-            await self._task
-        except asyncio.CancelledError:
-            pass
-        except Exception:  # a bug of ours: the files stay for the next process
-            logger.exception("The outbox of the %s stopped", self._name)
+        (error,) = await asyncio.gather(self._task, return_exceptions=True)
+        if isinstance(error, Exception):  # a bug of ours: the files stay for the next process
+            logger.error("The outbox of the %s stopped", self._name, exc_info=error)
         self._task = None
         self._log_what_is_left()
-        for name, waiting in self._waiting.items():
-            if waiting.report is None:
-                self._files.release(name)
+        for name in self._waiting.keys() - self._in_memory.keys():
+            self._files.release(name)
         if self._is_usable:
             await asyncio.to_thread(self._files.close)
 
     async def _run(self) -> None:
         while True:
             now = asyncio.get_running_loop().time()
-            if self._last_chance is None and now >= self._look_at:
+            if not self._is_closing and now >= self._look_at:
                 await self._adopt()
             if (name := self._next_due(now)) is not None:
                 await self._send(name)
-            elif self._last_chance is not None:
+            elif self._is_closing:
                 return
             else:
                 await self._rest(now)
 
     def _next_due(self, now: float) -> str | None:
         """Return the event to try now, if there is one."""
-        if self._last_chance is not None:
-            is_away = len(self._failed) >= _AWAY
-            return None if is_away or not self._last_chance else min(self._last_chance)
+        if self._is_closing and len(self._failed) >= _AWAY:
+            return None
         while self._due and self._due[0][1] not in self._waiting:
             heapq.heappop(self._due)
         if not self._due or max(self._due[0][0], self._away_until) > now:
@@ -155,20 +158,17 @@ class Outbox:
         self._wake.clear()
 
     async def _send(self, name: str) -> None:
-        if self._last_chance is not None:
-            self._last_chance.discard(name)
-        waiting = self._waiting[name]
         try:
-            report = waiting.report
+            report = self._in_memory.get(name)
             await self._deliver(await asyncio.to_thread(self._files.read, name) if report is None else report)
         except FileNotFoundError:  # somebody cleaned up
             self._drop(name)
         except NotAnEvent as error:
-            path = self._files.set_aside(name, "unreadable")
+            path = self._files.release(name, ".unreadable")
             self._log_aside(f"{path}, in the outbox of the {self._name}, holds no event and is left out: {error}")
             self._drop(name)
         except Refused as error:
-            path = self._files.set_aside(name, "refused")
+            path = self._files.release(name, ".refused")
             self._log_aside(
                 f"The {self._name} refuses an event: {error}. It is set aside as {path}; rename it to "
                 f"{name} to have it sent again"
@@ -184,9 +184,8 @@ class Outbox:
 
     def _drop(self, name: str) -> None:
         self._waiting.pop(name, None)
+        self._in_memory.pop(name, None)
         self._failed.discard(name)
-        if self._last_chance is not None:
-            self._last_chance.discard(name)
 
     def _note_answer(self) -> None:
         """Note that the receiver answers: events that failed while it was away are tried at once."""
@@ -194,7 +193,7 @@ class Outbox:
         if self._away_pauses:
             self._away_pauses, self._away_until = 0, 0.0
             self._due = [(0.0, name) for name in sorted(self._waiting)]
-        self._has_warned = any(waiting.failures for waiting in self._waiting.values())
+        self._has_warned = any(self._waiting.values())
 
     def _note_failure(self, name: str, error: Exception) -> None:
         if not self._has_warned:
@@ -203,11 +202,10 @@ class Outbox:
                 *(self._name, self._files.folder, type(error).__name__, error),
             )
         self._has_warned = True
-        waiting = self._waiting[name]
-        waiting.failures += 1
+        self._waiting[name] += 1
         self._failed.add(name)
         now = asyncio.get_running_loop().time()
-        heapq.heappush(self._due, (now + self._pause(waiting.failures), name))
+        heapq.heappush(self._due, (now + self._pause(self._waiting[name]), name))
         if len(self._failed) >= _AWAY:
             self._away_pauses += 1
             self._away_until = now + self._pause(self._away_pauses)
@@ -228,8 +226,7 @@ class Outbox:
             logger.error("Events for the %s cannot be read in %s: %s", self._name, self._files.folder, error)
             return
         for name in names:
-            self._waiting[name] = _Waiting()
-            heapq.heappush(self._due, (0.0, name))
+            self._await(name)
         self._trim()
 
     def _trim(self) -> None:
@@ -243,15 +240,10 @@ class Outbox:
             self._drop(name)
         if removed and not self._has_logged_full:
             logger.error(
-                "The outbox of the %s in %s is full (%d events, %d bytes): its oldest events are removed, now %d",
+                "The outbox of the %s in %s is full (at most %d events, %d bytes): the oldest %d events were removed",
                 *(self._name, self._files.folder, *self._limits, len(removed)),
             )
             self._has_logged_full = True
-
-    def _forget_oldest_in_memory(self) -> None:
-        in_memory = [name for name, waiting in self._waiting.items() if waiting.report is not None]
-        for name in in_memory[: max(0, len(in_memory) - _MOST_IN_MEMORY)]:
-            self._drop(name)
 
     def _log_aside(self, message: str) -> None:
         """Log the first event that is set aside. The number of the others is logged at the end."""

@@ -7,31 +7,22 @@ import json
 import os
 import re
 import secrets
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from scrapy_neardup.records.private_files import make_private_directory
 
-Aside = Literal["refused", "unreadable"]
-
 LARGEST_EVENT = 10_000_000  # bytes; a file that is larger is no event
 _LONGEST_NAME = 120  # characters
-_ABANDONED = 3600  # seconds after which any process may take a file whose owner has no lock file
 _OWNED = re.compile(r"(.+\.json)\.([0-9a-f]{8})")
 _FIELDS = ("id", "time", "level", "story", "headline")
 
 
 class NotAnEvent(ValueError):
     """A file of the outbox does not hold a report."""
-
-
-class _Stored(NamedTuple):
-    path: Path
-    size: int
 
 
 class OutboxFiles:
@@ -62,7 +53,7 @@ class OutboxFiles:
         for path in sorted(self.folder.iterdir()):
             owned = _OWNED.fullmatch(path.name)
             if owned and owned[2] not in alive:
-                alive[owned[2]] = self._is_alive(owned[2], path)
+                alive[owned[2]] = self._is_alive(owned[2])
             is_free = not alive[owned[2]] if owned else path.suffix == ".json"
             name = owned[1] if owned else path.name
             # One of several processes wins. A folder or a device of that name is nobody's event.
@@ -103,32 +94,27 @@ class OutboxFiles:
         with contextlib.suppress(OSError):
             self._owned(name).unlink()
 
-    def set_aside(self, name: str, why: Aside) -> Path:
-        """Rename a file so that nobody takes it for an event that waits."""
-        aside = self.folder / f"{name}.{why}"
+    def release(self, name: str, aside: str = "") -> Path:
+        """Leave an event to the next process. With an ending in ``aside`` nobody takes it for an event that waits."""
+        path = self.folder / f"{name}{aside}"
         with contextlib.suppress(OSError):
-            self._owned(name).replace(aside)
-        return aside
-
-    def release(self, name: str) -> None:
-        """Leave an event to the next process."""
-        with contextlib.suppress(OSError):
-            self._owned(name).replace(self.folder / name)
+            self._owned(name).replace(path)
+        return path
 
     def usage(self) -> tuple[int, int]:
         """Return how many files of events there are, and how many bytes."""
-        stored = self._stored()
-        return len(stored), sum(each.size for each in stored)
+        sizes = self._sizes().values()
+        return len(sizes), sum(sizes)
 
     def trim(self, most_events: int, most_bytes: int) -> list[str]:
         """Remove the oldest files until the rest keeps the limits; first those that are set aside.
 
         Return the names. Events in the hands of another process stay.
         """
-        stored = self._stored()
-        events, size = len(stored), sum(each.size for each in stored)
+        sizes = self._sizes()
+        events, size = len(sizes), sum(sizes.values())
         removed = []
-        for path, bytes_ in sorted(stored, key=lambda each: (not _is_aside(each.path), each.path.name)):
+        for path in sorted(sizes, key=lambda each: (not _is_aside(each), each.name)):
             if events <= most_events and size <= most_bytes:
                 break
             owned = _OWNED.fullmatch(path.name)
@@ -137,17 +123,17 @@ class OutboxFiles:
             with contextlib.suppress(OSError):
                 path.unlink()
             removed.append(owned[1] if owned else path.name)
-            events, size = events - 1, size - bytes_
+            events, size = events - 1, size - sizes[path]
         return removed
 
-    def _stored(self) -> list[_Stored]:
-        stored = []
+    def _sizes(self) -> dict[Path, int]:
+        sizes = {}
         for path in self.folder.iterdir():
             is_event = path.suffix == ".json" or _OWNED.fullmatch(path.name) or _is_aside(path)
             with contextlib.suppress(OSError):  # another process took it meanwhile
                 if is_event and path.is_file():
-                    stored.append(_Stored(path, path.stat().st_size))
-        return stored
+                    sizes[path] = path.stat().st_size
+        return sizes
 
     def _owned(self, name: str) -> Path:
         return self.folder / f"{name}.{self._owner}"
@@ -155,12 +141,10 @@ class OutboxFiles:
     def _lock_of(self, owner: str) -> FileLock:
         return FileLock(self.folder / f"{owner}.lock", mode=0o600, thread_local=False)
 
-    def _is_alive(self, owner: str, path: Path) -> bool:
+    def _is_alive(self, owner: str) -> bool:
         """Decide whether the owner of a file lives. Remove the lock file and the draft of a dead owner."""
         lock = self._lock_of(owner)
         try:
-            if not Path(lock.lock_file).exists():  # of a version without locks
-                return time.time() - path.stat().st_mtime < _ABANDONED
             lock.acquire(timeout=0)
         except (Timeout, OSError):
             return True

@@ -23,7 +23,7 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
     """Return the report of an event, ready for JSON. ``name`` turns document ids into the ids that readers know."""
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     first = event.members[0] if event.members else None
-    changes = _changes(members)
+    changes = [_change(member, number) for member in members for number in range(len(member.changes))]
     story = event.story
     return {
         "version": VERSION,
@@ -71,7 +71,7 @@ def _place(member: Member) -> dict[str, Any]:
 
 
 def _update(event: StoryEvent) -> dict[str, Any]:
-    """Return the counts at the signal before, and the figures that a second source has confirmed since."""
+    """Return the counts at the previous signal, and the figures that a second source has confirmed since then."""
     before = event.story.signalled
     members = {member.id: member for member in event.members}
     figures = [
@@ -94,7 +94,7 @@ def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
 
 
 def _growth(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """Count the items and new sources of each ten minutes that had items."""
+    """Count the items and new sources in each period of ten minutes that has items."""
     items: Counter[int] = Counter()
     new: Counter[int] = Counter()
     known: set[str] = set()
@@ -105,11 +105,6 @@ def _growth(members: Sequence[Member]) -> list[dict[str, Any]]:
             known.add(member.owner)
             new[slot] += 1
     return [{"time": iso(slot), "items": count, "new_sources": new[slot]} for slot, count in sorted(items.items())]
-
-
-def _changes(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """List the figures that changed, with time and source."""
-    return [_change(member, number) for member in members for number in range(len(member.changes))]
 
 
 def _change(member: Member, number: int) -> dict[str, Any]:

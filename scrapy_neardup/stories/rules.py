@@ -1,4 +1,4 @@
-"""When a story is an event: rules over its counters, and how the alarm budget sets the threshold of the default one.
+"""Decide when a story is an event. Rules look at its counters. The alarm budget sets the threshold of the default rule.
 
 A rule is asked each time a document joins a story. It returns the level that the story has reached, or None. A level is
 raised only once for a story, so a rule needs no memory.
@@ -21,7 +21,10 @@ WATCH_OVER = 5
 """``watch``: more new sources than this within an hour. The threshold of ``breaking`` is never lower."""
 
 NEW_SHARE = 0.6
-"""``breaking``: at least this share of all sources is new. A story of a whole day does not break at its 60th source."""
+"""``breaking``: at least this share of all sources is new.
+
+So a story that runs all day does not become ``breaking`` at its 60th source.
+"""
 
 COUNT_OVER = 15
 COUNT_SPAN = 4 * HOUR
@@ -31,7 +34,7 @@ QUIET = 2 * HOUR
 """Seconds without a new source after which an event has ended."""
 
 HISTORY = 7 * DAY
-"""The peaks of so many past seconds set the threshold of ``breaking``."""
+"""The threshold of ``breaking`` is computed from the peaks of this many past seconds."""
 
 
 class Rule(Protocol):
@@ -54,7 +57,7 @@ def sources(story: Story, time: float, breaking_over: int) -> Level | None:
     """
     if len(story.sources) <= WATCH_OVER:
         return None
-    bursts = list(_bursts(story.sources, time))
+    bursts = list(_spans(story.sources, HOUR, time))
     if any(recent > breaking_over and recent >= NEW_SHARE * total for recent, total in bursts):
         return "breaking"
     return "watch" if any(recent > WATCH_OVER for recent, _ in bursts) else None
@@ -75,7 +78,7 @@ def load_rule(name: str) -> Rule:
 
 
 def _with_keywords(rule: Callable[..., Level | None]) -> Rule:
-    """Return a rule as it is, or one that passes positions if its parameters have other names."""
+    """Return a rule as it is. If its parameters have other names, return a rule that passes them by position."""
     try:
         parameters = signature(rule).parameters
         signature(rule).bind(story=None, time=None, breaking_over=None)
@@ -86,25 +89,25 @@ def _with_keywords(rule: Callable[..., Level | None]) -> Rule:
 
 
 def most_within(times: Sequence[int], span: int, at: float) -> int:
-    """Return how many of these times (ascending) lie in the fullest span of seconds that holds ``at``.
+    """Return how many of these times lie in the fullest period of ``span`` seconds that contains ``at``.
 
-    Documents come late and out of order, so the fullest span may end after ``at``.
+    The times are ascending. Documents come late and out of order, so the fullest span may end after ``at``.
     """
     return max((count for count, _ in _spans(times, span, at)), default=0)
 
 
 def peak(times: Sequence[int]) -> int:
-    """Return the most new sources that a story had within an hour while they were 60 % of all its sources.
+    """Return the largest number of sources that were new within one hour, while they were 60 % of all sources or more.
 
     ``times`` are the first times of the sources, ascending.
     """
     return max(
-        (recent for end in set(times) for recent, total in _bursts(times, end) if recent >= NEW_SHARE * total),
+        (recent for end in set(times) for recent, total in _spans(times, HOUR, end) if recent >= NEW_SHARE * total),
         default=0,
     )
 
 
-def calibrated(peaks: Iterable[int], days: float, events_per_day: float) -> int:
+def breaking_threshold(peaks: Iterable[int], days: float, events_per_day: float) -> int:
     """Return the smallest threshold, at least 5, that at most ``events_per_day`` events a day would have exceeded.
 
     ``peaks`` are the peaks of the events of the last ``days``.
@@ -112,11 +115,6 @@ def calibrated(peaks: Iterable[int], days: float, events_per_day: float) -> int:
     descending = sorted(peaks, reverse=True)
     allowed = int(events_per_day * days)
     return max(WATCH_OVER, descending[allowed]) if allowed < len(descending) else WATCH_OVER
-
-
-def _bursts(times: Sequence[int], at: float) -> Iterator[tuple[int, int]]:
-    """Find R and D of each hour that holds ``at``, see ``sources``."""
-    return _spans(times, HOUR, at)
 
 
 def _spans(times: Sequence[int], span: int, at: float) -> Iterator[tuple[int, int]]:

@@ -29,16 +29,6 @@ class FigureChange(NamedTuple):
         return (self.figure, "") if self.figure not in ("", _NO_LABEL) else ("", self.old)
 
 
-class _Statement(NamedTuple):
-    member: Member
-    change: FigureChange
-
-
-class _Confirmation(NamedTuple):
-    by_store: bool  # the story's own list says that there is a second owner
-    member: Member | None = None  # the document of the second owner, if it is known
-
-
 def read_change(line: str) -> FigureChange:
     """Read a line such as "dead: 4 -> 12". A line in any other form is a value without a label."""
     found = _CHANGE.fullmatch(line)
@@ -52,60 +42,61 @@ def figure_summary(event: StoryEvent) -> str:
     """
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     latest = _latest(members)
-    for change, confirmation in _confirmed(event, members):
+    by_members = ((change, None, False) for change in reversed(_confirmed_by_members(members)))
+    for change, confirming, by_store in (*_confirmed_by_store(event), *by_members):
         statements = latest.get(change.subject, {})
-        supporters = {owner: each.member for owner, each in statements.items() if each.change.new == change.new}
-        confirming = confirmation.member
+        supporters = {owner: member for owner, (member, other) in statements.items() if other.new == change.new}
         if supporters and confirming is not None and confirming.owner and confirming.owner not in statements:
             supporters[confirming.owner] = confirming
         # A second source that is not known by name may be one of those that print another value now.
-        is_alone = len(supporters) == 1 and confirmation.by_store and len(statements) == 1
+        is_alone = len(supporters) == 1 and by_store and len(statements) == 1
         if len(supporters) > 1 or is_alone:
             return _sentence(change, list(supporters.values()), event.time)
     return ""
 
 
-def _latest(members: Sequence[Member]) -> dict[tuple[str, str], dict[str, _Statement]]:
+def _statements(members: Sequence[Member]) -> Iterator[tuple[Member, FigureChange]]:
+    """Yield the changes that each member with an owner prints."""
+    return ((member, read_change(line)) for member in members if member.owner for line in member.changes)
+
+
+def _latest(members: Sequence[Member]) -> dict[tuple[str, str], dict[str, tuple[Member, FigureChange]]]:
     """Return the latest statement of each owner on each figure, by the figure's subject and the owner.
 
     A statement that is repeated keeps its first time.
     """
-    found: dict[tuple[str, str], dict[str, _Statement]] = {}
-    for member in members:
-        for change in map(read_change, member.changes if member.owner else ()):
-            statements = found.setdefault(change.subject, {})
-            if member.owner not in statements or statements[member.owner].change.new != change.new:
-                statements[member.owner] = _Statement(member, change)
+    found: dict[tuple[str, str], dict[str, tuple[Member, FigureChange]]] = {}
+    for member, change in _statements(members):
+        by_owner = found.setdefault(change.subject, {})
+        if member.owner not in by_owner or by_owner[member.owner][1].new != change.new:
+            by_owner[member.owner] = member, change
     return found
 
 
-def _confirmed(event: StoryEvent, members: Sequence[Member]) -> Iterator[tuple[FigureChange, _Confirmation]]:
-    """Find the changes that a second owner prints too, the newest first.
+def _confirmed_by_store(event: StoryEvent) -> Iterator[tuple[FigureChange, Member | None, bool]]:
+    """Find the changes of which the story's own list says that a second owner prints them, the newest first.
 
-    The story's own list does not say who the second owner is, and a copy of the newer version has no changes of its
-    own. But an update is raised by the document that confirms a figure.
+    The list does not say who the second owner is, and a copy of the newer version has no changes of its own. But an
+    update is raised by the document that confirms a figure: it is the member beside the newest change.
     """
-    by_id = {member.id: member for member in members}
+    by_id = {member.id: member for member in event.members}
     confirmed_now = event.level == "update" and len(event.story.changes) > event.story.signalled.confirmed_changes
     confirming = by_id.get(event.item or "") if confirmed_now else None
     for key, number in reversed(event.story.changes):
         if key in by_id and number < len(by_id[key].changes):
-            yield read_change(by_id[key].changes[number]), _Confirmation(True, confirming)
+            yield read_change(by_id[key].changes[number]), confirming, True
         confirming = None
-    for change in reversed(_confirmed_by_members(members)):
-        yield change, _Confirmation(False)
 
 
 def _confirmed_by_members(members: Sequence[Member]) -> list[FigureChange]:
     """Return the changes that two owners have recorded, in the order in which the second of them did."""
     owners: dict[tuple[tuple[str, str], str], set[str]] = {}
     found = []
-    for member in members:
-        for change in map(read_change, member.changes if member.owner else ()):
-            known = owners.setdefault((change.subject, change.new), set())
-            if known and member.owner not in known and len(known) == 1:
-                found.append(change)
-            known.add(member.owner)
+    for member, change in _statements(members):
+        known = owners.setdefault((change.subject, change.new), set())
+        if len(known) == 1 and member.owner not in known:
+            found.append(change)
+        known.add(member.owner)
     return found
 
 

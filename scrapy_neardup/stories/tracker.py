@@ -25,14 +25,23 @@ from scrapy_neardup.document import (
     UnconfirmedGrant,
 )
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.stories.draft import Draft
-from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.stories.rules import DAY, HISTORY, HOUR, QUIET, WATCH_OVER, Rule, calibrated, load_rule, peak
+from scrapy_neardup.stories.event import Draft, StoryEvent
+from scrapy_neardup.stories.rules import (
+    DAY,
+    HISTORY,
+    HOUR,
+    QUIET,
+    WATCH_OVER,
+    Rule,
+    breaking_threshold,
+    load_rule,
+    peak,
+)
 
 logger = logging.getLogger(__name__)
 
 _SWEEP = 600  # seconds on the documents' clock between two looks for events that have ended
-_AGREED = 32  # so many documents in a row must be later than a time before the clock reaches it
+_AGREED = 32  # the clock reaches a time when this many documents in a row are at least as late
 _MOST_RAISED = 1024  # signalled stories of which documents may still be under way
 _MOST_UNANSWERED = 1024
 _UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
@@ -59,12 +68,11 @@ class _StoryLock:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        self.error: StoreError | None = None
-        self.documents = 0
+        self.error: StoreError | None = None  # the last one
 
 
 class StoryTracker:
-    """Tracks the stories of one process. Methods raise what the store raises; a failed join can be repeated.
+    """Tracks the stories of one process. Errors of the store are passed on; a failed join can be repeated.
 
     The store keeps each grant until it is confirmed that its event has been passed on. If that takes more than
     ``unconfirmed_after`` seconds another process passes the event on, so that no event dies with its claimant.
@@ -92,7 +100,7 @@ class StoryTracker:
         self._events_per_day = events_per_day
         self.breaking_over = WATCH_OVER
         self._recent: deque[int] = deque(maxlen=_AGREED)
-        self._swept = self._calibrated = 0
+        self._swept = self._threshold_hour = 0
         self._rule_failed = False
         self._raised: OrderedDict[str, tuple[tuple[Level, ...], Extent]] = (
             OrderedDict()
@@ -110,19 +118,15 @@ class StoryTracker:
         # other, and each one sees the levels that the ones before it raised. The events are then the same as if each
         # document had come alone.
         story_lock = self._story_locks.setdefault(story.id, _StoryLock())
-        story_lock.documents += 1
+        earlier_error = story_lock.error
         try:
             async with story_lock.lock:
-                if story_lock.error is not None:
+                if story_lock.error is not None and story_lock.error is not earlier_error:
                     raise story_lock.error
                 return await self._signal(level, self._with_raised(story), join)
         except StoreError as error:
             story_lock.error = error
             raise
-        finally:
-            story_lock.documents -= 1
-            if not story_lock.documents:  # the next document asks again; the error would keep this lock
-                story_lock.error = None
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):
@@ -197,7 +201,7 @@ class StoryTracker:
         return self._event(level, (story.sources or story.times)[-1], story, members)
 
     async def advance(self, *seconds: int) -> list[StoryEvent]:
-        """Return the events that ended by the documents' own clock, of which ``seconds`` are the newest readings.
+        """Return the events that ended by the documents' own clock. ``seconds`` are the times of the newest documents.
 
         A few documents in a row must agree on the time: neither one dated ahead nor a late one moves the clock.
         """
@@ -228,7 +232,7 @@ class StoryTracker:
     async def _pass_on_overdue(self) -> None:
         """Repeat claims whose answer was lost, and take over events whose process died before it passed them on."""
         while self._unanswered:
-            # Taken out first: documents under way at the same time must not repeat it too.
+            # Remove the claim before it is repeated, so that documents under way at the same time do not repeat it too.
             _, (claim, draft, story) = self._unanswered.popitem()
             if event := await self._claim(claim, draft, story):
                 self._note_raised(story, draft.level, is_granted=True)
@@ -247,7 +251,9 @@ class StoryTracker:
             logger.warning("An event of story %s is lost: its draft cannot be read (%s)", grant.story.id, error)
             self._passed_on.append((grant.story.id, grant.token))
             return
-        logger.info("An event of story %s is passed on for a process that ended before it did", grant.story.id)
+        logger.info(
+            "An event of story %s is passed on now, because the process that raised it ended too early", grant.story.id
+        )
         self._unanswered.pop(grant.token, None)
         story = draft.story_then(grant.story)
         self._events.append(self._granted_event(draft, story, grant.members, grant.token))
@@ -255,9 +261,9 @@ class StoryTracker:
     async def _sweep(self, now: int) -> None:
         self._swept = now // _SWEEP  # set first: documents under way at the same time need not sweep too
         await self._end_quiet(now - QUIET)
-        if now // HOUR > self._calibrated:
-            self._calibrated = now // HOUR
-            await self._calibrate(now)
+        if now // HOUR > self._threshold_hour:
+            self._threshold_hour = now // HOUR
+            await self._set_threshold(now)
 
     async def _end_quiet(self, quiet_since: int) -> None:
         for story in await self._store.open_events(quiet_since):
@@ -266,11 +272,11 @@ class StoryTracker:
             event = await self._claim(Claim(story.id, "ended", newest, peak(story.sources)), draft, story)
             self._events += [event] if event else []
 
-    async def _calibrate(self, now: int) -> None:
+    async def _set_threshold(self, now: int) -> None:
         peaks = await self._store.peaks(max(0, now - HISTORY))
         # Divide by at least one day: a new store has no history.
         began = min((int(story[:8], 16) for story in peaks), default=now)
-        self.breaking_over = calibrated(peaks.values(), max(1.0, (now - began) / DAY), self._events_per_day)
+        self.breaking_over = breaking_threshold(peaks.values(), max(1.0, (now - began) / DAY), self._events_per_day)
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:
@@ -278,7 +284,7 @@ class StoryTracker:
             if level not in (None, "watch", "breaking"):
                 raise ValueError(f"{level!r} is not 'watch', 'breaking' or None")
             return level
-        except Exception:  # a user's own rule is about this story, not about the crawl
+        except Exception:  # an error in a user's own rule must not stop the crawl
             if not self._rule_failed:
                 logger.exception("NEARDUP_EVENT_RULE = %r failed; no event is raised when it fails", self._rule_name)
             self._rule_failed = True

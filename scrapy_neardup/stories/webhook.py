@@ -10,7 +10,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
-from functools import partial
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,15 +18,15 @@ from scrapy_neardup.stories.outbox import Refused
 from scrapy_neardup.stories.outbox_files import encode
 
 if TYPE_CHECKING:
-    from requests import Response, Session
-    from requests.adapters import HTTPAdapter
+    from requests import Session
 
 SIGNATURE = "X-Neardup-Signature"
 """``sha256=`` and the hexadecimal HMAC-SHA256 of the body under NEARDUP_EVENTS_WEBHOOK_SECRET."""
 
 DEADLINE = 10.0  # seconds from the first byte sent to the last header of the answer
 MOST_ANSWER_BYTES = 65_536
-_BODY_SECONDS = 1.0  # time limit to read the body of an answer: it is not used, but the server can finish
+# Time limit to read the body of an answer; the body is not used, but reading it lets the server finish.
+_BODY_SECONDS = 1.0
 _TIMEOUT = (3.05, 5.0)  # seconds: to connect, and between two bytes
 _THREAD = "neardup-webhook"
 _LOGGERS = ("urllib3.connection", "urllib3.connectionpool", "urllib3.poolmanager", "urllib3.util.retry")
@@ -64,9 +64,10 @@ class Webhook:
         if self._secret:
             headers[SIGNATURE] = "sha256=" + hmac.new(self._secret.encode(), body, hashlib.sha256).hexdigest()
         post = _Post(self._url, body, headers)
+        post.start()
         try:
-            status, location = await asyncio.wait_for(post.start(), self._deadline)
-            await asyncio.wait({post.finished}, timeout=_BODY_SECONDS)
+            status, location = await asyncio.wait_for(asyncio.wrap_future(post.answer), self._deadline)
+            await asyncio.to_thread(post.join, _BODY_SECONDS)
         except asyncio.TimeoutError:
             raise DeliveryFailed(f"{_host_of(self._url)} did not answer within {self._deadline:g} s") from None
         finally:
@@ -92,25 +93,20 @@ class Webhook:
         raise DeliveryFailed(f"{host} answers {status}{mend}")
 
 
-class _Post:
-    """One POST in a thread of its own, which ends soon after ``stop`` wherever it is."""
+class _Post(threading.Thread):
+    """One POST in its own thread. The thread ends soon after ``stop``, whatever it is doing.
+
+    A thread of a pool would not do: the process would wait at its end for one that looks up a host name.
+    """
 
     def __init__(self, url: str, body: bytes, headers: dict[str, str]) -> None:
-        self._url = url
-        self._body = body
-        self._headers = headers
+        super().__init__(name=_THREAD, daemon=True)
+        self._request = url, body, headers
         self._guard = threading.Lock()
         self._socket: socket.socket | None = None
         self._is_stopped = False
-        self._loop = asyncio.get_running_loop()
-        self._answered: asyncio.Future[tuple[int, str]] = self._loop.create_future()
-        self.finished: asyncio.Future[None] = self._loop.create_future()
-
-    def start(self) -> asyncio.Future[tuple[int, str]]:
-        """Return the status of the answer, and its Location."""
-        # Do not use a thread pool: the process would wait at its end for a thread that looks up a host name.
-        threading.Thread(target=self._run, name=_THREAD, daemon=True).start()
-        return self._answered
+        self.answer: Future[tuple[int, str]] = Future()  # the status and the Location
+        self.answer.set_running_or_notify_cancel()  # from here on it cannot be cancelled
 
     def stop(self) -> None:
         """Close the connection, so that no read or write of the thread goes on."""
@@ -119,22 +115,18 @@ class _Post:
             if self._socket is not None:
                 _shut(self._socket)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        url, body, headers = self._request
         try:
             with _session(self._watch) as session:
-                answer = session.post(
-                    *(self._url, self._body),
-                    headers=self._headers,
-                    timeout=_TIMEOUT,
-                    allow_redirects=False,
-                    stream=True,
-                )
-                self._settle(self._answered, (answer.status_code, answer.headers.get("Location", "")))
-                _read_some(answer)
+                answer = session.post(url, body, headers=headers, timeout=_TIMEOUT, allow_redirects=False, stream=True)
+                self.answer.set_result((answer.status_code, answer.headers.get("Location", "")))
+                # Some servers complain if a client hangs up before it has read the beginning of the body.
+                answer.raw.read(MOST_ANSWER_BYTES, decode_content=False)
         except Exception as error:
-            failure = DeliveryFailed(f"{_host_of(self._url)} cannot be reached: {_reason_of(error)}")
-            self._settle(self._answered, failure)
-        self._settle(self.finished, None)
+            if not self.answer.done():
+                failure = DeliveryFailed(f"{_host_of(url)} cannot be reached: {_reason_of(error)}")
+                self.answer.set_exception(failure)
 
     def _watch(self, connected: socket.socket) -> None:
         with self._guard:
@@ -142,64 +134,28 @@ class _Post:
             if self._is_stopped:
                 _shut(connected)
 
-    def _settle(self, future: asyncio.Future[Any], result: object) -> None:
-        def settle() -> None:
-            if future.done():
-                return
-            if isinstance(result, BaseException):
-                future.set_exception(result)
-                future.exception()  # nobody may wait for it any more
-            else:
-                future.set_result(result)
-
-        with contextlib.suppress(RuntimeError):  # the loop is closed: the process ends
-            self._loop.call_soon_threadsafe(settle)
-
 
 def _session(watch: Callable[[socket.socket], None]) -> Session:
+    """Return a session that calls ``watch`` with each connection it makes, also with one to a proxy."""
     from requests import Session
+    from requests.adapters import HTTPAdapter
+
+    class Adapter(HTTPAdapter):
+        def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
+            pool = super().get_connection_with_tls_context(*arguments, **options)
+
+            class Connection(pool.ConnectionCls):  # type: ignore[name-defined,misc]
+                def connect(self) -> None:
+                    super().connect()
+                    watch(self.sock)
+
+            pool.ConnectionCls = Connection
+            return pool
 
     session = Session()
     for scheme in ("http://", "https://"):
-        session.mount(scheme, _watched_adapter(watch))
+        session.mount(scheme, Adapter(max_retries=0))
     return session
-
-
-def _watched_adapter(watch: Callable[[socket.socket], None]) -> HTTPAdapter:
-    """Return an adapter that tells of each connection it makes, through a proxy too."""
-    from requests.adapters import HTTPAdapter
-    from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
-
-    def watched(pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
-        class Connection(pool.ConnectionCls):  # type: ignore[name-defined,misc]
-            def connect(self) -> None:
-                super().connect()
-                watch(self.sock)
-
-        return type(pool.__name__, (pool,), {"ConnectionCls": Connection})
-
-    pools = {"http": watched(HTTPConnectionPool), "https": watched(HTTPSConnectionPool)}
-
-    class Adapter(HTTPAdapter):
-        def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
-            super().init_poolmanager(*arguments, **options)
-            self.poolmanager.pool_classes_by_scheme = pools
-
-        def proxy_manager_for(self, proxy: str, **options: Any) -> PoolManager:
-            manager: PoolManager = super().proxy_manager_for(proxy, **options)
-            manager.pool_classes_by_scheme = pools
-            return manager
-
-    return Adapter(max_retries=0)
-
-
-def _read_some(answer: Response) -> None:
-    """Read the beginning of a body: some servers complain if a client hangs up at once."""
-    read = 0
-    for chunk in iter(partial(answer.raw.read, 8192, decode_content=False), b""):
-        read += len(chunk)
-        if read >= MOST_ANSWER_BYTES:
-            return
 
 
 def _shut(connected: socket.socket) -> None:
@@ -217,17 +173,13 @@ def _host_of(url: str) -> str:
 
 def _reason_of(error: BaseException) -> str:
     """Describe an error without the url: by the system's own words if there are any, else by its type."""
-    seen: list[BaseException] = []
-    pending: list[object] = [error]
-    while pending:
-        each = pending.pop(0)
-        if isinstance(each, BaseException) and each not in seen:
-            seen.append(each)
-            pending += [each.__cause__, each.__context__, getattr(each, "reason", None), *each.args]
-    for each in reversed(seen):
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    for each in reversed(causes):
         if isinstance(each, OSError) and isinstance(each.strerror, str):
             return each.strerror
-    return type(seen[-1]).__name__
+    return type(causes[-1]).__name__
 
 
 def _is_of_another_thread(record: logging.LogRecord) -> bool:

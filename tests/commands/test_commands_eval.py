@@ -177,13 +177,13 @@ def test_eval_extracts_pages_and_says_which_it_cannot(neardup: Neardup, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--label", "topic"], "no line has the label 'topic'; there is cluster, merged, original"),
+        (["--label", "topic"], "no line has the label 'topic'; choose another with --label: cluster, merged, original"),
         (["--label", "cluster,"], "must be a key"),
-        (["--seeds", "0"], "--seeds = 0: must be 1 or more"),
+        (["--seeds", "0"], "argument --seeds: must be 1 or more, not '0'"),
         (["--protocol", "offline"], "--protocol = 'offline': must be one of online, originals, pairwise, b-cubed, "),
         (["--preset", "newz"], "NEARDUP_PRESET = 'newz': must be one of"),
         (["-s", "NEARDUP_THRESHOLD=2"], "NEARDUP_THRESHOLD = '2': must be"),
-        (["--workers", "0"], "--workers = 0: must be 1 or more"),
+        (["--workers", "0"], "argument --workers: must be 1 or more, not '0'"),
         (["--background", "gone.jsonl"], "gone.jsonl: cannot be read"),
     ],
 )
@@ -199,7 +199,7 @@ def test_eval_names_the_lines_whose_labels_are_wrong(neardup: Neardup, gold: Pat
     rows[7]["id"] = rows[6]["id"]
     done = neardup("eval", str(write(gold, rows)), code=2)
     assert "gold.jsonl:5: the label 'cluster' is missing" in done.stdout + done.stderr
-    assert "gold.jsonl:8: the id 'storm2' is also that of line 7" in done.stdout + done.stderr
+    assert "gold.jsonl:8: line 7 has the same id 'storm2'" in done.stdout + done.stderr
 
 
 def test_tune_prints_the_curve_and_a_threshold(neardup: Neardup, gold: Path) -> None:
@@ -245,10 +245,10 @@ def test_tune_names_the_extra_that_is_missing(neardup: Neardup, gold: Path, tmp_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--precision", "1.5"], "--precision = 1.5: must be over 0 and at most 1"),
-        (["--from", "0"], "--from = 0.0: must be from 0.05 to 1"),
-        (["--from", "0.5", "--to", "0.4"], "--to = 0.4: must be from --from = 0.5 to 1"),
-        (["--step", "0"], "--step = 0.0: must be from 0.001 to 1"),
+        (["--precision", "1.5"], "argument --precision: must be from 0 to 1, not '1.5'"),
+        (["--from", "0"], "argument --from: must be from 0.05 to 1, not '0'"),
+        (["--from", "0.5", "--to", "0.4"], "--to = 0.4: must be from 0.5 (--from) to 1"),
+        (["--step", "0"], "argument --step: must be from 0.001 to 1, not '0'"),
         (["--plot", "curve.txt"], "must end in .png or .svg"),
         (["--label", "cluster,merged"], "tune takes one label"),
     ],

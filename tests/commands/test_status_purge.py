@@ -204,7 +204,7 @@ def test_status_shows_the_window_of_the_project(project: Path) -> None:
 
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
-    for shown in ("seen.sqlite", "papers", "2023-11-14T22:00Z 3", "window 86400", "threshold 0.45", "SQLite"):
+    for shown in ("seen.sqlite", "papers", "2023-11-14T22:00Z │ 3", "window 86400", "threshold 0.45", "SQLite"):
         assert shown in text
 
 
@@ -253,7 +253,7 @@ def test_purge_of_a_wrong_url_says_so(project: Path) -> None:
     done = neardup(project, "purge", "--url", "wire", "--yes")
 
     assert done.returncode == 2
-    assert "'wire' is no web address" in done.stderr + done.stdout
+    assert "'wire' is not a web address" in done.stderr + done.stdout
 
 
 def test_a_purged_redis_namespace_leaves_no_key(redis_server: RedisServer, tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.content import CanonicalUrls, article_number, url_identity
-from scrapy_neardup.content.canonical import canonical_url
+from scrapy_neardup.content import CanonicalUrls, article_number, read_head, url_identity
 
 pytestmark = pytest.mark.versions
 
@@ -109,6 +108,10 @@ def test_any_text_has_an_identity_or_none(text: str) -> None:
 # <link rel=canonical>
 
 
+def canonical_url(html: str, url: str) -> str:
+    return CanonicalUrls().of(read_head(html).canonical, url)
+
+
 def head(*links: str) -> str:
     return f"<html><head><title>Bridge</title>{''.join(links)}</head><body><p>Text</p></body></html>"
 
@@ -168,10 +171,10 @@ def test_a_place_holder_is_no_url() -> None:
 
 
 def test_a_url_that_many_pages_give_as_their_own_is_none_of_theirs() -> None:
-    urls, link = CanonicalUrls(), '<link rel="canonical" href="/news/all">'
+    urls = CanonicalUrls()
     pages = [f"https://wire.example/news/{number}" for number in range(6)]
 
-    found = [urls.of(link, page) for page in [*pages, pages[0]]]
+    found = [urls.of("/news/all", page) for page in [*pages, pages[0]]]
 
     assert found == ["https://wire.example/news/all"] * 3 + [*pages[3:], pages[0]]
 

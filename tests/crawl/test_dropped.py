@@ -257,6 +257,38 @@ def test_an_item_that_cannot_be_written_is_kept(project: Project, site: NewsSite
     assert "No space left" in error
 
 
+FILLING = """
+from io import BytesIO
+
+
+class Full(BytesIO):
+    def write(self, line):
+        if self.tell():
+            raise OSError("No space left")
+        return super().write(line)
+
+
+class Filling:
+    def __init__(self, uri, *, feed_options=None):
+        pass
+
+    def open(self, spider):
+        return Full()
+
+    def store(self, file):
+        pass
+"""
+
+
+def test_the_log_says_so_if_the_feed_fails_after_its_first_row(project: Project, site: NewsSite) -> None:
+    project.write("news/filling.py", FILLING)
+    filling = {"NEARDUP_DROPPED_FEED": "filling:rows", "FEED_STORAGES": {"filling": "news.filling.Filling"}}
+    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), LOG_LEVEL="INFO", **filling, **DROP)
+    assert crawl.statuses == {"original": 1, "duplicate": 2}
+    assert len(crawl.lines("INFO", "dropped items are written to")) == 1
+    assert len(crawl.lines("ERROR", "NEARDUP_DROPPED_FEED", "kept and tagged: No space left")) == 1
+
+
 def test_renamed_tags_are_renamed_in_the_feed(project: Project, site: NewsSite) -> None:
     project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS={"neardup_status": "verdict"}, **DROP)
     (feed,) = default_feeds(project)

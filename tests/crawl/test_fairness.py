@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from scrapy_neardup.crawl.fairness import FairTurns
+from scrapy_neardup.crawl.fairness import MOST_PAGES, FairTurns
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
 
@@ -52,6 +53,41 @@ async def test_each_response_reaches_the_spider_in_a_round_of_its_own() -> None:
     middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
     seen = await rounds_of(lambda: middleware.process_response(request, response), 30)
     assert len({at for _, at in seen}) == 30
+
+
+async def test_responses_are_held_back_while_many_pages_wait_for_extraction() -> None:
+    request, response = Request("http://a.example/"), Response("http://a.example/")
+    middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
+    with ExitStack() as pages:
+        for _ in range(MOST_PAGES):
+            pages.enter_context(middleware.shared.backlog.extracting())
+        held = asyncio.create_task(middleware.process_response(request, response))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not held.done()
+    assert await held is response
+
+
+async def test_responses_that_were_held_back_do_not_all_pass_when_one_page_is_done() -> None:
+    request, response = Request("http://a.example/"), Response("http://a.example/")
+    middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
+    backlog, passed = middleware.shared.backlog, list[Response]()
+
+    async def pass_and_extract(pages: ExitStack) -> None:
+        passed.append(await middleware.process_response(request, response))
+        pages.enter_context(backlog.extracting())
+
+    with ExitStack() as pages, ExitStack() as last:
+        for _ in range(MOST_PAGES - 1):
+            pages.enter_context(backlog.extracting())
+        last.enter_context(backlog.extracting())
+        held = [asyncio.create_task(pass_and_extract(pages)) for _ in range(10)]
+        await asyncio.sleep(0)
+        last.close()
+        await rounds_of(FairTurns().yield_turn, 50)
+        assert len(passed) == 1
+        pages.close()
+        await asyncio.gather(*held)
 
 
 @settings(deadline=None)

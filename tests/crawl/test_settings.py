@@ -92,6 +92,8 @@ def says(name: str, value: object) -> str:
 
 HOLD_SECRETS = (
     "NEARDUP_STORE",
+    "NEARDUP_DROPPED_FEED",
+    "NEARDUP_EVENTS_FEED",
     "NEARDUP_EVENTS_STREAM",
     "NEARDUP_EVENTS_WEBHOOK",
     "NEARDUP_EVENTS_WEBHOOK_SECRET",
@@ -264,6 +266,7 @@ def test_an_error_shows_no_secret(name: str, value: object) -> None:
 def test_settings_show_no_secret() -> None:
     settings = NearDupSettings(
         store="redis://:sEcReT@host/0",
+        dropped_feed="ftp://anna:sEcReT@host/dropped.jsonl",
         events_feed="ftp://anna:sEcReT@host/events.jsonl",
         events_stream="redis://:sEcReT@host/0#news",
         events_webhook="https://hooks.example/sEcReT",

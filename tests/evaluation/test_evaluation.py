@@ -296,7 +296,7 @@ def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
         ([row(1, original=True), row(2, "")], ["cluster"], 2, "the label 'cluster' is missing"),
         ([row(1, original=True), row(2, ["A"])], ["cluster"], 2, "must be a text or a whole number, not ['A']"),
         ([row(1, original=True), row(2, True)], ["cluster"], 2, "must be a text or a whole number, not True"),
-        ([row(1, original=True), row(1)], ["cluster"], 2, "the id 'd1' is also that of line 1"),
+        ([row(1, original=True), row(1)], ["cluster"], 2, "line 1 has the same id 'd1'"),
         ([row(1, original=True), row(2, "B")], ["cluster"], 2, "no document of cluster 'B' has 'original': true"),
         ([row(1, original="yes")], ["cluster"], 1, "'original' must be true or false, not 'yes'"),
         ([row(1, original=1)], ["cluster"], 1, "'original' must be true or false, not 1"),
@@ -329,7 +329,9 @@ def test_two_labels_that_cross_each_other(tmp_path: Path) -> None:
 
 
 def test_a_label_on_no_line_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no line has the label 'topic'; there is cluster, original \(--label KEY\)"):
+    with pytest.raises(
+        InputError, match=r"no line has the label 'topic'; choose another with --label: cluster, original"
+    ):
         read_labelled(written(tmp_path, row(1, original=True)), ["topic"])
 
 
@@ -402,7 +404,7 @@ async def test_comparison_of_two_reports_on_one_event() -> None:
     comparison = await compare(Given(one), Given(other), NearDupSettings(related_threshold=0.45))
 
     assert comparison.verdict.status == "related"
-    assert "1.00 of the names and figures >= NEARDUP_TOPIC_THRESHOLD = 0.4" in comparison.why[0]
+    assert "the share of common names and figures 1.00 >= NEARDUP_TOPIC_THRESHOLD = 0.4" in comparison.why[0]
 
 
 async def test_comparison_of_a_text_too_short_to_compare() -> None:

@@ -226,7 +226,7 @@ def test_many_identical_documents_have_one_original(replay: Replay) -> None:
         (["input.jsonl", "-s", "NEARDUP_TRESHOLD=0.5"], "is it NEARDUP_THRESHOLD?"),
         (["input.jsonl", "--store", "mysql://host"], "NEARDUP_STORE = 'mysql://host'"),
         (["input.jsonl", "--preset", "oldnews"], "NEARDUP_PRESET = 'oldnews': must be one of 'news'"),
-        (["input.jsonl", "--workers", "0"], "--workers = 0: must be 1 or more"),
+        (["input.jsonl", "--workers", "0"], "argument --workers: must be 1 or more, not '0'"),
         (["input.jsonl", "--wrong"], "--wrong"),
     ],
 )

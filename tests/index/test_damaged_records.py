@@ -8,15 +8,18 @@ import pickle
 import random
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
 from documents import Article, check
 from fleet import open_client
+from joins import FIRST, join
 from redis import Redis
 
+from scrapy_neardup.document import Claim, Neighbour
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.sqlite.postings import key_of as key_of_number
+from scrapy_neardup.index.sqlite.window import key_of as key_of_number
 
 GARBAGE = {
     "empty": b"",
@@ -89,6 +92,32 @@ async def test_any_title_and_url_can_be_kept(index: Index, title: str, url: str)
     assert match is not None
     kept = title.encode("utf-8", "replace")[:120].decode("utf-8", "ignore")
     assert (match.title, match.url) == (kept, url.encode("utf-8", "replace")[:2000].decode())
+
+
+async def test_damaged_neighbours_of_a_story_cost_one_warning(
+    open_index: OpenIndex, shared_url: str, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = await open_index(shared_url)
+    fire, flood = (Neighbour(story * 8, f"https://{story}.example/", "A title") for story in ("ab", "cd"))
+    await index.join(replace(join("copy", 60, "copy.example"), neighbour=fire))
+    await index.claim(Claim(FIRST.id, "watch"))
+    if shared_url.startswith("sqlite"):
+        with closing(sqlite3.connect(shared_url.removeprefix("sqlite:///"), isolation_level=None)) as sql:
+            sql.execute("UPDATE stories_1 SET neighbours = x'01'")
+    else:
+        with closing(open_client(shared_url)) as client:
+            (story,) = client.scan_iter(match=f"{{neardup:{namespace}:*:story:*")
+            client.hset(story, "neighbours", b"\1")
+
+    (event,) = await index.open_events()
+    joined = await index.join(join("another", 61, "another.example"))
+    with_neighbour = await index.join(replace(join("third", 62, "third.example"), neighbour=flood))
+
+    assert (event.items, event.neighbours) == (2, ())
+    assert (joined.items, joined.neighbours) == (3, ())
+    assert (with_neighbour.items, with_neighbour.neighbours) == (4, (flood,))
+    (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
+    assert "the list of neighbours of a story is damaged" in warning.getMessage()
 
 
 def _overwrite_records(url: str, namespace: str, garbage: bytes | None, *, only: str = "") -> None:

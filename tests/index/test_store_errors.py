@@ -38,7 +38,7 @@ async def test_a_file_that_is_no_sqlite_file_is_named(open_index: OpenIndex, tmp
     file = tmp_path / "window.sqlite"
     file.write_bytes(random.Random(1).randbytes(20_000))
 
-    with pytest.raises(StoreError, match=r"window\.sqlite.*damaged or no SQLite file.*move it away"):
+    with pytest.raises(StoreError, match=r"window\.sqlite.*damaged or not a SQLite file.*move it away"):
         await open_index(f"sqlite:///{file}")
 
 

@@ -51,9 +51,9 @@ async def test_shards_differ_by_nothing_but_the_limit_of_candidates(
 
 @pytest.mark.parametrize("hours", [2, 24, 48, 49, 7 * 24, 31 * 24])
 def test_a_check_names_few_keys_however_long_the_window(hours: int) -> None:
-    layout = RedisLayout("prefix", hours * HOUR)
+    layout = RedisLayout("namespace", "config", hours * HOUR)
 
-    counts = {len(layout.keys(START + 1000 * number)) for number in range(200)}
+    counts = {len(layout.check_keys(layout.prefix, START + 1000 * number)) for number in range(200)}
 
     assert max(counts) <= (2 * hours + 9 if hours <= 48 else 110)
 

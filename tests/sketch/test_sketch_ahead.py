@@ -22,7 +22,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import replay
-from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.exceptions import ExtractionError, StoreError
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
 
@@ -107,7 +107,7 @@ def test_what_is_taken_over_again_is_not_forgotten() -> None:
 @pytest.mark.parametrize("cut", [0, 5, 60, -40, -1])
 def test_what_is_no_packed_sketch_is_an_error(cut: int) -> None:
     packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(article("one")), 1.0)
-    with pytest.raises(ValueError, match="packed sketch"):
+    with pytest.raises(StoreError, match="packed sketch"):
         unpack_sketch(packed[:cut])
 
 
@@ -255,11 +255,11 @@ async def test_the_time_of_a_sketch_is_not_that_of_the_extraction(module: str) -
 # Replay
 
 
-async def replayed(file: Path, options: NearDupSettings, sketching: Sketching | None) -> list[tuple[object, bool]]:
+async def replayed(file: Path, options: NearDupSettings, *, sketches: bool) -> list[tuple[object, bool]]:
     """Verdict of each document, and whether its sketch came from a worker."""
     detector = NearDupDetector(options, run="")
     await detector.open()
-    with PageReader("trafilatura", 100_000, workers=2, sketching=sketching) as reader:
+    with PageReader(options, workers=2, sketches=sketches) as reader:
         judged = [each async for each in replay(reader.read(read_feed(file)), detector)]
     await detector.close()
     return [(each.verdict, isinstance(each.page, Page) and bool(each.page.sketch)) for each in judged]
@@ -275,8 +275,8 @@ async def test_a_replay_says_the_same_whoever_sketches(tmp_path: Path) -> None:
     rows[300] = rows[650] = "{"
     (tmp_path / "feed.jsonl").write_text("\n".join(rows), "utf-8")
     options = NearDupSettings(store="memory://")
-    alone = await replayed(tmp_path / "feed.jsonl", options, None)
-    helped = await replayed(tmp_path / "feed.jsonl", options, options.sketching())
+    alone = await replayed(tmp_path / "feed.jsonl", options, sketches=False)
+    helped = await replayed(tmp_path / "feed.jsonl", options, sketches=True)
     assert [verdict for verdict, _ in helped] == [verdict for verdict, _ in alone]
     assert not any(ahead for _, ahead in alone)
     sketched = [number for number, (_, ahead) in enumerate(helped) if ahead]

@@ -131,7 +131,7 @@ async def test_an_unwritable_folder_still_delivers(tmp_path: Path, caplog: pytes
     await outbox.close()
 
     assert sent == ["story-1"]
-    assert "cannot be kept" in caplog.text
+    assert "cannot be stored" in caplog.text
 
 
 async def test_a_file_that_is_no_event_is_reported_and_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

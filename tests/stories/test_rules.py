@@ -15,7 +15,7 @@ from scrapy_neardup.document import Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, load_rule, read_owners
-from scrapy_neardup.stories.rules import calibrated, count, most_within, peak, sources
+from scrapy_neardup.stories.rules import breaking_threshold, count, most_within, peak, sources
 
 
 def story(first_times: Sequence[int] = (), times: Sequence[int] = ()) -> Story:
@@ -37,7 +37,7 @@ def test_six_new_sources_within_an_hour_break() -> None:
     assert sources(story(minutes(0, 10, 20, 30, 40, 60)), 60 * MINUTE, 5) is None
 
 
-def test_below_the_calibrated_threshold_an_event_is_a_watch() -> None:
+def test_below_the_breaking_threshold_an_event_is_a_watch() -> None:
     assert sources(story(minutes(*range(8))), 7 * MINUTE, 8) == "watch"
     assert sources(story(minutes(*range(9))), 8 * MINUTE, 8) == "breaking"
 
@@ -86,7 +86,7 @@ def test_the_peak_is_of_the_hour_in_which_most_was_new() -> None:
 
 @given(st.lists(st.integers(1, 500), max_size=300), st.floats(1, 7), st.floats(0, 50))
 def test_the_threshold_keeps_the_alarm_budget_and_is_never_under_5(peaks: list[int], days: float, a_day: float) -> None:
-    threshold = calibrated(peaks, days, a_day)
+    threshold = breaking_threshold(peaks, days, a_day)
 
     assert threshold >= 5
     assert sum(peak > threshold for peak in peaks) <= a_day * days

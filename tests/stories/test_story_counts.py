@@ -23,8 +23,7 @@ from scrapy_neardup.index.membership import (
     MOST_NEIGHBOURS,
     MOST_SOURCES,
 )
-from scrapy_neardup.records.members import pack_member, unpack_member
-from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
+from scrapy_neardup.records.members import pack_member, pack_neighbour, unpack_member, unpack_neighbours
 
 
 async def test_the_original_is_the_first_member(index: Index) -> None:
@@ -165,6 +164,15 @@ async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
 
     story = await index.join(join("last", 60, "copy.example"))
     assert [each.url for each in story.neighbours] == [urls[1], urls[3]]
+
+
+def test_a_long_url_is_cut_between_two_characters() -> None:
+    url = "https://a.example/1" + "é" * 2000
+    (neighbour,) = unpack_neighbours(pack_neighbour(Neighbour(FIRST.id, url, "A title")))
+    kept = unpack_member(bytes(8), bytes(4) + pack_member(replace(FIRST, url=url)))
+
+    assert url.startswith(neighbour.url)
+    assert url.startswith(kept.url)
 
 
 def test_damaged_neighbours_are_an_error() -> None:

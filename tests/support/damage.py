@@ -17,8 +17,7 @@ from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.index.membership import count_join
 from scrapy_neardup.records.documents import new_record, read_record
-from scrapy_neardup.records.members import pack_member, read_members
-from scrapy_neardup.records.neighbours import pack_neighbour, unpack_neighbours
+from scrapy_neardup.records.members import pack_member, pack_neighbour, read_members, unpack_neighbours
 from scrapy_neardup.records.stories import StoryCounters
 from scrapy_neardup.similarity.verification import choose_match, link_record, score_candidate, to_match
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures

@@ -1,4 +1,4 @@
-"""Documents and fingerprints for the tests of the index: alike to the lane, seen to the second."""
+"""Make documents and fingerprints for the tests of the index, with an exact number of equal lanes and an exact time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong between a crawl and its store: a network of the tests, and a clock that says when to try again."""
+"""Simulate faults between a crawl and its store: a network that tests control, and a clock that times the next try."""
 
 from __future__ import annotations
 

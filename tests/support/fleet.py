@@ -1,4 +1,4 @@
-"""Every kind of store the contract is kept by, each started when a test first asks for it."""
+"""All kinds of stores that keep the contract. Each is started when a test first asks for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Heartbeats of runs, made older by the clock of the store."""
+"""Make heartbeats of runs older than they are, by the clock of the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def silence(index: Index, url: str, run: int, seconds: float, *, beat_alon
         return
     assert isinstance(index, RedisIndex)
     with open_client(url) as client:
-        for layout in index._runs._layouts:
-            first, last = map(int, cast("bytes", client.hget(layout.runs, str(run))).split())
+        for name in (f"{prefix}:runs" for prefix in index.layout.prefixes):
+            first, last = map(int, cast("bytes", client.hget(name, str(run))).split())
             age = int(seconds * 1000)
-            client.hset(layout.runs, str(run), f"{first if beat_alone else first - age} {last - age}")
+            client.hset(name, str(run), f"{first if beat_alone else first - age} {last - age}")

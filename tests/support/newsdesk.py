@@ -1,4 +1,4 @@
-"""A detector with the events of what was published, and texts to publish: for the tests of events."""
+"""Make texts, and a detector that collects the events of published texts, for the tests of events."""
 
 from __future__ import annotations
 

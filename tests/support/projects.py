@@ -75,7 +75,7 @@ import json
 from pathlib import Path
 
 from scrapy import signals
-from scrapy_neardup.crawl.shared import shared_state
+from scrapy_neardup.crawl.shared import states
 
 
 class StatsFile:
@@ -90,7 +90,8 @@ class StatsFile:
         return cls(crawler)
 
     def write(self):
-        stats = {**self.crawler.stats.get_stats(), "waiting_contexts": len(shared_state(self.crawler).contexts)}
+        state = states.get(self.crawler)
+        stats = {**self.crawler.stats.get_stats(), "waiting_contexts": len(state.contexts) if state else 0}
         Path("stats.json").write_text(json.dumps(stats, default=str))
 '''
 

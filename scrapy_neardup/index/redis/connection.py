@@ -1,4 +1,7 @@
-"""Make the client of a url: for one server, for the master that Sentinels name, or for a cluster."""
+"""Make the client of a url: for one server, for the master that Sentinels name, or for a cluster.
+
+Also explain errors of redis-py so that a user can fix their cause.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import parse_qsl, unquote
+
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -38,6 +43,22 @@ _FORMS = {
     "sentinel": "redis+sentinel://user:password@host:26379,host:26379/service/0",
     "cluster": "redis+cluster://user:password@host:6379,host:6379",
 }
+_TLS_MENDS = (
+    "the server's certificate is not trusted: add ?ssl_ca_certs=/path/ca.pem to NEARDUP_STORE, or check its name"
+)
+_RIGHTS_MEND = "check user and password in NEARDUP_STORE, and the user's ACL"
+_MENDS = {
+    "the user executing the script can't": _RIGHTS_MEND,
+    "certificate verify failed": _TLS_MENDS,
+    "hostname mismatch": _TLS_MENDS,
+    "db index is out of range": "name a database the server has, as in redis://host:6379/0",
+    "cluster mode is not enabled": "the server is no node of a cluster: use redis:// in NEARDUP_STORE",
+    "unknown command 'evalsha'": "the server runs no Lua scripts: use Redis 6.2 or later, or Valkey",
+}
+
+_DAMAGE = ("WRONGTYPE", "attempt to", "bad argument", "data string too short", "not an integer")
+"""Words in errors about damaged data: the store works, and only some documents are affected."""
+
 R = TypeVar("R")
 
 
@@ -48,7 +69,7 @@ class Address:
     kind: Kind
     nodes: tuple[tuple[str, int], ...] = ()  # none for a unix socket
     socket: str = ""
-    service: str = ""  # what the Sentinels call the master
+    service: str = ""  # the name that the Sentinels give the master
     database: int = 0
     tls: bool = False
     username: str | None = None
@@ -63,28 +84,28 @@ class Address:
             raise ValueError(f"must begin with one of {', '.join(f'{each}://' for each in _KINDS)}")
         kind, tls = _KINDS[scheme], scheme.startswith("rediss")
         rest, _, query = rest.partition("?") if "@" not in rest.partition("?")[2] else _split_query(rest)
-        credentials, at, rest = rest.rpartition("@")
+        credentials, _, rest = rest.rpartition("@")
         options = _options(kind, tls, query, unix=scheme == "unix")
-        user, colon, password = credentials.partition(":")
-        if at and not colon:  # as redis-py and redis-cli read it
-            user, password = credentials, ""
+        user, _, password = credentials.partition(":")  # without a colon a user, as redis-py and redis-cli read it
         username = unquote(user) or options.pop("username", "") or None
         secret = unquote(password) or options.pop("password", "") or None
         if scheme == "unix":
             if not rest.startswith("/"):
-                raise ValueError("a unix socket has an absolute path: unix:///var/run/redis.sock?db=0")
+                raise ValueError("the path of a unix socket must be absolute, as in unix:///var/run/redis.sock?db=0")
             database = _database(options.pop("db", "0"))
             return cls(kind, (), unquote(rest), "", database, False, username, secret, options)
         hosts, _, path = rest.partition("/")
         nodes = tuple(_node(host, _SENTINEL_PORT if kind == "sentinel" else _PORT, kind) for host in hosts.split(","))
         if kind == "server" and len(nodes) > 1:
-            raise ValueError(f"several hosts are those of Sentinels or of a cluster: {_several()}")
+            raise ValueError(
+                f"several hosts must be Sentinels or nodes of a cluster: {_FORMS['sentinel']}, or {_FORMS['cluster']}"
+            )
         service, _, path = path.partition("/") if kind == "sentinel" else ("", "", path)
         if kind == "sentinel" and not service:
             raise ValueError(f"the name the Sentinels give the master is missing: {_FORMS[kind]}")
         database = _database(options.pop("db", "") or path)
         if kind == "cluster" and database:
-            raise ValueError("a cluster has the database 0 and no other")
+            raise ValueError("a cluster has only the database 0")
         return cls(kind, nodes, "", service, database, tls, username, secret, options)
 
     def client(self, timeout: float, connections: int = CONNECTIONS) -> Redis:
@@ -109,7 +130,7 @@ class Address:
                 startup_nodes=[ClusterNode(*node) for node in self.nodes],
                 max_connections=connections,
                 require_full_coverage=False,  # a window lives in one slot
-                retry=Retry(NoBackoff(), 0),  # Connection tries again, of other nodes
+                retry=Retry(NoBackoff(), 0),  # ``Connection`` itself tries again, with the other nodes
                 **plain,
                 **login,
             )
@@ -145,7 +166,7 @@ class Connection:
         self._free = asyncio.Semaphore(CONNECTIONS)
 
     async def ask(self, question: Callable[[Redis], Awaitable[R]]) -> R:
-        """Return the answer of ``question``, called with the client. Raise what redis-py raises, or OSError."""
+        """Return the answer of ``question``, called with the client. Errors of redis-py and OSError are passed on."""
         async with self._free:
             if self._address.kind != "cluster":
                 return await question(self._client)
@@ -157,18 +178,15 @@ class Connection:
         from redis.exceptions import ConnectionError as LostConnection
         from redis.exceptions import TimeoutError as TookTooLong
 
-        try:
-            return await question(self._client)
-        except LostConnection:
-            await self._client.aclose()  # the next command reads the topology anew
-        except (ClusterDownError, TookTooLong, OSError):
-            await self._client.aclose()
-            raise
-        try:
-            return await question(self._client)
-        except Exception:
-            await self._client.aclose()
-            raise
+        is_first = True
+        while True:
+            try:
+                return await question(self._client)
+            except (LostConnection, ClusterDownError, TookTooLong, OSError) as error:  # noqa: PERF203
+                await self._client.aclose()  # the next command reads the topology anew
+                if not is_first or not isinstance(error, LostConnection):
+                    raise
+                is_first = False
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -180,15 +198,39 @@ def connect(url: str, timeout: float) -> Redis:
 
 
 def without_password(url: str) -> str:
-    """Return the url without user and password, before the host and among the options, so that it can be shown."""
+    """Return the url as messages may show it: user and password are replaced, before the host and among the options."""
     url = re.sub(r"(?i)([?&][^=&#]*(?:password|username)[^=&#]*=)[^&#]*", r"\1***", url)
     scheme, separator, rest = url.partition("://")
     tail = rest.rpartition("@")[2]
     return url if tail == rest else f"{scheme}{separator}***@{tail}"
 
 
+def explain_error(url: str, error: Exception) -> StoreError:
+    """Return an error that names the server and what to do: StoreUnavailable if it may come back by itself."""
+    from redis import exceptions
+
+    location, text = without_password(url), f"{type(error).__name__}: {error}"
+    if isinstance(error, exceptions.AuthenticationError | exceptions.NoPermissionError):
+        return StoreError(f"{location}: {error}; {_RIGHTS_MEND}")
+    if isinstance(error, exceptions.MovedError) and "+cluster" not in url:
+        return StoreError(f"{location}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
+    if any(words in str(error) for words in _DAMAGE):
+        return StoreError(f"{location}: the data of a document or story is damaged: {error}")
+    # The client of a cluster hides the answer of the first node behind its own error.
+    details = f"{text} {error.__cause__ or ''} {error.__context__ or ''}"
+    for words, mend in _MENDS.items():
+        if words in details.lower():
+            return StoreError(f"{location}: {text}; {mend}")
+    if "no such file or directory" in details.lower() and "ssl_" in url:
+        return StoreError(f"{location}: {text}; check the ssl_… files in NEARDUP_STORE")
+    return StoreUnavailable(f"{location}: {text}")
+
+
 def _split_query(rest: str) -> tuple[str, str, str]:
-    """Split a url with an @ after a question mark: the password holds the mark, or the options hold the @."""
+    """Split a url with an @ after a question mark.
+
+    Either the question mark is part of the password, or the @ is part of the options.
+    """
     head, _, query = rest.partition("?")
     if re.fullmatch(r"(?:[a-z_]+=[^&]*&)*[a-z_]+=[^&]*", query):
         return head, "?", query
@@ -205,7 +247,7 @@ def _options(kind: Kind, tls: bool, query: str, *, unix: bool) -> dict[str, str]
         if name in _TLS and name not in allowed:
             raise ValueError(f"{name} is an option of {'redis' if unix else 'rediss'}…:// urls with TLS: rediss://")
         if name not in allowed:
-            raise ValueError(f"{name} is no option of such a url; allowed are {', '.join(sorted(allowed))}")
+            raise ValueError(f"{name} is not an option of this kind of url; allowed are {', '.join(sorted(allowed))}")
     if options.get("ssl_cert_reqs", "required") not in ("none", "optional", "required"):
         raise ValueError(f"ssl_cert_reqs is none, optional or required, not {options['ssl_cert_reqs']!r}")
     return options
@@ -214,16 +256,12 @@ def _options(kind: Kind, tls: bool, query: str, *, unix: bool) -> dict[str, str]
 def _node(text: str, port: int, kind: Kind) -> tuple[str, int]:
     found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/@\s\[\]]+)(?::(\d{1,5}))?", text)
     if not found or not 0 < int(found[2] or port) < 1 << 16:
-        raise ValueError(f"{text!r} is no host and port: {_FORMS[kind]}")
+        raise ValueError(f"{text!r} is not a host with a port, as in {_FORMS[kind]}")
     return found[1].strip("[]"), int(found[2] or port)
 
 
 def _database(text: str) -> int:
     text = text.strip("/") or "0"
     if not text.isdecimal():
-        raise ValueError(f"{text!r} is no number of a database: redis://host:6379/0")
+        raise ValueError(f"{text!r} is not the number of a database, as in redis://host:6379/0")
     return int(text)
-
-
-def _several() -> str:
-    return f"{_FORMS['sentinel']}, or {_FORMS['cluster']}"

@@ -1,7 +1,6 @@
 """The shared store: one Redis that any number of crawler processes use as one window.
 
-All keys carry one hash tag, ``{neardup:<namespace>:<config>}``, and all of them expire. Only records count: a posting
-whose record is gone is no candidate. The keys: layout.py, stories.py.
+Its keys: layout.py. Only records count: a posting whose record is gone is no candidate.
 """
 
 from __future__ import annotations
@@ -10,74 +9,72 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
+
+from redis.asyncio import Redis
 
 from scrapy_neardup.document import (
+    MOST_SOURCE_DOCUMENTS,
     Claim,
     Document,
     Fingerprint,
     Granted,
     Join,
-    Learned,
+    KnownBoilerplate,
     Match,
     Member,
     Story,
     UnconfirmedGrant,
+    most_lines_of,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import Index, Selection, StoreSummary
+from scrapy_neardup.index.base import LEARNED_SECONDS, DamageLog, Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.damage import DamageLog
-from scrapy_neardup.index.horizon import ExpiredSpan
-from scrapy_neardup.index.redis.connection import Address, Connection, without_password
-from scrapy_neardup.index.redis.errors import explain_error
-from scrapy_neardup.index.redis.key_lookup import records_by_keys
+from scrapy_neardup.index.redis.connection import Address, Connection, explain_error, without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
-from scrapy_neardup.index.redis.learned import share_learned
-from scrapy_neardup.index.redis.lua import Call, script, window_script
-from scrapy_neardup.index.redis.runs import RedisRuns
+from scrapy_neardup.index.redis.lua import Script, ScriptCall, WrongTypes, is_wrong_type, script
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import purge, records_of, survey
-from scrapy_neardup.index.redis.types import WrongTypes, is_wrong_type
-from scrapy_neardup.index.runs import shared_folder
-from scrapy_neardup.records.documents import KEY_BYTES, Record, new_record, read_record, seconds_of
+from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, shared_folder
+from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
 from scrapy_neardup.similarity.policy import HOUR, Policy
-from scrapy_neardup.similarity.verification import CANDIDATE_STATES, most_similar, score_candidate, to_match
+from scrapy_neardup.similarity.verification import (
+    CANDIDATE_STATES,
+    most_similar,
+    neighbour_of,
+    score_candidate,
+    to_match,
+)
 
 logger = logging.getLogger(__name__)
 
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
-
-_BATCH = 64
+BATCH = 64
 R = TypeVar("R")
 
 
 class RedisIndex(Index):
     """``url``: see connection.py.
 
-    Checks that wait together travel in one pipeline over one connection; each is one call of ``check.lua``.
+    Checks that wait together travel in one pipeline over one connection; each is one call of ``check.lua``. If there
+    are several shards, only checks differ: sharded.py.
     """
 
-    def __init__(self, url: str, namespace: str, config: str, policy: Policy, *, timeout: float = 2.0) -> None:
+    def __init__(
+        self, url: str, namespace: str, config: str, policy: Policy, *, timeout: float = 2.0, shards: int = 1
+    ) -> None:
         self.url = url
         self._address = Address.read(url)
-        self.namespace = namespace
-        self.config = self.stored_as = config
         self.policy = policy
         self.timeout = timeout
-        self.prefix = f"{{neardup:{namespace}:{config}}}"
-        self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
+        self.layout = RedisLayout(namespace, config, policy.window, shards)
+        self._checks: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_checks, BATCH)
+        self._joins: Batcher[Join, Story] = Batcher(self._run_joins, BATCH)
         self._types = WrongTypes()
-        self._stories = RedisStories(self.prefix, policy.window, self._types)
-        self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
-        self._claims: Batcher[Claim, Granted | None] = Batcher(self._run_claims, _BATCH)
+        self._damage = DamageLog(self.layout.prefix)
+        self._stories = RedisStories(self.layout, policy.window, self._types, self._damage)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
-        self._layout = RedisLayout(self.prefix, policy.window)
-        self._check_script = window_script("check", policy, parts=1)
-        self._damage = DamageLog(self.prefix)
-        self._runs = RedisRuns([self._layout], self._types, 2 * policy.window)
+        self._check_script = Script("check" if shards == 1 else "check_shard", policy, shards)
 
     async def open(self) -> None:
         async with self._opening:
@@ -94,39 +91,57 @@ class RedisIndex(Index):
     async def close(self) -> None:
         if self._connection is None:
             return
-        for batcher in (self._batcher, self._joins, self._claims):
-            await batcher.join()
+        await asyncio.gather(self._checks.join(), self._joins.join())
         connection, self._connection = self._connection, None
         await connection.close()
 
     async def _try(self, client: Redis) -> None:
-        """Send a command for one of our keys, so that a node of a cluster fails now and not at each check."""
-        await client.exists(f"{self.prefix}:records:0")
+        """Send a command for a key of each shard, so that a node of a cluster fails now and not at each check."""
+        for prefix in self.layout.prefixes:
+            await client.exists(f"{prefix}:records:0")
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
-        return await self._batcher.submit((fingerprint, document))
+        return await self._checks.submit((fingerprint, document))
 
     @property
     def run_folder(self) -> Path | None:
-        return shared_folder(f"{without_password(self.url)} {self.prefix}")
+        return shared_folder(f"{without_password(self.url)} {self.layout.prefix}")
 
     async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
-        await self._ask(lambda client: self._runs.beat(client, self.run, alive, dead))
+        await self._beat(self.run, alive, dead)
 
     async def end_run(self) -> None:
-        await self._ask(lambda client: self._runs.beat(client, 0, (), [self.run]))
+        await self._beat(0, (), [self.run])
+
+    async def _beat(self, run: int, alive: Collection[int], dead: Collection[int]) -> None:
+        listed = (" ".join(map(str, runs)) for runs in (alive, dead))
+        numbers = run, *listed, int(FORGOTTEN_SECONDS * 1000), 2 * self.policy.window
+        arguments = [str(number).encode() for number in numbers]
+        await self._call_all([(script("beat"), (f"{prefix}:runs",), arguments) for prefix in self.layout.prefixes])
 
     async def deliver(self, documents: Sequence[str]) -> None:
-        await self._ask(lambda client: self._runs.deliver(client, documents))
+        await self._call_by_slice(script("deliver"), documents)
 
     async def withdraw(self, documents: Sequence[str]) -> None:
-        await self._ask(lambda client: self._runs.withdraw(client, documents))
+        await self._call_by_slice(script("withdraw"), documents)
+
+    async def _call_by_slice(self, called: Script, documents: Sequence[str]) -> None:
+        """Call a script for the records of documents, in all shards."""
+        by_slice: dict[str, list[bytes]] = {}
+        for key in map(bytes.fromhex, documents):
+            for prefix in self.layout.prefixes:
+                by_slice.setdefault(self.layout.records(prefix, key), []).append(key)
+        await self._call_all([(called, (records,), keys) for records, keys in by_slice.items()])
+
+    async def _call_all(self, calls: Sequence[ScriptCall]) -> list[object]:
+        """Return the answers of all calls. Raise a StoreError if one of them failed."""
+        return await self._ask(lambda client: self._types.run_or_raise(client, calls))
 
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
 
     async def claim(self, claim: Claim) -> Granted | None:
-        return await self._claims.submit(claim)
+        return await self._ask(lambda client: self._stories.claim(client, claim))
 
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
         await self._ask(lambda client: self._stories.confirm(client, grants))
@@ -143,38 +158,35 @@ class RedisIndex(Index):
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._ask(lambda client: self._stories.peaks(client, since))
 
-    async def similar(
-        self, fingerprint: Fingerprint, document: Document, most: int, *, by_keys: bool = False
-    ) -> list[Match]:
-        keys = self._keys_by_prefix(fingerprint, document) if by_keys else None
-        records = await self._ask(lambda client: self._records(client, keys))
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
+        records = await self._ask(lambda client: records_of(client, self.layout))
         return most_similar(records, new_record(fingerprint, document), self.policy, most)
-
-    def _keys_by_prefix(self, fingerprint: Fingerprint, document: Document) -> Mapping[str, Sequence[int]]:
-        """Return the keys of a document by the prefix under which they are posted."""
-        return {self.prefix: fingerprint.identity_keys + fingerprint.text_keys}
-
-    async def _records(self, client: Redis, keys: Mapping[str, Sequence[int]] | None) -> Sequence[tuple[bytes, bytes]]:
-        """Return the records that have one of the keys; all records if the keys are None or too common."""
-        found = None if keys is None else await records_by_keys(client, self.namespace, keys)
-        return await records_of(client, self.namespace, self.stored_as) if found is None else found
 
     async def add_frequencies(self, counted: bytes) -> bytes:
         arguments = (counted, str(self.policy.window + HOUR).encode())
-        call = ([f"{self.prefix}:frequencies"], arguments)
-        (answer,) = await self._ask(lambda client: self._types.run(client, [(script("learn"), *call)]))
-        if isinstance(answer, Exception):
-            raise self._explained(answer) from answer
-        return cast("bytes", answer)
+        call = script("learn"), (f"{self.layout.prefix}:frequencies",), arguments
+        (total,) = await self._call_all([call])
+        return cast("bytes", total)
 
-    async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
-        return await self._ask(lambda client: share_learned(client, self.prefix, learned))
+    async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
+        """See ``Index``. An addition also renews the time limit of the older lines or documents of the source."""
+        calls: list[ScriptCall] = []
+        for source, (lines, documents) in learned.items():
+            seconds = LEARNED_SECONDS if lines or documents else 0
+            for kind, entries, most in (
+                ("lines", lines, most_lines_of(source)),
+                ("printed", documents, MOST_SOURCE_DOCUMENTS),
+            ):
+                key = f"{self.layout.prefix}:learned:{kind}:{source.hex()}"
+                calls.append((script("exchange"), (key,), (str(most).encode(), str(seconds).encode(), *entries)))
+        lists = iter(cast("list[list[bytes]]", await self._call_all(calls)))
+        return {source: KnownBoilerplate(tuple(next(lists)), tuple(next(lists))) for source in learned}
 
     async def summary(self) -> StoreSummary:
-        return await self._ask(lambda client: survey(client, self.url, self.namespace, self.config))
+        return await self._ask(lambda client: survey(client, self.url, self.layout))
 
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
-        return await self._ask(lambda client: purge(client, self.namespace, selection, dry_run=dry_run))
+        return await self._ask(lambda client: purge(client, self.layout.namespace, selection, dry_run=dry_run))
 
     async def _ask(self, question: Callable[[Redis], Awaitable[R]]) -> R:
         if self._connection is None:
@@ -182,50 +194,34 @@ class RedisIndex(Index):
         try:
             return await self._connection.ask(question)
         except Exception as error:
-            if is_wrong_type(error) and (lines := await self._wrong_keys()):
-                raise StoreError(f"{without_password(self.url)}: {'; '.join(lines)}") from error
+            if is_wrong_type(error):
+                # Keys of an hour or a story stop nobody else.
+                kinds = ("stories", "events", "peaks", "grants")
+                names = [f"{prefix}:{kind}" for prefix in self.layout.prefixes for kind in kinds]
+                if lines := await self._ask(lambda client: self._types.look_at(client, names)):
+                    raise StoreError(f"{without_password(self.url)}: {'; '.join(lines.values())}") from error
             raise self._explained(error) from error
-
-    async def _wrong_keys(self) -> list[str]:
-        """Return a line for each key of another type, except the keys of an hour or a story."""
-        assert self._connection is not None
-        names = [f"{prefix}:{kind}" for prefix in self._prefixes for kind in ("stories", "events", "peaks", "grants")]
-        try:
-            return await self._connection.ask(lambda client: self._types.look_at(client, names))
-        except Exception as error:
-            raise self._explained(error) from error
-
-    @property
-    def _prefixes(self) -> list[str]:
-        return [self.prefix]
 
     def _explained(self, error: Exception) -> StoreError:
         return error if isinstance(error, StoreError) else explain_error(self.url, error)
 
-    async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
+    async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
         records = [new_record(fingerprint, document, self.run) for fingerprint, document in batch]
-        calls = [(self._check_script, *self._call(*each, record)) for each, record in zip(batch, records, strict=True)]
+        calls = [self._call(*each, record) for each, record in zip(batch, records, strict=True)]
         answers = await self._ask(lambda client: self._types.run(client, calls))
-        await self._unlink_dead(batch)
+        await self._unlink_dead(document for _, document in batch)
         return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
 
     async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
-        return self._each_explained(await self._ask(lambda client: self._stories.join(client, batch)))
-
-    async def _run_claims(self, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
-        return self._each_explained(await self._ask(lambda client: self._stories.claim(client, batch)))
-
-    def _each_explained(self, answers: Sequence[R | BaseException]) -> list[R | BaseException]:
+        answers = await self._ask(lambda client: self._stories.join(client, batch))
         return [self._explained(answer) if isinstance(answer, Exception) else answer for answer in answers]
 
-    def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> Call:
-        """Return keys and arguments of one call of ``check.lua``."""
+    def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> ScriptCall:
         posted = fingerprint.identity_keys + fingerprint.text_keys
         least_dropped = self.policy.least_dropped_share(document.source)
         key = bytes.fromhex(document.id)
-        return self._layout.keys(seconds_of(key)), window_arguments(
-            key, record, posted, len(fingerprint.identity_keys), least_dropped
-        )
+        arguments = window_arguments(key, record, posted, len(fingerprint.identity_keys), least_dropped)
+        return self._check_script, self.layout.check_keys(self.layout.prefix, seconds_of(key)), arguments
 
     def _match(self, new: Record, answer: object) -> Match | BaseException | None:
         if answer is None:
@@ -236,34 +232,25 @@ class RedisIndex(Index):
             "tuple[int, bytes, bytes, bytes, bytes, bytes, bytes]", answer
         )
         if damaged:
-            self._damage.warn_of_record()
+            self._damage.warn_once("a record")
         if not key:
             return None
-        if len(key) != KEY_BYTES:
-            return StoreError(f"{without_password(self.url)}: a document key of {len(key)} bytes is not one of ours")
         old = read_record(packed)
         scored = None if old is None else score_candidate(key, new, old, self.policy, CANDIDATE_STATES[number])
         other = read_record(other_packed) if other_packed else None
-        return None if scored is None else to_match(scored, (other_key, other) if other else None, before)
+        return None if scored is None else to_match(scored, neighbour_of(other_key, other) if other else None, before)
 
-    async def _unlink_dead(self, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
+    async def _unlink_dead(self, documents: Iterable[Document]) -> None:
         """Delete keys that have left the window: a replay runs faster than the clock by which they expire."""
-        dead: list[str] = []
-        spans: set[ExpiredSpan] = set()
-        for _, document in batch:
-            if (found := self._layout.dead_after(int(document.seen_at))) is not None:
-                dead += found[0]
-                spans.add(found[1])
-        if dead:
-            await self._free(self._stories, dead, spans)
+        expired = [self.layout.dead_after(int(document.seen_at)) for document in documents]
 
-    async def _free(self, stories: RedisStories, dead: Sequence[str], spans: Iterable[ExpiredSpan]) -> None:
         async def unlink(client: Redis) -> None:
-            await client.unlink(*dead)
-            for span in spans:
-                await stories.unlink_dead(client, span)
+            for names, span in filter(None, expired):
+                await client.unlink(*names)
+                await self._stories.unlink_dead(client, span)
 
         try:
-            await self._ask(unlink)
+            if any(expired):
+                await self._ask(unlink)
         except StoreError as error:  # the checks are done, and the keys expire anyway
             logger.warning("Expired keys are not deleted now: %s", error)

@@ -1,67 +1,96 @@
-"""Which keys of Redis a check reads and writes, and which of them have expired.
+"""Which keys of Redis a store has, and which of them have expired.
 
-Under one hash tag, all of them expire:
+Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 
 ``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
 ``…:frequencies``        document frequencies of features, if a preset learns them, until a window after the last
+``…:learned:lines:<source hash>``   LIST of lines that are boilerplate, the newest last
+``…:learned:printed:<source hash>`` LIST of documents that others are compared with, the newest last
+
+The lists of ``learned`` expire ``LEARNED_SECONDS`` after the last addition.
 
 A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, both are
-longer, and their names say how much: ``<number>x<hours>``, ``<number>x<times 65,536 s>``.
+longer, and their names say how much: ``<number>x<hours>``, ``<number>x<multiples of 65,536 s>``.
+
+If one window is spread over several shards, each shard has a hash tag of its own,
+``{neardup:<namespace>:<config>/<shards>.<shard>}``. Its keys are those above, except ``frequencies`` and ``learned``.
+It also has
+
+``…:pending``            HASH document key -> its look-up keys, of documents whose match is not decided yet
+
+More keys: stories.py.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 
-from scrapy_neardup.index.horizon import FOR_EVER, ExpiredSpan, Horizon
-from scrapy_neardup.index.spans import GENERATION, generation_seconds, slice_seconds
-from scrapy_neardup.records.documents import Record
+from scrapy_neardup.index.horizon import (
+    GENERATION,
+    ExpiredSpan,
+    Horizon,
+    generation_seconds,
+    slice_seconds,
+)
+from scrapy_neardup.records.documents import Record, seconds_of
 from scrapy_neardup.similarity.policy import HOUR
+
+_MIX = 0x9E37_79B1  # odd, near 2**32 over the golden ratio: every bit of a key changes the high bits of the product
+_WORD = 0xFFFF_FFFF
+
+
+def shard_of(key: int, shards: int) -> int:
+    """Return the shard of an unsigned 32-bit key.
+
+    The bits are mixed first, because inside a shard the unmixed bits place the key.
+    """
+    return ((key * _MIX) & _WORD) * shards >> 32
 
 
 class RedisLayout:
-    """The keys under one hash tag, ``prefix``."""
+    """The keys of one namespace and configuration. ``prefixes`` are the hash tags of its shards."""
 
-    def __init__(self, prefix: str, window: int) -> None:
-        self.prefix = prefix
-        self.runs = f"{prefix}:runs"
+    def __init__(self, namespace: str, config: str, window: int, shards: int = 1) -> None:
+        self.namespace = namespace
+        self.config = config
+        self.prefix = f"{{neardup:{namespace}:{config}}}"
+        self.prefixes = [self.prefix]
+        if shards > 1:
+            self.prefixes = [f"{{neardup:{namespace}:{config}/{shards}.{number}}}" for number in range(shards)]
         self._window = window
         self._slice = slice_seconds(window)
         self._generation = generation_seconds(window)
-        self._last: tuple[object, tuple[bytes, ...]] | None = None
-        self._horizon = Horizon(window, self._slice, FOR_EVER, time.time)
-        # The spans that this process has written to, also by late documents. Others free theirs, or they expire.
+        self._horizon = Horizon(window, self._slice, math.inf, time.time)
+        # The spans that this process has written to, also for late documents. Only these are deleted here: other
+        # processes delete their own spans, or the spans expire.
         self._own_slices: set[int] = set()
         self._own_generations: set[int] = set()
 
-    def keys(self, second: int) -> tuple[bytes, ...]:
-        """Return the keys that the check of a document of this second reads and writes, as ``candidates.lua`` has them.
+    def prefix_of_story(self, story: bytes) -> str:
+        """Return the hash tag of the shard that has the story whose first document has this key."""
+        return self.prefixes[shard_of(int.from_bytes(story[4:], "big"), len(self.prefixes))]
+
+    def check_keys(self, prefix: str, second: int) -> tuple[bytes, ...]:
+        """Return the keys that the check of a document of this second uses, in the order of ``candidates.lua``.
 
         They are the same for most documents of a crawl.
         """
         generations, slices = self._around(second, self._generation), self._around(second, self._slice)
-        if self._last is None or self._last[0] != (generations, slices):
-            keys = [*map(self._bands, generations), *map(self._records, slices), self.runs]
-            self._last = (generations, slices), tuple(map(str.encode, keys))
-        return self._last[1]
+        return _check_keys(prefix, generations, self._generation, slices, self._slice)
 
     def _around(self, second: int, seconds: int) -> range:
-        """Return the numbers of the spans of so many seconds that lie within a window before and after this second."""
+        """Return the numbers of the spans of ``seconds`` that lie within a window before and after this second."""
         return range((second - self._window) // seconds, (second + self._window) // seconds + 1)
 
-    def records(self, second: int) -> str:
-        """Return the key of the records of the documents seen at a second."""
-        return self._records(second // self._slice)
-
-    def _records(self, number: int) -> str:
-        return f"{self.prefix}:records:{_name(number, self._slice // HOUR)}"
-
-    def _bands(self, number: int) -> str:
-        return f"{self.prefix}:bands:{_name(number, self._generation // GENERATION)}"
+    def records(self, prefix: str, document: bytes) -> str:
+        """Return the key of the hash that has the record of a document."""
+        return _records(prefix, seconds_of(document) // self._slice, self._slice)
 
     def dead_after(self, second: int) -> tuple[list[str], ExpiredSpan] | None:
         """Return the keys that left the window with a document of this second, and the span that has expired."""
@@ -73,8 +102,26 @@ class RedisLayout:
         slices = _dead(self._own_slices, over, self._slice)
         # Keep the bands of the oldest slice as long as the slice: a late document may match any document in it.
         generations = _dead(self._own_generations, over, self._generation)
-        dead = [*map(self._records, slices), *map(self._bands, generations)]
+        dead = [_records(prefix, number, self._slice) for prefix in self.prefixes for number in slices]
+        dead += [_bands(prefix, number, self._generation) for prefix in self.prefixes for number in generations]
         return (dead, over) if dead else None
+
+
+@lru_cache(1024)
+def _check_keys(
+    prefix: str, generations: range, generation_seconds: int, slices: range, slice_seconds: int
+) -> tuple[bytes, ...]:
+    keys = [_bands(prefix, number, generation_seconds) for number in generations]
+    keys += [_records(prefix, number, slice_seconds) for number in slices]
+    return tuple(map(str.encode, (*keys, f"{prefix}:runs")))
+
+
+def _records(prefix: str, number: int, seconds: int) -> str:
+    return f"{prefix}:records:{_name(number, seconds // HOUR)}"
+
+
+def _bands(prefix: str, number: int, seconds: int) -> str:
+    return f"{prefix}:bands:{_name(number, seconds // GENERATION)}"
 
 
 def window_arguments(
@@ -100,10 +147,7 @@ def _name(number: int, times: int) -> str:
     return str(number) if times == 1 else f"{number}x{times}"
 
 
-def read_name(name: str) -> tuple[int, int]:
-    """Return the number and the length of a slice or generation from the last part of its key's name.
-
-    The length is in hours, or in times of ``GENERATION``.
-    """
+def hours_of_slice(name: str) -> range:
+    """Return the hours of a slice of records, from the name of its key."""
     number, _, times = name.rpartition(":")[2].partition("x")
-    return int(number), int(times or 1)
+    return range(int(number) * int(times or 1), (int(number) + 1) * int(times or 1))

@@ -1,90 +1,112 @@
 """The shared store over several hash tags of a Redis Cluster, so that one window is served by several nodes.
 
-Each shard has the keys of layout.py under its own hash tag,
-``{neardup:<namespace>:<config>/<shards>.<shard>}``, and one more: ``…:pending``, HASH document key -> its keys, of
-documents whose match is not decided yet. A story lives in one shard. The protocol: sharding.py.
+A story lives in one shard.
+
+A document's keys are spread over the shards, and each shard that has one of them has its record. All are asked at the
+same time, each by one call of ``scripts/check_shard.lua``. It returns the candidates that arrived in that shard before
+the document, and registers the document there as one whose match is not decided yet.
+
+If two documents are checked at the same time, the lowest-numbered shard in which they share a key decides: the one that
+came later there may match the other. Both find this out by themselves, because an undecided document is stored with its
+keys. So if two documents are alike, exactly one sees that the other came first, however their calls are interleaved.
+The later one waits until the earlier one is decided. So it links to an original and not to a duplicate.
+
+Three or more that are alike but not identical can wait for each other in a ring, because each pair may share another
+shard. The first one whose patience ends is an original, and the others follow.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import struct
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
 
-from scrapy_neardup.document import Claim, Document, Fingerprint, Granted, Join, Match, Member, Story, UnconfirmedGrant
-from scrapy_neardup.index.base import StoreSummary
+from redis.asyncio import Redis
+
+from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.index.base import DamageLog
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
-from scrapy_neardup.index.redis.lua import ScriptCall, script, window_script
-from scrapy_neardup.index.redis.runs import RedisRuns
-from scrapy_neardup.index.redis.sharding import (
-    MOST_RETURNED,
-    Candidate,
-    Part,
-    Question,
-    candidates,
-    known_answer,
-    shard_of,
-)
-from scrapy_neardup.index.redis.stories import RedisStories
-from scrapy_neardup.index.redis.survey import survey_shards
-from scrapy_neardup.index.redis.types import WrongTypes
-from scrapy_neardup.records.documents import read_record, seconds_of
+from scrapy_neardup.index.redis.index import BATCH, RedisIndex
+from scrapy_neardup.index.redis.layout import pack_keys, shard_of, window_arguments
+from scrapy_neardup.index.redis.lua import ScriptCall, script
+from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
 from scrapy_neardup.similarity.policy import Policy
 from scrapy_neardup.similarity.verification import (
+    CANDIDATE_STATES,
     Choice,
     ScoredCandidate,
     best_of_another_story,
     choose_match,
     score_candidate,
+    to_match,
 )
-
-if TYPE_CHECKING:
-    from redis.asyncio import Redis
 
 logger = logging.getLogger(__name__)
 
-_BATCH = 64
-R = TypeVar("R")
+MOST_RETURNED = 8
+"""Candidates that a shard returns: its best, and some more in case the document came before some of them."""
 
 
-class Shard:
-    """The keys of one shard, and the script calls that work on them."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A document to be checked."""
 
-    def __init__(self, prefix: str, policy: Policy, shards: int, types: WrongTypes) -> None:
-        self.prefix = prefix
-        self.pending = f"{prefix}:pending"
-        self.layout = RedisLayout(prefix, policy.window)
-        self._probe_script = window_script("probe", policy, shards)
-        self.stories = RedisStories(prefix, policy.window, types)
+    key: bytes
+    record: Record  # as an original
+    keys: frozenset[int]
+    parts: dict[int, tuple[list[int], list[int]]]  # by shard: its keys of text and url, and its other keys
+    least_dropped: float  # it is dropped as a copy if its match holds at least this share of it
 
-    def probe(self, question: Question, part: Part) -> ScriptCall:
-        keys = *self.layout.keys(seconds_of(question.key)), self.pending.encode()
-        of_document = window_arguments(
-            question.key, question.record, part.keys, part.identities, question.least_dropped
+    @classmethod
+    def of(
+        cls, fingerprint: Fingerprint, document: Document, shards: int, least_dropped: float, run: int = 0
+    ) -> Question:
+        parts: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+        for kind, keys in enumerate((fingerprint.identity_keys, fingerprint.text_keys)):
+            for key in keys:
+                parts[shard_of(key, shards)][kind].append(key)
+        return cls(
+            key=bytes.fromhex(document.id),
+            record=new_record(fingerprint, document, run),
+            keys=frozenset(fingerprint.identity_keys + fingerprint.text_keys),
+            parts=dict(sorted(parts.items())),
+            least_dropped=least_dropped,
         )
-        return self._probe_script, keys, (*of_document, question.packed_keys, str(MOST_RETURNED).encode())
 
-    def settle(self, key: bytes, record: bytes, state: bytes = b"") -> ScriptCall:
-        """Return the call that decides a document. ``record`` is empty if the document matches nothing."""
-        arguments = key, state or (b"matched" if record else b"first"), record
-        return script("settle"), (self.pending, self.records(key)), arguments
 
-    def records(self, key: bytes) -> str:
-        return self.layout.records(seconds_of(key))
+@dataclass(slots=True)
+class Candidate:
+    """A document that arrived before the new one in at least one shard, as the shards describe it."""
+
+    key: bytes
+    record: bytes  # packed
+    keys: bytes  # packed, with one more byte if somebody waited in vain; empty once its match is decided
+    shards: set[int] = field(default_factory=set)  # in which it arrived before the new document
+    state: int = 0  # its place in CANDIDATE_STATES; if shards disagree, the worst one
+
+    @property
+    def is_decided(self) -> bool:
+        return not self.keys
+
+    def may_match(self, keys: frozenset[int], shards: int) -> bool:
+        """Return whether a document with these keys came after this candidate, and so may match it."""
+        words = len(self.keys) // 4
+        shared = keys.intersection(struct.unpack_from(f">{words}I", self.keys))
+        return self.is_decided or min((shard_of(key, shards) for key in shared), default=-1) in self.shards
 
 
 class ShardedRedisIndex(RedisIndex):
-    """``url``: see connection.py. A single server works as well as a Cluster.
+    """The store of a window in several shards. ``url``, see connection.py, names one server or a Cluster.
 
     The calls of all checks that wait together travel at the same time, in one pipeline a node.
     """
 
-    pauses = 0.001, 0.02  # seconds between two looks at what is undecided: the first, and the longest
+    pauses = 0.001, 0.02  # seconds between two looks at an undecided candidate: the first pause, and the longest
 
     def __init__(
         self,
@@ -97,114 +119,97 @@ class ShardedRedisIndex(RedisIndex):
         timeout: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(url, namespace, config, policy, timeout=timeout)
+        super().__init__(url, namespace, config, policy, timeout=timeout, shards=shards)
         self._clock = clock
-        self.stored_as = f"{config}/{shards}"
-        self._configs = [f"{config}/{shards}.{number}" for number in range(shards)]
-        self.shards = [Shard(f"{{neardup:{namespace}:{each}}}", policy, shards, self._types) for each in self._configs]
-        self._runs = RedisRuns([shard.layout for shard in self.shards], self._types, 2 * policy.window)
         # Each call of a batch delays the decisions for which others wait.
-        self._calls: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, max(1, _BATCH // shards))
-        self._decisions: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, _BATCH)
-        self._looks: Batcher[tuple[int, bytes], bytes | None] = Batcher(self._run_looks, _BATCH)
-        self._story_joins: list[Batcher[Join, Story]] = [
-            Batcher(partial(self._join_in, shard), _BATCH) for shard in self.shards
-        ]
-        self._story_claims: list[Batcher[Claim, Granted | None]] = [
-            Batcher(partial(self._claim_in, shard), _BATCH) for shard in self.shards
-        ]
-        self._under_way: set[asyncio.Task[Match | None]] = set()
+        self._calls: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, max(1, BATCH // shards))
+        self._decisions: Batcher[Sequence[ScriptCall], list[object]] = Batcher(self._run_calls, BATCH)
+        self._looks: Batcher[tuple[int, bytes], bytes | None] = Batcher(self._run_looks, BATCH)
         # Decisions that this process knows before all shards do.
-        self._checks: dict[bytes, asyncio.Task[Match | None]] = {}
+        self._tasks: dict[bytes, asyncio.Task[Match | None]] = {}
         self._undecided: dict[bytes, asyncio.Future[bytes]] = {}
 
     async def close(self) -> None:
-        while self._under_way:
-            await asyncio.wait(self._under_way)
+        while under_way := [task for task in self._tasks.values() if not task.done()]:
+            await asyncio.wait(under_way)
         await asyncio.gather(self._calls.join(), self._looks.join(), self._decisions.join())
-        await asyncio.gather(*(each.join() for each in self._story_joins))
-        await asyncio.gather(*(each.join() for each in self._story_claims))
         await super().close()
-
-    async def _try(self, client: Redis) -> None:
-        for shard in self.shards:
-            await client.exists(shard.pending)
-
-    # Checks
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         """Check, even if the caller is cancelled: others may wait for the decision."""
         least_dropped = self.policy.least_dropped_share(document.source)
-        question = Question.of(fingerprint, document, len(self.shards), least_dropped, self.run)
-        if (task := self._checks.get(question.key)) is None:
-            task = self._checks[question.key] = asyncio.create_task(self._check(question))
-            self._under_way.add(task)
-            task.add_done_callback(self._under_way.discard)
+        question = Question.of(fingerprint, document, len(self.layout.prefixes), least_dropped, self.run)
+        if (task := self._tasks.get(question.key)) is None:
+            task = self._tasks[question.key] = asyncio.create_task(self._check(question, document))
         return await asyncio.shield(task)
 
-    async def _check(self, question: Question) -> Match | None:
+    async def _check(self, question: Question, document: Document) -> Match | None:
         decided: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._undecided[question.key] = decided
-        # If a single server fails, there is nothing to settle, and it would be one more answer to wait for.
-        undecided = [part.shard for part in question.parts] if self._address.kind == "cluster" else []
+        # If a single server fails, do not settle anything: that would only be one more answer to wait for.
+        undecided = [*question.parts] if self._address.kind == "cluster" else []
         packed = b""
         try:
             answers = await self._ask_shards(question)
             undecided = [shard for shard, answer in answers.items() if not answer[0]]
-            if (known := known_answer(question, answers.values(), self.policy)) is not None:
+            if (known := _known_answer(question, answers.values(), self.policy)) is not None:
                 match, packed = known
                 return match
-            found = await self._found(
-                question, candidates(question, answers, self.policy, len(self.shards), self._damage.warn_of_record)
-            )
+            scored = _candidates(question, answers, self.policy, len(self.layout.prefixes), self._damage)
+            found = await self._choose(question, scored)
             if found.match is not None:
                 packed = found.link(question.record, self.policy, question.least_dropped).pack()
         finally:
             decided.set_result(packed or question.record.pack())
             settled = self._settle(undecided, question.key, packed)
             settled.add_done_callback(lambda _: self._forget(question.key))
-        await self._unlink_dead_of(question.second)
+        await self._unlink_dead([document])
         return found.answer()
 
-    async def _found(self, question: Question, scored: Sequence[tuple[ScoredCandidate, Candidate]]) -> Choice:
-        """Choose the match, after the likelier candidates are decided."""
-        best = await self._decide(question, [each for each in scored if each[0].state != "lost"])
-        found = choose_match([each for each, _ in scored if each.state == "lost"])
-        if best is None:
-            return found
-        # The story of an undecided candidate is not known.
-        decided = (each for each, candidate in scored if candidate.is_decided and each.state != "lost")
-        return Choice(best, best_of_another_story(decided, best), found.before)
-
     async def _ask_shards(self, question: Question) -> dict[int, Sequence[bytes]]:
-        calls = [self.shards[part.shard].probe(question, part) for part in question.parts]
+        calls: list[ScriptCall] = []
+        for shard, (identities, others) in question.parts.items():
+            prefix = self.layout.prefixes[shard]
+            keys = *self.layout.check_keys(prefix, seconds_of(question.key)), f"{prefix}:pending".encode()
+            of_document = window_arguments(
+                question.key, question.record, identities + others, len(identities), question.least_dropped
+            )
+            arguments = *of_document, pack_keys(sorted(question.keys)), str(MOST_RETURNED).encode()
+            calls.append((self._check_script, keys, arguments))
         answers = await self._calls.submit(calls)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise self._explained(answer)
-        shards = (part.shard for part in question.parts)
-        return dict(zip(shards, cast("list[Sequence[bytes]]", answers), strict=True))
+        return dict(zip(question.parts, cast("list[Sequence[bytes]]", answers), strict=True))
 
-    async def _decide(
-        self, question: Question, found: Sequence[tuple[ScoredCandidate, Candidate]]
-    ) -> ScoredCandidate | None:
+    async def _choose(self, question: Question, scored: Sequence[tuple[ScoredCandidate, Candidate]]) -> Choice:
+        """Choose the match, after the likelier candidates are decided."""
         # Documents may wait for each other in a ring. They must not all give up at the same time.
         until = self._clock() + self.timeout * (1 + question.key[-1] / 1024)
-        for scored, candidate in found:
-            if candidate.is_decided:
-                return scored
-            record = read_record(await self._decision(candidate, until))
-            if record is None or record.original == question.key:
-                continue
-            # The score may change with the decision: a document of the same topic may turn out not to begin a story.
-            if (
-                decided := score_candidate(candidate.key, question.record, record, self.policy, scored.state)
-            ) is not None:
-                return decided
-        return None
+        alive = [(each, candidate) for each, candidate in scored if each.state != "lost"]
+        if_lost = choose_match([each for each, _ in scored if each.state == "lost"])
+        for each, candidate in alive:
+            match = each if candidate.is_decided else await self._once_decided(question, each, candidate, until)
+            if match is not None:
+                # The story of an undecided candidate is not known.
+                others = (other for other, its_answer in alive if its_answer.is_decided)
+                return Choice(match, best_of_another_story(others, match), if_lost.lost_same_page)
+        return if_lost
+
+    async def _once_decided(
+        self, question: Question, scored: ScoredCandidate, candidate: Candidate, until: float
+    ) -> ScoredCandidate | None:
+        """Return the candidate as it is scored by its decision. It may turn out not to begin a story, for example."""
+        record = read_record(await self._decision(candidate, until))
+        if record is None or record.original == question.key:
+            return None
+        return score_candidate(candidate.key, question.record, record, self.policy, scored.state)
 
     async def _decision(self, candidate: Candidate, until: float) -> bytes:
-        """Return the record of a candidate once its match is decided; empty if that takes too long or it is gone."""
+        """Return the record of a candidate once its match is decided.
+
+        Return b"" if that takes too long or the candidate is gone.
+        """
         own = self._undecided.get(candidate.key)
         if own is not None:
             await asyncio.wait([own], timeout=max(0.0, until - self._clock()))
@@ -219,19 +224,23 @@ class ShardedRedisIndex(RedisIndex):
             await asyncio.sleep(pause)
             pause = min(2 * pause, longest)
         # The candidate's process died, or documents wait in a ring. Decide the candidate before others give up too.
-        self._settle(sorted(candidate.shards), candidate.key, b"", b"first" if candidate.is_doubted else b"doubt")
+        self._settle(sorted(candidate.shards), candidate.key, b"", b"first" if len(candidate.keys) % 4 else b"doubt")
         return b""
 
     def _settle(
         self, shards: Sequence[int], key: bytes, record: bytes, state: bytes = b""
     ) -> asyncio.Future[list[object]]:
         """Tell the shards a decision. Others may wait for it, but the verdict does not wait until they are told."""
-        settled = self._decisions.put([self.shards[shard].settle(key, record, state) for shard in shards])
+        arguments = key, state or (b"matched" if record else b"first"), record
+        prefixes = [self.layout.prefixes[shard] for shard in shards]
+        settled = self._decisions.submit(
+            [(script("settle"), (f"{each}:pending", self.layout.records(each, key)), arguments) for each in prefixes]
+        )
         settled.add_done_callback(_note_failure)
         return settled
 
     def _forget(self, key: bytes) -> None:
-        del self._undecided[key], self._checks[key]
+        del self._undecided[key], self._tasks[key]
 
     async def _run_calls(self, batch: Sequence[Sequence[ScriptCall]]) -> list[list[object] | BaseException]:
         together = [call for calls in batch for call in calls]
@@ -242,8 +251,10 @@ class ShardedRedisIndex(RedisIndex):
         async def look(client: Redis) -> list[object]:
             pipeline = client.pipeline(transaction=False)
             for number, key in batch:
-                pipeline.hexists(self.shards[number].pending, key)  # first, because a settled document stays settled
-                pipeline.hget(self.shards[number].records(key), key)
+                prefix = self.layout.prefixes[number]
+                # Ask this before the record is read: then a document that looks settled has its final record.
+                pipeline.hexists(f"{prefix}:pending", key)
+                pipeline.hget(self.layout.records(prefix, key), key)
             return cast("list[object]", await pipeline.execute())
 
         answers = await self._ask(look)
@@ -252,71 +263,54 @@ class ShardedRedisIndex(RedisIndex):
             for undecided, record in zip(answers[::2], answers[1::2], strict=True)
         ]
 
-    async def _unlink_dead_of(self, second: int) -> None:
-        for shard in self.shards:
-            if (dead := shard.layout.dead_after(second)) is not None:
-                await self._free(shard.stories, dead[0], [dead[1]])
 
-    @property
-    def _prefixes(self) -> list[str]:
-        return [shard.prefix for shard in self.shards]
+def _known_answer(
+    question: Question, answers: Iterable[Sequence[bytes]], policy: Policy
+) -> tuple[Match | None, bytes] | None:
+    """Return match and record of a document that was checked before and is decided, else None."""
+    decided = [answer for answer in answers if answer[0]]
+    for packed, *matched in decided:
+        known = read_record(packed)
+        old = read_record(matched[0]) if known and matched else None
+        state = CANDIDATE_STATES[int(matched[1])] if matched else "seen"
+        scored = score_candidate(known.candidate, question.record, old, policy, state) if known and old else None
+        if scored:
+            return to_match(scored), packed
+    return (None, decided[0][0]) if decided else None
 
-    # Stories
 
-    def _shard_of(self, story: str) -> int:
-        return shard_of(int(story[8:], 16), len(self.shards))
-
-    async def join(self, join: Join) -> Story:
-        return await self._story_joins[self._shard_of(join.story)].submit(join)
-
-    async def claim(self, claim: Claim) -> Granted | None:
-        return await self._story_claims[self._shard_of(claim.story)].submit(claim)
-
-    async def _join_in(self, shard: Shard, batch: Sequence[Join]) -> list[Story | BaseException]:
-        return self._each_explained(await self._ask(lambda client: shard.stories.join(client, batch)))
-
-    async def _claim_in(self, shard: Shard, batch: Sequence[Claim]) -> list[Granted | BaseException | None]:
-        return self._each_explained(await self._ask(lambda client: shard.stories.claim(client, batch)))
-
-    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
-        by_shard: dict[int, list[tuple[str, str]]] = {}
-        for story, token in grants:
-            by_shard.setdefault(self._shard_of(story), []).append((story, token))
-        for shard, own in by_shard.items():
-            await self._ask(partial(self.shards[shard].stories.confirm, grants=own))
-
-    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
-        parts = await self._of_all(lambda client, stories: stories.take_over(client, seconds))
-        return [untold for part in parts for untold in part]
-
-    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
-        parts = await self._of_all(lambda client, stories: stories.open_events(client, quiet_since))
-        return sorted((story for part in parts for story in part), key=lambda story: story.id)
-
-    async def members(self, story: str) -> tuple[Member, ...]:
-        stories = self.shards[self._shard_of(story)].stories
-        return await self._ask(lambda client: stories.members(client, story))
-
-    async def peaks(self, since: int) -> dict[str, int]:
-        parts = await self._of_all(lambda client, stories: stories.peaks(client, since))
-        return {story: peak for part in parts for story, peak in part.items()}
-
-    async def _of_all(self, question: Callable[[Redis, RedisStories], Awaitable[R]]) -> list[R]:
-        def ask(shard: Shard) -> Awaitable[R]:
-            return self._ask(lambda client: question(client, shard.stories))
-
-        return await asyncio.gather(*map(ask, self.shards))
-
-    # For people
-
-    def _keys_by_prefix(self, fingerprint: Fingerprint, document: Document) -> Mapping[str, Sequence[int]]:
-        parts = Question.of(fingerprint, document, len(self.shards), least_dropped=1.0).parts
-        return {self.shards[part.shard].prefix: part.keys for part in parts}
-
-    async def summary(self) -> StoreSummary:
-        return await self._ask(
-            lambda client: survey_shards(client, self.url, self.namespace, self.config, self._configs)
-        )
+def _candidates(
+    question: Question,
+    answers: Mapping[int, Sequence[bytes]],
+    policy: Policy,
+    shards: int,
+    damage: DamageLog,
+) -> list[tuple[ScoredCandidate, Candidate]]:
+    """Return the candidates that the document may match, the best first."""
+    found: dict[bytes, Candidate] = {}
+    for shard, answer in answers.items():
+        if len(answer) % 4 != 1 or answer[0]:
+            continue  # decided in this shard already
+        parts = (answer[at::4] for at in range(1, 5))
+        for key, packed, keys, state in zip(*parts, strict=True):
+            candidate = found.setdefault(key, Candidate(key, packed, keys))
+            candidate.state = max(candidate.state, int(state))
+            candidate.shards.add(shard)
+            if not keys:  # one shard may learn the decision before another
+                candidate.record, candidate.keys = packed, b""
+    scored = []
+    for candidate in found.values():
+        if not candidate.may_match(question.keys, shards):
+            continue
+        if (record := read_record(candidate.record)) is None:
+            damage.warn_once("a record")
+            continue
+        if record.original == question.key:
+            continue
+        if passed := score_candidate(candidate.key, question.record, record, policy, CANDIDATE_STATES[candidate.state]):
+            scored.append((passed, candidate))
+    # Among equals, one that is decided comes first: nobody has to wait for it.
+    return sorted(scored, key=lambda each: (*each[0].rank[:-1], not each[1].is_decided, each[0].rank[-1]))
 
 
 def _note_failure(settled: asyncio.Future[list[object]]) -> None:

@@ -6,39 +6,36 @@ import asyncio
 import itertools
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from scrapy_neardup.document import (
+    MOST_SOURCE_DOCUMENTS,
     Claim,
     Document,
     Fingerprint,
     Granted,
     Join,
-    Learned,
+    KnownBoilerplate,
     Match,
     Member,
     Story,
     UnconfirmedGrant,
+    most_lines_of,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import Index, Selection, StoreSummary
+from scrapy_neardup.index.base import LEARNED_SECONDS, DamageLog, Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.damage import DamageLog
-from scrapy_neardup.index.horizon import Horizon
-from scrapy_neardup.index.spans import slice_seconds
+from scrapy_neardup.index.horizon import Horizon, slice_seconds
 from scrapy_neardup.index.sqlite.file import MEMORY as MEMORY
-from scrapy_neardup.index.sqlite.file import SQLiteFile
-from scrapy_neardup.index.sqlite.learned import share_learned
-from scrapy_neardup.index.sqlite.postings import FoundPostings, SQLitePostings
-from scrapy_neardup.index.sqlite.runs import SQLiteRuns
-from scrapy_neardup.index.sqlite.spaces import (
+from scrapy_neardup.index.sqlite.file import (
+    SQLiteFile,
     claim_space,
     drop_idle_spaces,
-    imagine_tables,
+    make_temporary_tables,
     read_horizon_state,
     save_horizon_state,
     space_of,
@@ -46,12 +43,12 @@ from scrapy_neardup.index.sqlite.spaces import (
 )
 from scrapy_neardup.index.sqlite.stories import SQLiteStories
 from scrapy_neardup.index.sqlite.survey import Purge, survey
+from scrapy_neardup.index.sqlite.window import SQLiteWindow
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.similarity.policy import Policy
 from scrapy_neardup.similarity.verification import (
     CandidateState,
-    ScoredCandidate,
     choose_match,
     most_similar,
     score_candidate,
@@ -60,10 +57,9 @@ from scrapy_neardup.similarity.verification import (
 
 _BATCH = 64
 _STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs
-_LEAP_DOCUMENTS = 1000  # in a window that nobody shares, so many documents in a row prove a leap in time
-_CLAIM_SECONDS = 600  # a crawl that runs for days keeps its space
+_LEAP_DOCUMENTS = 1000  # in a window that nobody shares, this many documents in a row prove that time has leapt
+_CLAIM_SECONDS = 600  # the space is claimed again after this time, so that a crawl that runs for days keeps it
 R = TypeVar("R")
-_Step = Callable[..., R]
 _StateOf = Callable[[Record], CandidateState]
 
 
@@ -87,18 +83,14 @@ class SQLiteIndex(Index):
         self.namespace = namespace
         self.config = config
         self.policy = policy
-        self.timeout = timeout
         self._clock = clock  # of heartbeats
-        self._batcher: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_batch, _BATCH)
+        self._checks: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_checks, _BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
         self._file = SQLiteFile(self.path, timeout)
         self._damage = DamageLog(self.path)
-        self._window = SQLitePostings(0, policy.window, self._damage)
-        self._runs = SQLiteRuns(0, self._window, clock)
-        self._stories = SQLiteStories(0, self._damage)
+        self._use_space(0)
         self._opening = asyncio.Lock()
         self._thread: ThreadPoolExecutor | None = None
-        self._space = 0
         self._claimed = 0.0
         is_shared = self.path != MEMORY
         self._horizon = Horizon(
@@ -123,27 +115,27 @@ class SQLiteIndex(Index):
     async def close(self) -> None:
         if self._thread is None:
             return
-        await self._batcher.join()
+        await self._checks.join()
         await self._joins.join()
         await self._in_thread(self._file.disconnect)
         self._thread.shutdown()
         self._thread = None
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
-        return await self._batcher.submit((fingerprint, document))
+        return await self._checks.submit((fingerprint, document))
 
     @property
     def run_folder(self) -> Path | None:
         return None if self.path == MEMORY else Path(f"{self.path}-runs", f"{self.namespace}-{self.config}")
 
     async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
-        await self._in_thread(self._write, lambda sql: self._runs.beat(sql, self.run, alive, dead))
+        await self._in_thread(self._write, lambda sql: self._window.beat(sql, self.run, alive, dead))
 
     async def end_run(self) -> None:
-        await self._in_thread(self._write, lambda sql: self._runs.end(sql, self.run))
+        await self._in_thread(self._write, lambda sql: self._window.end_run(sql, self.run))
 
     async def deliver(self, documents: Sequence[str]) -> None:
-        await self._in_thread(self._write, lambda sql: self._runs.deliver(sql, list(map(bytes.fromhex, documents))))
+        await self._in_thread(self._write, lambda sql: self._window.deliver(sql, list(map(bytes.fromhex, documents))))
 
     async def withdraw(self, documents: Sequence[str]) -> None:
         await self._in_thread(self._write, lambda sql: self._window.remove(sql, list(map(bytes.fromhex, documents))))
@@ -169,32 +161,33 @@ class SQLiteIndex(Index):
     async def peaks(self, since: int) -> dict[str, int]:
         return await self._in_thread(self._write, lambda sql: self._stories.peaks(sql, since))
 
-    async def similar(
-        self, fingerprint: Fingerprint, document: Document, most: int, *, by_keys: bool = False
-    ) -> list[Match]:
+    async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
         new = new_record(fingerprint, document)
-        keys = fingerprint.identity_keys + fingerprint.text_keys if by_keys else None
-        return await self._in_thread(self._read, lambda sql: self._similar(sql, new, keys, most))
+        return await self._in_thread(
+            self._read, lambda sql: most_similar(self._window.records(sql), new, self.policy, most)
+        )
 
     async def add_frequencies(self, counted: bytes) -> bytes:
         return await self._in_thread(self._share, lambda sql: self._add_frequencies(sql, counted))
 
-    async def share_learned(self, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
-        return await self._in_thread(self._share, lambda sql: self._share_learned(sql, learned))
+    async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
+        return await self._in_thread(self._share, lambda sql: self._exchange_boilerplate(sql, learned))
 
     async def summary(self) -> StoreSummary:
-        return await self._in_thread(self._read, self._summarise)
+        return await self._in_thread(
+            self._read, lambda sql: survey(sql, self.path, self._space, self.namespace, self.config)
+        )
 
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
         return await self._in_thread(self._purge, selection, dry_run)
 
-    async def _run_batch(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Match | None]:
-        return await self._in_thread(self._check_all, batch)
+    async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Match | None]:
+        return await self._in_thread(self._write, lambda sql: self._check_all(sql, batch))
 
     async def _run_joins(self, batch: Sequence[Join]) -> Sequence[Story | StoreError]:
         return await self._in_thread(self._write, lambda sql: [self._join(sql, join) for join in batch])
 
-    async def _in_thread(self, step: _Step[R], *arguments: object) -> R:
+    async def _in_thread(self, step: Callable[..., R], *arguments: object) -> R:
         if self._thread is None:
             raise StoreUnavailable(f"{self.path}: the store is closed")
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._file.run_step, step, *arguments)
@@ -206,7 +199,7 @@ class SQLiteIndex(Index):
             self._file.connect()
             if self._file.is_read_only:
                 sql = self._file.connection
-                self._use_space(space_of(sql, self.namespace, self.config) or imagine_tables(sql))
+                self._use_space(space_of(sql, self.namespace, self.config) or make_temporary_tables(sql))
                 return
             with self._file.writing() as sql:
                 self._claim_space(sql)
@@ -221,8 +214,7 @@ class SQLiteIndex(Index):
 
     def _use_space(self, space: int) -> None:
         self._space = space
-        self._window = SQLitePostings(space, self.policy.window, self._damage)
-        self._runs = SQLiteRuns(space, self._window, self._clock)
+        self._window = SQLiteWindow(space, self.policy.window, self._damage, self._clock)
         self._stories = SQLiteStories(space, self._damage)
 
     def _write(self, step: Callable[[sqlite3.Connection], R]) -> R:
@@ -245,24 +237,24 @@ class SQLiteIndex(Index):
         """Write if the file may be written, otherwise read."""
         return self._read(step) if self._file.is_read_only else self._write(step)
 
-    def _check_all(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
-        def step(sql: sqlite3.Connection) -> list[Match | None]:
-            state = self._runs.state_reader(sql, self.run)
-            matches = [self._check(sql, fingerprint, document, state) for fingerprint, document in batch]
-            self._expire(sql, batch)
-            return matches
-
-        return self._write(step)
+    def _check_all(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
+        self._window.find_generations(sql)
+        state = self._window.state_reader(sql, self.run)
+        matches = [self._check(sql, fingerprint, document, state) for fingerprint, document in batch]
+        self._expire(sql, batch)
+        return matches
 
     def _check(
         self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, state: _StateOf
     ) -> Match | None:
         new, key = new_record(fingerprint, document, self.run), bytes.fromhex(document.id)
-        if self._window.is_registered(sql, key):
+        if self._window.holds(sql, key):
             return self._answer_again(sql, key, state)
         keys = fingerprint.identity_keys + fingerprint.text_keys
         postings = self._window.find(sql, keys, len(fingerprint.identity_keys), key)
-        found = choose_match(list(self._scored(sql, postings, new, state)))
+        records = self._window.records(sql, postings.candidates)
+        scored = [score_candidate(candidate, new, old, self.policy, state(old)) for candidate, old in records]
+        found = choose_match([each for each in scored if each])
         registered = found.link(new, self.policy, self.policy.least_dropped_share(document.source))
         self._window.insert(sql, key, registered, keys, postings)
         return found.answer()
@@ -280,13 +272,6 @@ class SQLiteIndex(Index):
         scored = score_candidate(known.candidate, known, old, self.policy, state(old))
         return None if scored is None else to_match(scored)
 
-    def _scored(
-        self, sql: sqlite3.Connection, postings: FoundPostings, new: Record, state: _StateOf
-    ) -> Iterator[ScoredCandidate]:
-        for candidate, old in self._window.candidates(sql, postings):
-            if (scored := score_candidate(candidate, new, old, self.policy, state(old))) is not None:
-                yield scored
-
     def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Remove the records and stories that have left the window with these documents."""
         before = read_horizon_state(sql, self._space)
@@ -301,26 +286,44 @@ class SQLiteIndex(Index):
     def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
         row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()
         total = row[0] if row and isinstance(row[0], bytes) else b""
-        if self._file.is_read_only:
-            return add_counts(total, NOTHING)
-        total = add_counts(total, counted)
-        sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (id, total) VALUES (0, ?)", (total,))
+        total = add_counts(total, NOTHING if self._file.is_read_only else counted)
+        if not self._file.is_read_only:
+            sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (id, total) VALUES (0, ?)", (total,))
         return total
 
-    def _share_learned(self, sql: sqlite3.Connection, learned: Mapping[bytes, Learned]) -> dict[bytes, Learned]:
+    def _exchange_boilerplate(
+        self, sql: sqlite3.Connection, learned: Mapping[bytes, KnownBoilerplate]
+    ) -> dict[bytes, KnownBoilerplate]:
         if self._file.is_read_only:
-            learned = dict.fromkeys(learned, Learned())
-        return share_learned(sql, self._space, learned, read_only=self._file.is_read_only)
+            learned = dict.fromkeys(learned, KnownBoilerplate())
+        else:
+            sql.execute(f"DELETE FROM learned_{self._space} WHERE added < ?", (time.time() - LEARNED_SECONDS,))
+        return {
+            source: KnownBoilerplate(
+                self._add_learned(sql, source, True, each.lines, most_lines_of(source)),
+                self._add_learned(sql, source, False, each.documents, MOST_SOURCE_DOCUMENTS),
+            )
+            for source, each in learned.items()
+        }
 
-    def _similar(self, sql: sqlite3.Connection, new: Record, keys: Sequence[int] | None, most: int) -> list[Match]:
-        """Look at the records that have one of the keys; at all of them if the keys are None."""
-        return most_similar(self._window.packed_records(sql, keys), new, self.policy, most)
-
-    def _summarise(self, sql: sqlite3.Connection) -> StoreSummary:
-        return survey(sql, self.path, self._space, self.namespace, self.config)
+    def _add_learned(
+        self, sql: sqlite3.Connection, source: bytes, is_line: bool, entries: tuple[bytes, ...], most: int
+    ) -> tuple[bytes, ...]:
+        """Add entries, forget the oldest over ``most``, and return all that are left."""
+        table, added = f"learned_{self._space}", time.time()
+        if entries:
+            rows = [(source, is_line, added, entry) for entry in entries]
+            sql.executemany(f"INSERT INTO {table} (source, is_line, added, entry) VALUES (?, ?, ?, ?)", rows)
+            sql.execute(
+                f"DELETE FROM {table} WHERE source = ? AND is_line = ? AND id <= (SELECT id FROM {table}"
+                " WHERE source = ? AND is_line = ? ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (source, is_line, source, is_line, most),
+            )
+        query = f"SELECT entry FROM {table} WHERE source = ? AND is_line = ? AND typeof(entry) = 'blob' ORDER BY id"
+        return tuple(entry for (entry,) in sql.execute(query, (source, is_line)))
 
     def _purge(self, selection: Selection, dry_run: bool) -> int:
         with self._file.reading() as sql:
             spaces = spaces_of(sql, self.namespace)
-        windows = {space: SQLitePostings(space, self.policy.window, self._damage) for space in spaces}
+        windows = {space: SQLiteWindow(space, self.policy.window, self._damage) for space in spaces}
         return sum(Purge(self._file, *each, selection).run(dry_run=dry_run) for each in windows.items())

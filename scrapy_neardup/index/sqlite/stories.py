@@ -7,45 +7,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, UnconfirmedGrant
-from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.base import MOST_TAKEN_OVER
-from scrapy_neardup.index.damage import DamageLog
+from scrapy_neardup.document import Claim, Granted, Join, Member, Story, UnconfirmedGrant
+from scrapy_neardup.index.base import MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
-from scrapy_neardup.index.membership import count_join, grant
-from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.index.membership import MOST_GRANTS, count_join, grant
 from scrapy_neardup.records.members import read_members
-from scrapy_neardup.records.stories import StoryCounters, pack_extent, read_extent
+from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent
 
-SCHEMA = (
-    """
-    CREATE TABLE IF NOT EXISTS stories_{space} (
-        key BLOB PRIMARY KEY, joined INTEGER NOT NULL, items INTEGER NOT NULL, copies INTEGER NOT NULL,
-        levels INTEGER NOT NULL, last INTEGER NOT NULL, ids BLOB NOT NULL, sources BLOB NOT NULL,
-        open_since INTEGER,  -- second of the newest source of an event that has not ended
-        said BLOB NOT NULL DEFAULT x'', changes BLOB NOT NULL DEFAULT x'',
-        told TEXT NOT NULL DEFAULT '', languages TEXT NOT NULL DEFAULT '', neighbours BLOB NOT NULL DEFAULT x''
-    ) WITHOUT ROWID
-    """,
-    "CREATE INDEX IF NOT EXISTS stories_last_{space} ON stories_{space} (last)",
-    """
-    CREATE INDEX IF NOT EXISTS stories_open_{space} ON stories_{space} (open_since) WHERE open_since IS NOT NULL
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS members_{space} (
-        story BLOB NOT NULL, key BLOB NOT NULL, packed BLOB NOT NULL, PRIMARY KEY (story, key)
-    ) WITHOUT ROWID
-    """,
-    "CREATE TABLE IF NOT EXISTS peaks_{space} (story BLOB PRIMARY KEY, peak INTEGER NOT NULL) WITHOUT ROWID",
-    """
-    CREATE TABLE IF NOT EXISTS grants_{space} (
-        token TEXT PRIMARY KEY, story BLOB NOT NULL, granted_at REAL NOT NULL,  -- Unix seconds by this machine's clock
-        told TEXT NOT NULL, note TEXT NOT NULL
-    ) WITHOUT ROWID
-    """,
-)
-TABLES = ("stories", "members", "peaks", "grants")
-_TALLY = "joined, items, copies, levels, last, ids, sources, said, changes, told, languages, neighbours"
+_COUNTERS = ", ".join(COUNTERS)
 
 
 class SQLiteStories:
@@ -57,36 +26,41 @@ class SQLiteStories:
 
     def join(self, sql: sqlite3.Connection, join: Join) -> Story:
         key = bytes.fromhex(join.story)
-        tally = self._tally(sql, key) or StoryCounters()
+        counters = self._counters(sql, key) or StoryCounters()
         rows = sql.execute(
             f"SELECT key FROM members_{self._space} WHERE story = ? AND key IN (?, ?)",
             (key, bytes.fromhex(join.member.id), bytes.fromhex(join.registered_before)),
         )
-        before = tally.joined
-        logged = count_join(tally, join, {member.hex() for (member,) in rows})
-        if tally.joined > before:
-            self._save(sql, key, tally)
+        before = counters.joined
+        to_keep = count_join(counters, join, {member.hex() for (member,) in rows})
+        if counters.joined > before:
+            self._save(sql, key, counters)
         sql.executemany(
             f"INSERT INTO members_{self._space} (story, key, packed) VALUES (?, ?, ?)",
-            [(key, member, packed) for member, packed in logged],
+            [(key, member, packed) for member, packed in to_keep],
         )
-        return tally.story(key)
+        return counters.story(key)
 
     def claim(self, sql: sqlite3.Connection, claim: Claim) -> Granted | None:
-        if (before := self._extent_before(sql, claim.token)) is not None:
-            return Granted(self.members(sql, claim.story), before)
+        told = sql.execute(f"SELECT told FROM grants_{self._space} WHERE token = ?", (claim.token,)).fetchone()
+        if told is not None:
+            return Granted(self.members(sql, claim.story), read_extent(str(told[0])))
         key = bytes.fromhex(claim.story)
-        tally = self._tally(sql, key)
-        reported = Extent() if tally is None else tally.signalled_extent
-        if tally is None or not grant(tally, claim):
+        if (counters := self._counters(sql, key)) is None:
             return None
-        self._save(sql, key, tally)
+        signalled = read_extent(counters.signalled)
+        if not grant(counters, claim):
+            return None
+        self._save(sql, key, counters)
         if claim.level == "ended" and claim.peak:
             sql.execute(f"INSERT OR REPLACE INTO peaks_{self._space} VALUES (?, ?)", (key, claim.peak))
         if claim.token:
-            row = claim.token, key, time.time(), pack_extent(reported), claim.note
-            sql.execute(f"INSERT INTO grants_{self._space} VALUES (?, ?, ?, ?, ?)", row)
-        return Granted(self.members(sql, claim.story), reported)
+            sql.execute(
+                f"INSERT INTO grants_{self._space} SELECT ?, ?, ?, ?, ?"
+                f" WHERE (SELECT count(*) FROM grants_{self._space}) < ?",
+                (claim.token, key, time.time(), pack_extent(signalled), claim.note, MOST_GRANTS),
+            )
+        return Granted(self.members(sql, claim.story), signalled)
 
     def confirm(self, sql: sqlite3.Connection, grants: Sequence[tuple[str, str]]) -> None:
         sql.executemany(f"DELETE FROM grants_{self._space} WHERE token = ?", [(token,) for _, token in grants])
@@ -99,26 +73,25 @@ class SQLiteStories:
             " ORDER BY granted_at LIMIT ?",
             (now, seconds, MOST_TAKEN_OVER),
         ).fetchall()
-        untold = []
+        taken_over = []
         for token, key, told, note in rows:
-            if not (self._are_bytes("a grant", key) and all(isinstance(each, str) for each in (token, told, note))):
-                sql.execute(f"DELETE FROM grants_{self._space} WHERE token = ?", (token,))
-                continue
-            if (story := self._story(sql, key)) is None:
-                self.confirm(sql, [(key.hex(), token)])
+            is_whole = self._are_bytes("a grant", key) and all(isinstance(each, str) for each in (token, told, note))
+            row = sql.execute(f"SELECT {_COUNTERS} FROM stories_{self._space} WHERE key = ?", (key,)).fetchone()
+            if not is_whole or row is None or (story := self._damage.readable_story(key, row)) is None:
+                self.confirm(sql, [("", token)])
                 continue
             sql.execute(f"UPDATE grants_{self._space} SET granted_at = ? WHERE token = ?", (now, token))
             story = replace(story, signalled=read_extent(told))
-            untold.append(UnconfirmedGrant(token, note, story, self.members(sql, story.id)))
-        return untold
+            taken_over.append(UnconfirmedGrant(token, note, story, self.members(sql, story.id)))
+        return taken_over
 
     def open_events(self, sql: sqlite3.Connection, quiet_since: int | None) -> list[Story]:
         rows = sql.execute(
-            f"SELECT key, {_TALLY} FROM stories_{self._space}"
+            f"SELECT key, {_COUNTERS} FROM stories_{self._space}"
             " WHERE open_since IS NOT NULL AND open_since <= ? ORDER BY key",
             (1 << 32 if quiet_since is None else quiet_since,),
         )
-        return [story for key, *counters in rows if (story := self._readable(key, counters)) is not None]
+        return [story for key, *row in rows if (story := self._damage.readable_story(key, row)) is not None]
 
     def members(self, sql: sqlite3.Connection, story: str) -> tuple[Member, ...]:
         rows = sql.execute(f"SELECT key, packed FROM members_{self._space} WHERE story = ?", (bytes.fromhex(story),))
@@ -139,48 +112,20 @@ class SQLiteStories:
             sql.execute(f"DELETE FROM members_{self._space} WHERE story = ?", key)
             sql.execute(f"DELETE FROM stories_{self._space} WHERE key = ?", key)
 
-    def _extent_before(self, sql: sqlite3.Connection, token: str) -> Extent | None:
-        """Return the extent that was reported before a claim with this token was granted, None if none was."""
-        row = sql.execute(f"SELECT told FROM grants_{self._space} WHERE token = ?", (token,)).fetchone()
-        return read_extent(str(row[0])) if row else None
-
-    def _story(self, sql: sqlite3.Connection, key: bytes) -> Story | None:
-        """Return a story, None if it is gone or damaged."""
-        row = sql.execute(f"SELECT {_TALLY} FROM stories_{self._space} WHERE key = ?", (key,)).fetchone()
-        return None if row is None else self._readable(key, row)
-
-    def _readable(self, key: object, counters: Sequence[object]) -> Story | None:
-        """Return the story with these counters, None if they are damaged."""
-        try:
-            if isinstance(key, bytes) and len(key) == KEY_BYTES:
-                return _tally(key, counters).story(key)
-        except StoreError:
-            pass
-        self._damage.warn_of_story()
-        return None
-
     def _are_bytes(self, what: str, *values: object) -> bool:
         are_bytes = all(isinstance(value, bytes) for value in values)
         if not are_bytes:
-            self._damage.warn_once(what, "it is left out")
+            self._damage.warn_once(what)
         return are_bytes
 
-    def _tally(self, sql: sqlite3.Connection, key: bytes) -> StoryCounters | None:
-        """Raise StoreError if the story is damaged."""
-        row: Sequence[object] | None = sql.execute(
-            f"SELECT {_TALLY} FROM stories_{self._space} WHERE key = ?", (key,)
-        ).fetchone()
-        return None if row is None else _tally(key, row)
+    def _counters(self, sql: sqlite3.Connection, key: bytes) -> StoryCounters | None:
+        """Return the counters of a story, None if there is no such story. Raise StoreError if they are damaged."""
+        row = sql.execute(f"SELECT {_COUNTERS} FROM stories_{self._space} WHERE key = ?", (key,)).fetchone()
+        return None if row is None else self._damage.counters(key, row)
 
-    def _save(self, sql: sqlite3.Connection, key: bytes, tally: StoryCounters) -> None:
+    def _save(self, sql: sqlite3.Connection, key: bytes, counters: StoryCounters) -> None:
+        row = key, *astuple(counters), counters.newest_source if counters.is_open else None
+        places = ", ".join("?" * len(row))
         sql.execute(
-            f"INSERT OR REPLACE INTO stories_{self._space} (key, {_TALLY}, open_since) VALUES ({', '.join('?' * 14)})",
-            (key, *astuple(tally), tally.newest_source if tally.is_open else None),
+            f"INSERT OR REPLACE INTO stories_{self._space} (key, {_COUNTERS}, open_since) VALUES ({places})", row
         )
-
-
-def _tally(key: bytes, counters: Sequence[object]) -> StoryCounters:
-    """Raise StoreError on counters of other types than the schema declares."""
-    if [*map(type, counters)] != [*map(type, astuple(StoryCounters()))]:
-        raise StoreError(f"story {key.hex()}: its counters are not those of this version")
-    return StoryCounters(*counters)  # type: ignore[arg-type]  # checked above

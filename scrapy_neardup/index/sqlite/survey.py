@@ -6,22 +6,23 @@ Both read in a transaction that blocks nobody. A purge deletes in many small ste
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
+from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.index.base import Selection, StoreSummary
 from scrapy_neardup.index.membership import remaining_neighbours
-from scrapy_neardup.index.sqlite.file import SQLiteFile
-from scrapy_neardup.index.sqlite.learned import forget_learned
-from scrapy_neardup.index.sqlite.postings import SQLitePostings, number_of
-from scrapy_neardup.index.sqlite.spaces import make_tables, tables_of
+from scrapy_neardup.index.sqlite.file import SQLiteFile, tables_of
+from scrapy_neardup.index.sqlite.window import SQLiteWindow
 from scrapy_neardup.similarity.policy import HOUR
 
 _AT_ONCE = 500  # rows removed in one transaction
+T = TypeVar("T")
 _PRAGMAS = ("page_count", "page_size", "journal_mode")
 
 
 def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, config: str) -> StoreSummary:
-    # Numbers of document keys: see postings.py.
+    # Numbers of document keys: see window.py.
     hours = f"SELECT ((key >> 32) + {1 << 31}) / {HOUR}, count(*) FROM documents_{space} GROUP BY 1"
     events = f"SELECT count(*) FROM stories_{space} WHERE open_since IS NOT NULL"
     pages, size, mode = (sql.execute(f"PRAGMA {name}").fetchone()[0] for name in _PRAGMAS)
@@ -42,7 +43,7 @@ def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, confi
 class Purge:
     """Removes a selection from one space."""
 
-    def __init__(self, file: SQLiteFile, space: int, window: SQLitePostings, selection: Selection) -> None:
+    def __init__(self, file: SQLiteFile, space: int, window: SQLiteWindow, selection: Selection) -> None:
         self._file = file
         self._space = space
         self._window = window
@@ -50,37 +51,33 @@ class Purge:
 
     def run(self, *, dry_run: bool) -> int:
         """See ``Index.purge``."""
-        if not dry_run:
-            with self._file.writing() as sql:
-                make_tables(sql, self._space)  # the file may be of an older version with fewer tables
-        with self._file.reading() as sql:
-            if f"documents_{self._space}" not in tables_of(sql, self._space):
-                return 0
-            if self._selection.is_all:
-                (count,) = sql.execute(f"SELECT count(*) FROM documents_{self._space}").fetchone()
-                tables = tables_of(sql, self._space)
-            else:
-                selected, removed = self._documents(sql)
-                members = [] if dry_run else list(self._members(sql, selected))
-                stories = [] if dry_run else list(self._stories(sql, selected))
         if self._selection.is_all:
-            if not dry_run:
-                self._empty(tables)
-            return int(count)
+            return self._empty(dry_run)
+        with self._file.reading() as sql:
+            selected, removed = self._documents(sql)
+            members = list(self._members(sql, selected))
+            stories = list(self._stories(sql, selected))
         if not dry_run:
-            self._remove(f"DELETE FROM documents_{self._space} WHERE key = ?", [(number_of(key),) for key in removed])
-            self._remove(f"DELETE FROM members_{self._space} WHERE story = ? AND key = ?", members)
-            self._forget_neighbours(stories, selected)
+            self._in_steps(removed, self._window.remove)
+            delete = f"DELETE FROM members_{self._space} WHERE story = ? AND key = ?"
+            self._in_steps(members, lambda sql, rows: sql.executemany(delete, rows))
+            self._in_steps(stories, lambda sql, keys: self._forget_neighbours(sql, keys, selected))
+            if source := self._selection.source_hash:
+                self._in_steps([source], lambda sql, _: self._forget_learned(sql, source))
         return len(removed)
 
-    def _empty(self, tables: Sequence[str]) -> None:
+    def _empty(self, dry_run: bool) -> int:
+        with self._file.reading() as sql:
+            (count,) = sql.execute(f"SELECT count(*) FROM documents_{self._space}").fetchone()
+            tables = [] if dry_run else tables_of(sql, self._space)
         for table in tables:
             with self._file.writing() as sql:
                 if table in tables_of(sql, self._space):
                     sql.execute(f"{'DROP TABLE' if table.startswith('postings_') else 'DELETE FROM'} {table}")
+        return int(count)
 
     def _documents(self, sql: sqlite3.Connection) -> tuple[set[bytes], list[bytes]]:
-        """Return the selected documents, and a list that also has those which name one of them as their original."""
+        """Return the selected documents, and a list of these and all copies of them."""
         links: dict[bytes, bytes] = {}  # document key -> key of its original
         selected: set[bytes] = set()
         for key, record in self._window.records(sql):
@@ -100,19 +97,23 @@ class Purge:
             if isinstance(packed, bytes) and packed != remaining_neighbours(packed, self._selection, selected):
                 yield story
 
-    def _remove(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
+    def _in_steps(self, rows: Sequence[T], step: Callable[[sqlite3.Connection, Sequence[T]], object]) -> None:
         for first in range(0, len(rows), _AT_ONCE):
             with self._file.writing() as sql:
-                sql.executemany(statement, rows[first : first + _AT_ONCE])
+                step(sql, rows[first : first + _AT_ONCE])
 
-    def _forget_neighbours(self, stories: Sequence[object], selected: set[bytes]) -> None:
-        for first in range(0, max(1, len(stories)), _AT_ONCE):
-            with self._file.writing() as sql:
-                for story in stories[first : first + _AT_ONCE]:
-                    query = f"SELECT neighbours FROM stories_{self._space} WHERE key = ?"
-                    (packed,) = sql.execute(query, (story,)).fetchone() or (None,)
-                    if isinstance(packed, bytes):
-                        kept = remaining_neighbours(packed, self._selection, selected)
-                        sql.execute(f"UPDATE stories_{self._space} SET neighbours = ? WHERE key = ?", (kept, story))
-                if self._selection.source_hash:
-                    forget_learned(sql, self._space, self._selection.source_hash)
+    def _forget_neighbours(self, sql: sqlite3.Connection, stories: Sequence[object], selected: set[bytes]) -> None:
+        for story in stories:
+            query = f"SELECT neighbours FROM stories_{self._space} WHERE key = ?"
+            (packed,) = sql.execute(query, (story,)).fetchone() or (None,)
+            if isinstance(packed, bytes):
+                kept = remaining_neighbours(packed, self._selection, selected)
+                sql.execute(f"UPDATE stories_{self._space} SET neighbours = ? WHERE key = ?", (kept, story))
+
+    def _forget_learned(self, sql: sqlite3.Connection, source: bytes) -> None:
+        """Forget the boilerplate of a source, also its entries in the boilerplate of all sources."""
+        sql.execute(f"DELETE FROM learned_{self._space} WHERE source = ?", (source,))
+        # An entry of EVERYWHERE has the source after the 4 bytes of the line.
+        sql.execute(
+            f"DELETE FROM learned_{self._space} WHERE source = ? AND substr(entry, 5, 4) = ?", (EVERYWHERE, source)
+        )

@@ -1,9 +1,10 @@
-"""The boilerplate guard: lines that turn up in documents of several different stories leave the fingerprint.
+"""The boilerplate guard: leave lines out of the fingerprint if they turn up in documents of several different stories.
 
-The index cannot tell whether two documents tell different stories, because a long disclaimer may be what joins them
-there. So the rest of the two documents decides. For each line the guard remembers a few documents that had it. A new
-document with the same line is one more story if nothing else of it is in any of them. A paragraph of a wire story comes
-with the other paragraphs of that story, however many papers print it. So it is not boilerplate.
+The index cannot decide whether two documents tell different stories, because it may have joined them only by a long
+disclaimer. So the guard compares the rest of the two documents, without the lines they share. For each line the guard
+remembers a few documents that had it. A new document with the same line is one more story if it shares nothing else
+with any of these documents. A paragraph of a wire story comes with the other paragraphs of that story, however many
+papers print it. So it is not boilerplate.
 
 The guard learns from documents as they come, in bounded memory. All processes that see the same documents learn the
 same.
@@ -24,16 +25,19 @@ from scrapy_neardup.sketch.text.body import Body
 STORIES = 3
 """Different stories that make a line boilerplate."""
 
-MOST_LINES = 1 << 16  # remembered, those seen last: some 20 MB if a document brings twenty new ones
-MOST_DOCUMENTS = 1 << 13  # remembered for these lines: another 20 MB if each of them brings one new line
-_MOST_LINES_OF_ONE = 200  # document; the rest of a book teaches nothing and pushes out the others
+# The lines seen last are remembered. They take about 20 MB if each document brings twenty new lines.
+MOST_LINES = 1 << 16
+MOST_DOCUMENTS = 1 << 13  # documents remembered for these lines; they take another 20 MB if each brings one new line
+# Lines learned from one document; the other lines of a book would teach nothing and push out the lines of other
+# documents.
+_MOST_LINES_OF_ONE = 200
 _LONGEST = 2000  # a document with more lines teaches nothing: a book would be remembered for few of its lines
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
 _SAMPLE_MASK = np.uint32(3)  # of every fourth shingle, by its hash
 _LEAST_REST = 30  # words; a shorter rest does not show what a document is about
 _SHARED_REST = 0.15  # two documents whose rests share no more than this tell different stories
-_DOMINANT = 0.5  # one story that brought more of a line's documents than this owns the line
+_DOMINANT = 0.5  # if one story brought more than this share of a line's documents, the line belongs to that story
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,12 @@ class Trace:
         hashes = body.windows(width)
         # The choice of a shingle does not depend on the document. A shingle of two lines belongs to the first one.
         starts = (hashes & _SAMPLE_MASK == 0).nonzero()[0]
-        starts = starts[hashes[starts].argsort()[:_SAMPLES]]
+        samples = hashes.take(starts)
+        lowest = samples.argsort()[:_SAMPLES]
         ends = (body.long.end - body.long.first).cumsum()
-        owners = [lines[keys[place]] for place in ends.searchsorted(starts, side="right").tolist()]
-        return cls(lines, words, array("I", hashes[starts].tobytes()), array("I", owners))
+        places = np.array([lines[key] for key in keys], np.uint32)
+        owners = places.take(ends.searchsorted(starts.take(lowest), side="right"))
+        return cls(lines, words, array("I", samples.take(lowest).tobytes()), array("I", owners.tobytes()))
 
     def rest(self, shared: Iterable[int]) -> tuple[int, set[int]]:
         """Return the words and the samples of all lines but the shared ones."""
@@ -86,22 +92,24 @@ class BoilerplateGuard:
     def __init__(self, most_lines: int = MOST_LINES, most_documents: int = MOST_DOCUMENTS) -> None:
         self._most_lines = most_lines
         self._most_documents = most_documents
-        # Most lines stand in one document: for them there is just that, and nothing for the garbage collector to visit.
+        # Most lines stand in one document. For such a line only the trace of that document is kept, so that the garbage
+        # collector has nothing more to visit.
         self._stories: OrderedDict[int, list[_Story] | Trace] = OrderedDict()
-        self._lines_of: Counter[int] = Counter()  # how many lines remember a document, by the identity of its trace
+        # Maps the identity of a document's trace to the number of lines for which it is remembered.
+        self._lines_of: Counter[int] = Counter()
 
     def __len__(self) -> int:
         return len(self._stories)
 
     @property
     def documents(self) -> int:
-        """How many are remembered."""
+        """Return how many documents are remembered."""
         return len(self._lines_of)
 
     def learn(self, trace: Trace, least: int, known: frozenset[int] = frozenset()) -> frozenset[int]:
-        """Note a document's lines; return the keys of those that are boilerplate beside those known as such already.
+        """Note a document's lines. Return the keys of its boilerplate lines, except the lines in ``known``.
 
-        These lines never have more than half of its other words, and always leave at least ``least`` words.
+        The returned lines have at most half of the words outside ``known``, and leave at least ``least`` of them.
         """
         if len(trace.lines) > _LONGEST:
             return self._among([key for key in trace.lines if key not in known], trace, least, known)
@@ -126,7 +134,7 @@ class BoilerplateGuard:
         return self._among([key for key in seen if key not in known], trace, least, known)
 
     def _forget_oldest(self) -> None:
-        """Forget the line that was not met for the longest, and the documents that no other line remembers."""
+        """Forget the line that was met least recently, and the documents that were remembered only for this line."""
         _, stories = self._stories.popitem(last=False)
         for trace in [stories] if isinstance(stories, Trace) else [story.first for story in stories]:
             self._lines_of[id(trace)] -= 1

@@ -1,13 +1,13 @@
 """The figures guard: the numbers of a text with their neighbours, so that "4 dead" -> "12 dead" is seen.
 
-A figure is a number, in digits or words, with a hash of the words around it. Two near-duplicates that have another
-number between the same words differ in their figures. Dates, clock times, years and phone numbers are left out:
-they change between editions of one text and say nothing.
+A figure is a number, in digits or words, with a hash of the words around it. If two near-duplicates have different
+numbers between the same words, their figures differ. Dates, clock times, years and phone numbers are left out: they
+change between editions of one text and say nothing.
 
-A document has ``MAX_BYTES`` for this. Its first ``MAX_FIGURES`` figures are kept one by one, the others as at most
-``MAX_DIGESTS`` digests over runs of them, cut at places that the words around them decide. So a change is noticed
-wherever it stands. But far down a text full of numbers nobody can tell which figure changed, and a change is missed if
-that part of the text was edited too.
+A document has ``MAX_BYTES`` for this. Its first ``MAX_FIGURES`` figures are kept one by one. The others are cut into at
+most ``MAX_DIGESTS`` runs, and one digest of each run is kept. The words around the figures decide where a run ends. So
+a change is noticed anywhere in the text. But if it is far down a text full of numbers, it is not known which figure
+changed. The change is missed if that part of the text was edited too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MAX_CHARACTERS = 60_000
 CONTEXT_WORDS = 2
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 _SHOWN = 100  # characters of a value
-SHORT, LONG = 8, 16  # hexadecimal digits of a packed value; SHORT is what always fits into MAX_BYTES
+SHORT, LONG = 8, 16  # hexadecimal digits of a packed value; values of SHORT digits always fit into MAX_BYTES
 DIGEST = "~"
 
 
@@ -54,7 +54,7 @@ class Figure(NamedTuple):
     ``value`` is a plain decimal ("1200", "6.1"), or several for scores and ranges ("3-1"), fractions and rows of
     numbers ("7/32"); one that starts with "~" is a digest over a run of figures. ``label`` is the word people would
     read beside it, "%" or a currency; "" after unpacking. ``context`` has 4 bytes: 2 hash the words before, 2 the words
-    behind. If there are none, words farther off on the other side stand in, or zeros.
+    behind. If one side has no words, words farther off on the other side stand in for them, or zeros.
     """
 
     value: str
@@ -72,7 +72,8 @@ _HEX_MARKS = str.maketrans(".-/~", "abcd")
 
 _NO_WORDS = b"\0\0"
 _FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand near a figure
-_UNSPACED = "\u0e00"  # Thai and, with few exceptions, what sorts behind it is written without spaces
+# Thai; with few exceptions, Thai and all scripts with higher code points are written without spaces.
+_UNSPACED = "\u0e00"
 _PASSED_OVER = HEDGES | WEEKDAYS | MONTHS | PERCENT | frozenset(CURRENCIES)
 
 
@@ -141,8 +142,8 @@ def _label(value: str, mark: str, before: list[str], behind: list[str], followin
 def _bounded(figures: list[Figure]) -> tuple[Figure, ...]:
     """Keep the first figures, digest the rest.
 
-    A context is kept with all its values or not at all: were it cut in two, dropping a paragraph would move values
-    over the limit and look like a change.
+    A context is kept with all its values or not at all: if it were split at the limit, dropping a paragraph would move
+    values over the limit and look like a change.
     """
     if len(figures) <= MAX_FIGURES:
         return tuple(figures)
@@ -158,7 +159,10 @@ def _bounded(figures: list[Figure]) -> tuple[Figure, ...]:
 
 
 def _digests(figures: list[Figure], kept: set[bytes]) -> list[Figure]:
-    """Digest runs of what is not kept. A run ends by its own last context, so cutting the text elsewhere leaves it."""
+    """Digest runs of the figures that are not kept.
+
+    The context of its last figure decides where a run ends, so an edit elsewhere does not change the run.
+    """
     rest = [i for i, figure in enumerate(figures) if figure.context not in kept]
     ends = {i: xxh32_intdigest(figures[i].context) for i in rest}
     modulus = 1
@@ -181,12 +185,12 @@ def _digests(figures: list[Figure], kept: set[bytes]) -> list[Figure]:
 
 
 def pack_figures(figures: Sequence[Figure]) -> bytes:
-    """Pack what ``find_figures`` gave into at most ``MAX_BYTES``; nothing for no figures. Labels are left out.
+    """Pack the figures of ``find_figures`` into at most ``MAX_BYTES`` bytes, without their labels.
 
-    One byte for the number of single figures, 4 bytes of context each, their values as hexadecimal digits (a to d for
-    ". - / ~", e and a digit for a run of zeros, f for the end), and 6 bytes for each digest. Values too long for the
-    room are shortened, to compare equal all the same. Raises ValueError for a context that has not 4 bytes and for a
-    value that is no number.
+    They take one byte for the number of single figures, 4 bytes of context each, their values as hexadecimal digits (a
+    to d for ". - / ~", e and a digit for a run of zeros, f for the end), and 6 bytes for each digest. No figures take
+    no bytes. A value that is too long is shortened in such a way that equal values stay equal. Raise ValueError for a
+    context that has not 4 bytes and for a value that is no number.
     """
     if not figures:
         return b""
@@ -235,7 +239,7 @@ def unpack_figures(data: bytes) -> tuple[Figure, ...]:
     values, end = list(map(_number, packed)), sum(map(len, packed)) + count
     tail = data[start + (end + 1) // 2 :]
     if (end % 2 and digits[end] != "f") or len(tail) % 6 or len(tail) > 6 * MAX_DIGESTS:
-        raise ValueError(f"packed figures: {len(tail)} bytes behind the values, not a few times 6")
+        raise ValueError(f"packed figures: {len(tail)} bytes behind the values, not a small multiple of 6")
     single = [Figure(value, "", data[1 + 4 * i : 5 + 4 * i]) for i, value in enumerate(values)]
     digests = [tail[i : i + 6] for i in range(0, len(tail), 6)]
     return (*single, *(Figure(f"{DIGEST}{int.from_bytes(d[4:], 'big')}", "", d[:4]) for d in digests))
@@ -270,7 +274,7 @@ def value_hashes(figures: Sequence[Figure]) -> bytes:
 def _value_hash(figure: Figure) -> bytes:
     if figure.value.startswith(DIGEST):
         return bytes(4)
-    return xxh32_digest(figure.context + _key(figure).encode())
+    return xxh32_digest(figure.context + _shortened(figure.value).encode())
 
 
 def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Change, ...]:
@@ -286,32 +290,26 @@ def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Chang
     changes: dict[str, Change] = {}
     for before, after in pairs:
         if _is_change(before, after):
-            line = _line(before, after)
+            line = f"{after.label or before.label or 'figure'}: {before.value[:_SHOWN]} -> {after.value[:_SHOWN]}"
+            if after.value.startswith(DIGEST):
+                line = "other figures: changed"
             changes.setdefault(line, Change(line, _value_hash(before), _value_hash(after)))
     return tuple(changes.values())
 
 
-def _line(before: Figure, after: Figure) -> str:
-    if after.value.startswith(DIGEST):
-        return "other figures: changed"
-    return f"{after.label or before.label or 'figure'}: {before.value[:_SHOWN]} -> {after.value[:_SHOWN]}"
-
-
 def _is_change(before: Figure, after: Figure) -> bool:
-    if _key(before) == _key(after):
+    if _shortened(before.value) == _shortened(after.value):
         return False
     if _PLAIN.fullmatch(before.value) and _PLAIN.fullmatch(after.value):
         low, high = sorted((Decimal(before.value), Decimal(after.value)))
-        # A value that is exactly a million times as large is a lost word and not news: "20 million" -> "20".
+        # If one value is exactly a million (a lakh, a crore, a billion) times the other, a word was lost ("20 million"
+        # -> "20"): that is no news.
         return not low or high / low not in _LOST_WORDS
-    # A row of numbers that one text has more of is a figure that only one has; "2 a 0" is the score 2-0.
+    # If one row only has more numbers than the other, it is no change: only one text has these figures. "2 a 0" is the
+    # score 2-0.
     is_of_scores = ("-" in before.value) == ("-" in after.value)
     old, new = (Counter(re.split("/" if is_of_scores else "[/-]", each.value)) for each in (before, after))
     return bool(old - new) and bool(new - old)
-
-
-def _key(figure: Figure) -> str:
-    return _shortened(figure.value)
 
 
 def _same_context(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
@@ -332,12 +330,11 @@ def _by_context(figures: Sequence[Figure]) -> dict[bytes, list[Figure]]:
 
 
 def _without_shared(old: list[Figure], new: list[Figure]) -> tuple[list[Figure], list[Figure]]:
-    keys = list(map(_key, old))
     olds, news = list(old), []
     for figure in new:
-        if (key := _key(figure)) in keys:
-            place = keys.index(key)
-            del keys[place], olds[place]
+        value = _shortened(figure.value)
+        if same := next((other for other in olds if _shortened(other.value) == value), None):
+            olds.remove(same)
         else:
             news.append(figure)
     return olds, news
@@ -346,21 +343,26 @@ def _without_shared(old: list[Figure], new: list[Figure]) -> tuple[list[Figure],
 def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
     """Pair figures that agree in the words on one side only and stand between the same other figures.
 
-    Two words are no proof by themselves ("12 people in"); their place among the figures that both texts have is.
+    Two equal words prove nothing by themselves ("12 people in"). Their place among the figures that both texts have is
+    the proof.
     """
     before, after = [figure.context for figure in old], [figure.context for figure in new]
     in_both = set(before) & set(after)
-    if in_both in (set(before), set(after)):
-        return []  # one of the two texts has no figure of its own
+    sides = (
+        {side for each in contexts if each not in in_both for side in _sides(each)} for contexts in (before, after)
+    )
+    if not set.intersection(*sides):
+        return []  # most often: SequenceMatcher is slow
     pairs = []
     for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        # A gap is open at its end if one of the texts has more figures than are kept one by one.
+        # The last gap is open if one of the texts has more figures than are kept one by one: nobody knows what follows
+        # there.
         is_open = (_has_digests(old[i:]) and j == len(old)) or (_has_digests(new[k:]) and m == len(new))
         if kind == "replace" and not is_open:
-            gap = ([figure for figure in side if _is_alone(figure, in_both)] for side in (old[i:j], new[k:m]))
-            olds, news = _without_shared(*gap)
+            gap = ([each for each in side if each.context not in in_both] for side in (old[i:j], new[k:m]))
+            olds, news = _without_shared(*([each for each in side if each.value[0] != DIGEST] for side in gap))
             for figure in news:
-                match = next((other for other in olds if _share_side(other.context, figure.context)), None)
+                match = next((other for other in olds if _sides(other.context) & _sides(figure.context)), None)
                 if match:
                     olds.remove(match)
                     if not _is_converted(match, figure):
@@ -380,9 +382,6 @@ def _has_digests(figures: Sequence[Figure]) -> bool:
     return bool(figures) and figures[-1].value.startswith(DIGEST)
 
 
-def _is_alone(figure: Figure, in_both: set[bytes]) -> bool:
-    return figure.context not in in_both and not figure.value.startswith(DIGEST)
-
-
-def _share_side(one: bytes, other: bytes) -> bool:
-    return _NO_WORDS != one[:2] == other[:2] or _NO_WORDS != one[2:] == other[2:]
+def _sides(context: bytes) -> set[tuple[int, bytes]]:
+    """Return the words before and the words behind, each with its side."""
+    return {(place, context[place : place + 2]) for place in (0, 2) if context[place : place + 2] != _NO_WORDS}

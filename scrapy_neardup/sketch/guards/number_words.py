@@ -75,6 +75,7 @@ CONVERSIONS = (1.609, 3.281, 2.54, 2.205, 2.471)  # km a mile, feet a metre, cm 
 
 AGO = frozenset("minute minutes min mins hour hours hr hrs".split())
 CLOCK = frozenset("pm uhr".split())
+_CLOCK_PAIRS = frozenset({("a", "m"), ("p", "m"), ("o", "clock")})
 TIME_ZONES = frozenset("gmt utc est edt pst pdt cet cest bst hours hrs uhr".split())
 
 COUNTED = frozenset(
@@ -109,7 +110,7 @@ _YEAR = re.compile("(?:19|20)[0-9]{2}")
 _PLAINER = str.maketrans("⁄‐‑–−’\u00a0\u2009\u202f", "/----'   ")
 _JOINTS = re.compile("([-/])")
 _SEPARATORS = re.compile("[.,' ]")
-_USUAL_LENGTH = 24  # of what is remembered
+_USUAL_LENGTH = 24  # characters of the numbers whose values are remembered
 _BETWEEN_DAY_AND_MONTH = frozenset("st nd rd th er of de º ª".split())
 
 
@@ -192,7 +193,7 @@ def _is_masked(tokens: list[str], first: int, core: str, closing: str) -> bool:
 
 def _is_clock(tokens: list[str], first: int, core: str) -> bool:
     following, second = tokens[first + 1], tokens[first + 2]
-    if following in CLOCK or (following, second) in (("a", "m"), ("p", "m"), ("o", "clock")):
+    if following in CLOCK or (following, second) in _CLOCK_PAIRS:
         return True
     if following in AGO and second == "ago":
         return True

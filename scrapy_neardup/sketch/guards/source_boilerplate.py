@@ -1,8 +1,9 @@
 """Learn the boilerplate of one source: the lines that it prints under titles that have nothing in common.
 
 The guard in ``boilerplate`` recognises a shared line by the rest of the two documents: if they tell different stories,
-the line belongs to neither. A paywall notice that is longer than the article leaves too little of the rest. Within one
-source, titles help: a line is boilerplate if the source prints it under three titles and no two of them share a term.
+the line belongs to neither. That fails if a paywall notice is longer than the article, because then the rest is too
+short. Within one source, titles help: a line is boilerplate if the source prints it under three titles and no two of
+them share a term.
 
 This must not take away two things:
 
@@ -16,7 +17,7 @@ If titles are missing or all alike, urls replace them, and more of them are need
 its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
 copies. A line is boilerplate everywhere if it is boilerplate of several sources whose documents share nothing else.
 
-All workers share what they learn through the store, and it outlives the run: see ``Learned`` in ``document``.
+All workers share what they learn through the store, and it outlives the run: see ``KnownBoilerplate`` in ``document``.
 """
 
 from __future__ import annotations
@@ -24,13 +25,21 @@ from __future__ import annotations
 import logging
 import struct
 from array import array
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
+from typing import Any, TypeVar
 
-from scrapy_neardup.document import EVERYWHERE, MOST_LINES, MOST_LINES_EVERYWHERE, MOST_PRINTED, Learned, most_lines_of
-from scrapy_neardup.similarity.likeness import TERM_BYTES
+from scrapy_neardup.document import (
+    EVERYWHERE,
+    MOST_LINES,
+    MOST_SOURCE_DOCUMENTS,
+    KnownBoilerplate,
+    most_lines_of,
+)
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.guards.titles import pack_terms, unpack_terms
 
 logger = logging.getLogger(__name__)
@@ -48,7 +57,7 @@ LEAST_WORDS = 5
 """Shorter lines are not looked at: "by" and "Mrs." are in any article."""
 
 SOURCES = 3
-"""A line that is boilerplate of so many sources is boilerplate everywhere."""
+"""A line that is boilerplate of this many sources is boilerplate everywhere."""
 
 _MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
 _MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
@@ -58,16 +67,19 @@ _SAMPLES = 4
 _FEWEST_TITLES = 4  # with fewer titles no term is usual
 _USUAL = 0.5  # a term in more than this share of a source's titles is usual
 _MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
-_HEAD = struct.Struct(">IIBB")  # url, article number, terms, lines
+_DOCUMENT = PackedFields("source document", {"page": "I", "article": "I", "terms": "B*", "lines": "B*"})
 _SHARED_LINE = struct.Struct(f">I4s{_SAMPLES}I")  # line, source, other lines of a document that has it
 _LINE = struct.Struct(">I")
 
-Mentioned = Callable[[frozenset[int]], frozenset[int]]
+K = TypeVar("K")
+V = TypeVar("V")
+
+TermsInLines = Callable[[frozenset[int]], frozenset[int]]
 """A function from line keys to the terms in these lines of the document."""
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class SourceDocument:
     """A document in memory: 32-bit hashes of its url, article number and lines, and the terms of its title."""
 
     page: int
@@ -76,91 +88,92 @@ class Printed:
     packed_lines: array[int]  # a tenth of the memory of a set
 
     @classmethod
-    def of(cls, page: int, article: int, terms: frozenset[int], lines: Iterable[int]) -> Printed:
+    def of(cls, page: int, article: int, terms: frozenset[int], lines: Iterable[int]) -> SourceDocument:
         return cls(page, article, terms, array("I", sorted(lines)[:_MOST_LINES_OF_ONE]))
 
     @property
     def lines(self) -> frozenset[int]:
         return frozenset(self.packed_lines)
 
-    def pack(self) -> bytes:
-        count = len(self.packed_lines)
-        head = _HEAD.pack(self.page, self.article, len(self.terms), count)
-        return head + pack_terms(self.terms) + struct.pack(f">{count}I", *self.packed_lines)
-
-    @classmethod
-    def unpack(cls, packed: bytes) -> Printed:
-        """Raise ValueError on bytes that are not a packed document."""
-        if len(packed) < _HEAD.size:
-            raise ValueError(f"{len(packed)} bytes are no printed document")
-        page, article, terms, lines = _HEAD.unpack_from(packed)
-        middle = _HEAD.size + TERM_BYTES * terms
-        if len(packed) != middle + _LINE.size * lines:
-            raise ValueError(f"a printed document of {len(packed)} bytes has {terms} terms and {lines} lines")
-        keys = struct.unpack_from(f">{lines}I", packed, middle)
-        return cls(page, article, unpack_terms(packed[_HEAD.size : middle]), array("I", keys))
-
     @property
     def identity(self) -> int:
         return self.article or self.page
+
+    def pack(self) -> bytes:
+        lines = struct.pack(f">{len(self.packed_lines)}I", *self.packed_lines)
+        return _DOCUMENT.pack(self.page, self.article, pack_terms(self.terms), lines)
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> SourceDocument:
+        """Raise StoreError or struct.error on bytes that are not a packed document."""
+        values: Any = _DOCUMENT.unpack_whole(packed)
+        page, article, terms, lines = values
+        return cls(page, article, unpack_terms(terms), array("I", struct.unpack(f">{len(lines) // 4}I", lines)))
+
+
+class _Newest(OrderedDict[K, V]):
+    """A map of at most so many entries: those that were set last."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
 
 
 @dataclass(slots=True)
 class _Source:
     """What this process knows of one source."""
 
-    printed: OrderedDict[int, Printed] = field(default_factory=OrderedDict)  # by page
-    lines: OrderedDict[int, None] = field(default_factory=OrderedDict)  # that are boilerplate
-    titles: Counter[int] = field(default_factory=Counter)  # in how many of them each term is
-    usual: frozenset[int] = frozenset()  # terms of most titles, such as the source's name: they tell nothing
-    # Of each article number titles that have no term in common.
-    numbers: OrderedDict[int, list[frozenset[int]]] = field(default_factory=OrderedDict)
+    documents: OrderedDict[int, SourceDocument] = field(default_factory=OrderedDict)  # by page
+    lines: _Newest[int, None] = field(default_factory=lambda: _Newest(MOST_LINES))  # that are boilerplate
+    titles: Counter[int] = field(default_factory=Counter)  # number of titles that have each term
+    # Terms of most titles, such as the source's name: they do not tell articles apart.
+    usual: frozenset[int] = frozenset()
+    # For each article number, some titles printed under it that have no term in common.
+    numbers: _Newest[int, list[frozenset[int]]] = field(default_factory=lambda: _Newest(_MOST_NUMBERS))
 
-    def add(self, document: Printed) -> bool:
+    def add(self, document: SourceDocument) -> bool:
         """Remember a document; return whether its page is new."""
-        old = self.printed.pop(document.page, None)
-        self.printed[document.page] = document
+        old = self.documents.pop(document.page, None)
+        self.documents[document.page] = document
         self.titles.update(document.terms)
         if old is not None:
             self._forget(old)
-        while len(self.printed) > MOST_PRINTED:
-            self._forget(self.printed.popitem(last=False)[1])
+        while len(self.documents) > MOST_SOURCE_DOCUMENTS:
+            self._forget(self.documents.popitem(last=False)[1])
         if document.article:
             self._add_number(document.article, document.terms)
-        if len(self.printed) >= _FEWEST_TITLES:
-            most = _USUAL * len(self.printed)
+        if len(self.documents) >= _FEWEST_TITLES:
+            most = _USUAL * len(self.documents)
             self.usual = frozenset([term for term, count in self.titles.items() if count > most])
         return old is None
 
     def _add_number(self, number: int, terms: frozenset[int]) -> None:
-        titles = self.numbers.setdefault(number, [])
-        self.numbers.move_to_end(number)
+        titles = self.numbers[number] = self.numbers.get(number, [])
         if terms and len(titles) < TITLES and all(terms.isdisjoint(each) for each in titles):
             titles.append(terms)
-        if len(self.numbers) > _MOST_NUMBERS:
-            self.numbers.popitem(last=False)
 
-    def _forget(self, document: Printed) -> None:
+    def _forget(self, document: SourceDocument) -> None:
         for term in document.terms:
             self.titles[term] -= 1
             if not self.titles[term]:
                 del self.titles[term]
-
-    def add_line(self, line: int) -> None:
-        self.lines[line] = None
-        self.lines.move_to_end(line)
-        while len(self.lines) > MOST_LINES:
-            self.lines.popitem(last=False)
 
 
 class SourceBoilerplate:
     """Learns the boilerplate of each source. Not safe for threads: it is given one document after the other."""
 
     def __init__(self) -> None:
-        self._sources: OrderedDict[bytes, _Source] = OrderedDict()
-        # Of each line the sources it is boilerplate of, and other lines of their documents, which no two of them share.
-        self._shared: OrderedDict[int, dict[bytes, frozenset[int]]] = OrderedDict()
-        self._pending: dict[bytes, tuple[list[bytes], list[bytes]]] = {}
+        self._sources: _Newest[bytes, _Source] = _Newest(_MOST_SOURCES)
+        # For each line: the sources in which it is boilerplate, each with other lines of its documents. No two of these
+        # sources share such other lines.
+        self._shared: _Newest[int, dict[bytes, frozenset[int]]] = _Newest(_MOST_SHARED)
+        self._pending: dict[bytes, tuple[deque[bytes], deque[bytes]]] = {}
         self.pending = 0  # documents that no store knows
         self._is_damage_told = False
 
@@ -171,29 +184,30 @@ class SourceBoilerplate:
         article: int,
         terms: frozenset[int],
         lines: Iterable[tuple[int, int]],
-        mentioned: Mentioned,
+        mentioned: TermsInLines,
         site_terms: frozenset[int] = frozenset(),
     ) -> frozenset[int]:
         """Note a document's lines; return the keys of those that are boilerplate of its source.
 
-        ``lines`` are 64-bit keys, of which the lower 32 bits are remembered, each with its words. ``site_terms`` are
-        those of the title that may be the name of the site.
+        ``lines`` are pairs of a 64-bit key and the number of words of the line. Only the lower 32 bits of a key are
+        remembered. ``site_terms`` are the terms of the title that may be the name of the site.
         """
         known = self._known(source)
         keys = {key & 0xFFFF_FFFF: key for key, words in lines if words >= LEAST_WORDS}
         found = {line for line in keys if line in known.lines or self._is_everywhere(line)}
         for line in found & known.lines.keys():
-            known.lines.move_to_end(line)
-        document = Printed.of(page, article, terms, keys.keys() - found)
+            known.lines[line] = None
+        document = SourceDocument.of(page, article, terms, keys.keys() - found)
         if known.add(document):
-            printed = self._pending_of(source)[1]
-            printed.append(document.pack())
-            del printed[:-MOST_PRINTED]
+            self._pending_of(source)[1].append(document.pack())
             self.pending += 1
         by_titles, by_pages = self._proved(known, document, mentioned, site_terms)
-        self._prove(source, known, by_titles | by_pages)
-        self._share_all(source, by_titles, document.lines - by_titles - by_pages)
-        return frozenset(keys[line] for line in found | by_titles | by_pages)
+        proved = by_titles | by_pages
+        for line in sorted(proved):
+            known.lines[line] = None
+            self._pending_of(source)[0].append(_LINE.pack(line))
+        self._share_all(source, by_titles, document.lines - proved)
+        return frozenset(keys[line] for line in found | proved)
 
     def usual_terms(self, source: bytes) -> frozenset[int]:
         """Return the terms that most titles of a source have."""
@@ -201,25 +215,25 @@ class SourceBoilerplate:
         return known.usual if known else frozenset()
 
     def is_article(self, source: bytes, article: int) -> bool:
-        """Decide whether a number is an article's: one under which three titles have nothing in common is not."""
+        """Decide whether a number identifies an article.
+
+        It does not if the source printed three titles under it that have nothing in common.
+        """
         known = self._sources.get(source)
         return known is None or len(known.numbers.get(article, ())) < TITLES
 
     def _known(self, source: bytes) -> _Source:
-        known = self._sources.setdefault(source, _Source())
-        self._sources.move_to_end(source)
-        if len(self._sources) > _MOST_SOURCES:
-            self._sources.popitem(last=False)
+        known = self._sources[source] = self._sources.get(source) or _Source()
         return known
 
     def _proved(
-        self, known: _Source, document: Printed, mentioned: Mentioned, site_terms: frozenset[int]
+        self, known: _Source, document: SourceDocument, mentioned: TermsInLines, site_terms: frozenset[int]
     ) -> tuple[set[int], set[int]]:
-        """Return the lines of which this document proves that they are boilerplate, by its title and by its url."""
+        """Return the lines that this document proves to be boilerplate: those by its title, and those by its url."""
         own = document.lines
         others = [
             each
-            for each in known.printed.values()
+            for each in known.documents.values()
             if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
         ]
         if len(others) < TITLES - 1:
@@ -227,74 +241,70 @@ class SourceBoilerplate:
         ours = document.terms - known.usual
         unlike: list[tuple[frozenset[int], frozenset[int]]] = []  # terms and shared lines
         about: list[tuple[frozenset[int], frozenset[int]]] = []
-        untold: list[Printed] = []
+        untold: list[SourceDocument] = []
         for other in others:
             theirs, shared = other.terms - known.usual, other.lines & own
             if not ours or not theirs:
                 untold.append(other)
             elif ours.isdisjoint(theirs):
                 mentioned_terms = mentioned(shared)
-                # A topic that most titles name, and the text too, is a story if it is not the name of the site.
+                # Both titles and the shared lines have a term that most titles of the source have. If it is not the
+                # name of the site, it is the topic of a story.
                 is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
                 is_about = is_topic or _is_about(mentioned_terms, ours, theirs)
                 (about if is_about else unlike).append((theirs, shared))
         by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
         return by_titles, _of_pages(document, untold) - by_titles
 
-    def _prove(self, source: bytes, known: _Source, lines: set[int]) -> None:
-        pending = self._pending_of(source)[0] if lines else []
-        for line in sorted(lines):
-            known.add_line(line)
-            pending.append(_LINE.pack(line))
-        del pending[:-MOST_LINES]
-
     def _share_all(self, source: bytes, lines: set[int], rest: frozenset[int]) -> None:
-        """Note what a document proved by its title, beside lines of it that are no boilerplate.
+        """Note the lines that a document proved by its title. ``rest`` are its other lines, which are no boilerplate.
 
         A document without other lines is ignored: it does not show whether the sources share anything else.
         """
         if not lines or not rest:
             return
         others = sorted(rest)[:_SAMPLES]
-        pending = self._pending_of(EVERYWHERE)[0]
         for line in sorted(lines):
-            pending.append(_SHARED_LINE.pack(line, source, *others, *[0] * (_SAMPLES - len(others))))
+            packed = _SHARED_LINE.pack(line, source, *others, *[0] * (_SAMPLES - len(others)))
+            self._pending_of(EVERYWHERE)[0].append(packed)
             self._share(line, source, frozenset(others))
-        del pending[:-MOST_LINES_EVERYWHERE]
 
     def _share(self, line: int, source: bytes, others: frozenset[int]) -> None:
-        """Note that a line is boilerplate of a source, unless a source noted before shares more with it."""
-        sources = self._shared.setdefault(line, {})
-        self._shared.move_to_end(line)
+        """Note that a line is boilerplate of a source, unless it shares other lines with a source noted before."""
+        sources = self._shared[line] = self._shared.get(line, {})
         if source not in sources and len(sources) < SOURCES and all(map(others.isdisjoint, sources.values())):
             sources[source] = others
-        if len(self._shared) > _MOST_SHARED:
-            self._shared.popitem(last=False)
 
     def _is_everywhere(self, line: int) -> bool:
         return len(self._shared.get(line, ())) >= SOURCES
 
-    # What is shared with other processes
+    # Exchange with other processes
 
     def unmet(self, sources: Iterable[bytes]) -> list[bytes]:
-        """Return the sources, each once, that nothing was asked about yet."""
+        """Return the sources that this process has not met yet, each once."""
         return [source for source in dict.fromkeys(sources) if source not in self._sources]
 
-    def take_pending(self) -> dict[bytes, Learned]:
-        """Return what the store does not know yet. If the store fails, call ``give_back``."""
-        taken = {source: Learned(tuple(lines), tuple(printed)) for source, (lines, printed) in self._pending.items()}
+    def take_pending(self) -> dict[bytes, KnownBoilerplate]:
+        """Return the entries that the store does not have yet. If the store fails, call ``give_back``."""
+        taken = {
+            source: KnownBoilerplate(tuple(lines), tuple(documents))
+            for source, (lines, documents) in self._pending.items()
+        }
         self._pending, self.pending = {}, 0
         return taken
 
-    def give_back(self, taken: Mapping[bytes, Learned]) -> None:
+    def give_back(self, taken: Mapping[bytes, KnownBoilerplate]) -> None:
         for source, learned in taken.items():
-            lines, printed = self._pending_of(source)
-            lines[:0], printed[:0] = learned.lines, learned.printed
-            del lines[: -most_lines_of(source)], printed[:-MOST_PRINTED]
-            self.pending += len(learned.printed)
+            newer = self._pending.pop(source, ((), ()))
+            for pending, *parts in zip(self._pending_of(source), learned, newer, strict=True):
+                pending.extend(chain(*parts))
+            self.pending += len(learned.documents)
 
-    def merge(self, told: Mapping[bytes, Learned]) -> None:
-        """Add what the store knows of some sources. Leave out what cannot be read, and log it once."""
+    def merge(self, told: Mapping[bytes, KnownBoilerplate]) -> None:
+        """Add the entries that the store has for some sources.
+
+        Leave out entries that cannot be read, and log the first of them.
+        """
         for source, learned in told.items():
             if source == EVERYWHERE:
                 for line, other, *samples in self._read(learned.lines, _SHARED_LINE.unpack):
@@ -302,22 +312,27 @@ class SourceBoilerplate:
                 continue
             known = self._known(source)
             for (line,) in self._read(learned.lines, _LINE.unpack):
-                known.add_line(line)
-            for document in self._read(learned.printed, Printed.unpack):
-                if document.page not in known.printed:
-                    known.add(document)
+                known.lines[line] = None
+            new = (packed for packed in learned.documents if int.from_bytes(packed[:4], "big") not in known.documents)
+            for document in self._read(new, SourceDocument.unpack):
+                known.add(document)
 
     def _read(self, packed: Iterable[bytes], unpack: Callable[[bytes], object]) -> Iterator:  # type: ignore[type-arg]
         for each in packed:
             try:
                 yield unpack(each)
-            except (ValueError, struct.error) as error:  # noqa: PERF203
+            except (StoreError, struct.error) as error:  # noqa: PERF203
                 if not self._is_damage_told:
                     self._is_damage_told = True
-                    logger.warning("What the store knows of a source's boilerplate cannot be read: %s", error)
+                    logger.warning(
+                        "An entry of learned boilerplate in the store cannot be read and is left out: %s", error
+                    )
 
-    def _pending_of(self, source: bytes) -> tuple[list[bytes], list[bytes]]:
-        return self._pending.setdefault(source, ([], []))
+    def _pending_of(self, source: bytes) -> tuple[deque[bytes], deque[bytes]]:
+        """Return the lines and documents of a source that no store knows: the newest, as many as a store keeps."""
+        if source not in self._pending:
+            self._pending[source] = deque(maxlen=most_lines_of(source)), deque(maxlen=MOST_SOURCE_DOCUMENTS)
+        return self._pending[source]
 
 
 def _is_about(mentioned: frozenset[int], *titles: frozenset[int]) -> bool:
@@ -328,13 +343,16 @@ def _of_unlike_titles(others: Sequence[tuple[frozenset[int], frozenset[int]]], c
     """Return the lines that ``count`` others share, if no two of their titles have a term in common."""
     proved: set[int] = set()
     for chosen in combinations(others, count):
-        if _are_disjoint([terms for terms, _ in chosen]):
+        if all(one.isdisjoint(other) for (one, _), (other, _) in combinations(chosen, 2)):
             proved |= frozenset.intersection(*(lines for _, lines in chosen))
     return proved
 
 
-def _of_pages(document: Printed, others: Iterable[Printed]) -> set[int]:
-    """Return the lines that enough pages without telling titles share. Pages of one article count once."""
+def _of_pages(document: SourceDocument, others: Iterable[SourceDocument]) -> set[int]:
+    """Return the lines that this document shares with enough pages whose titles do not tell them apart.
+
+    Pages of one article count once.
+    """
     all_pages: dict[int, set[int]] = {}
     unlike_pages: dict[int, set[int]] = {}
     for other in others:
@@ -345,7 +363,3 @@ def _of_pages(document: Printed, others: Iterable[Printed]) -> set[int]:
                 unlike_pages.setdefault(line, set()).add(other.identity)
     enough = {line for line, pages in unlike_pages.items() if len(pages) >= PAGES - 1}
     return enough | {line for line, pages in all_pages.items() if len(pages) >= PAGES_OF_ONE_TEXT - 1}
-
-
-def _are_disjoint(sets: Iterable[frozenset[int]]) -> bool:
-    return all(one.isdisjoint(other) for one, other in combinations(sets, 2))

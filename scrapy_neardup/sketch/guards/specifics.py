@@ -16,13 +16,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from scrapy_neardup.similarity.likeness import LEADS
 from scrapy_neardup.sketch.guards.number_words import MONTHS, WEEKDAYS
+from scrapy_neardup.sketch.text.body import Body
 from scrapy_neardup.sketch.text.characters import (
     BREAK,
     CLAUSE,
@@ -37,26 +38,21 @@ from scrapy_neardup.sketch.text.characters import (
     SPACE,
     UPPER,
 )
-from scrapy_neardup.sketch.text.reading import Powers, Reading, normalise
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_neardup.sketch.text.body import Body
+from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, distinct, normalise
 
 MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
-SHORT = 60  # words: of a shorter report the names in its first sentence are kept
+SHORT = 60  # words; if a report is shorter, the names in its first sentence are kept too
 _NEAR = 4  # characters of an unspaced clause
 _LONGEST_ARTICLE = 3
 _DATES = MONTHS | WEEKDAYS
 _NAME = np.uint64(0x80)
 _PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
-_FROM_JOINER = np.uint32(2)  # bits from what joins letters, or digits, to letters and to digits
+_FROM_JOINER = np.uint32(2)  # distance in bits from JOINER to LETTER, and from NUMBER_JOINER to DECIMAL
 _POWERS = Powers(0xFF51_AFD7_ED55_8CCD)
 _MIX = np.uint64(0xC4CE_B9FE_1A85_EC53)
 _MULTIPLIERS = np.array([0x87C3_7B91_1142_53D5, 0x4CF5_AD43_2745_937F, 0x52DC_E729_3849_5AB5], np.uint64)
-_HALF, _TO_VALUE = np.uint64(32), np.uint64(57)  # a value has 7 bits, and one says that it is a name's
+_HALF, _TO_VALUE = np.uint64(32), np.uint64(57)  # a value has 7 bits; one more bit marks it as a name
 _BYTE, _DOCUMENT = np.uint64(8), np.uint64(24)  # where the key and the document's number are put
 _NOTHING = np.empty(0, np.uint64)
 _KEYS = np.uint64(0x10000 - LEADS)
@@ -84,14 +80,13 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     All bodies are of one reading, in its order. The specifics of a text are the same in every process, whatever other
     texts are in the reading.
     """
-    reading, lines = bodies[0].reading, _Lines.of(bodies)
-    if not len(lines.start):
+    reading, lines = bodies[0].reading, _lines(bodies)
+    if not len(lines[0]):
         return [b""] * len(bodies)
-    tokens = _tokens(reading, lines)
+    tokens = _tokens(reading, *lines)
     content = (tokens.kind & (LETTER | DECIMAL) != 0).nonzero()[0]
     begins = np.zeros(len(tokens.kind), bool)  # a sentence
-    begins[content[:1]] = True
-    begins[content[1:]] = tokens.sentence[content[1:]] != tokens.sentence[content[:-1]]
+    begins[content] = changes(tokens.sentence.take(content))
 
     is_letter, is_upper = tokens.kind == LETTER, tokens.first & UPPER != 0
     capitals = (is_letter & is_upper).nonzero()[0]
@@ -101,7 +96,8 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     is_name = (lengths > 1) | ~begins.take(names)
     words = is_letter & ~is_upper
     words[names[~is_name]] = True
-    name_hashes = _run_hashes(reading.span_hashes(*tokens.spans(capitals)), runs, lengths)[is_name]
+    name_hashes = _POWERS.run_hashes(reading.span_hashes(*tokens.spans(capitals)), runs, runs + lengths)
+    name_hashes = (name_hashes + lengths.astype(np.uint64))[is_name]
     names, lengths = names[is_name], lengths[is_name]
 
     figures = (tokens.kind == DECIMAL).nonzero()[0]
@@ -117,77 +113,53 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Lines:
-    """The lines that are read, at most ``MOST_CHARACTERS`` of a document."""
-
-    start: NDArray[np.intp]
-    stop: NDArray[np.intp]
-    document: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, bodies: Sequence[Body]) -> _Lines:
-        kept = [body.counted for body in bodies]
-        start, stop = (np.concatenate([getattr(each, name) for each in kept]) for name in ("start", "stop"))
-        document = np.repeat(np.arange(len(bodies)), [len(each) for each in kept])
-        behind = (stop - start + 1).cumsum()
-        if len(behind) and behind[-1] > MOST_CHARACTERS:
-            before = np.concatenate((behind[:1] * 0, behind))
-            over = behind - before.take(document.searchsorted(document)) - MOST_CHARACTERS
-            stop = np.maximum(np.minimum(stop, stop - over), start)
-        return cls(start, stop, document)
+def _lines(bodies: Sequence[Body]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the lines that are read start and stop, at most ``MOST_CHARACTERS`` of a document, and whose."""
+    kept = [body.counted for body in bodies]
+    start = np.concatenate([each.start for each in kept])
+    stop = np.concatenate([each.stop for each in kept])
+    document = np.repeat(np.arange(len(bodies)), [len(each.start) for each in kept])
+    behind = (stop - start + 1).cumsum()
+    if len(behind) and behind[-1] > MOST_CHARACTERS:
+        before = np.concatenate((behind[:1] * 0, behind))
+        over = behind - before.take(document.searchsorted(document)) - MOST_CHARACTERS
+        stop = np.maximum(np.minimum(stop, stop - over), start)
+    return start, stop, document
 
 
-def _tokens(reading: Reading, lines: _Lines) -> _Tokens:
+def _tokens(reading: Reading, start: NDArray[np.intp], stop: NDArray[np.intp], document: NDArray[np.intp]) -> _Tokens:
+    """Return the tokens of lines, from where the lines start and stop and the number of the document of each."""
     flags = reading.flags
     kind = flags & np.uint32(LETTER | DECIMAL)
-    marks = (flags & _PUNCTUATION).nonzero()[0]
+    marks = (flags & _PUNCTUATION != 0).nonzero()[0]
     mark, following = flags.take(marks), marks + 1
     joined = kind.take(marks - 1) & kind.take(following) & (mark >> _FROM_JOINER)
     ends_word = flags.take(following) & (SPACE | LINE_END) != 0
     kind[marks] = joined | mark & np.where(ends_word, np.uint32(BREAK | DASH | SENTENCE_STOP), np.uint32(BREAK))
     edges = (kind[1:] != kind[:-1]).nonzero()[0] + 1
-    tokens = kind.take(edges).nonzero()[0]  # between two edges
+    tokens = (kind.take(edges) != 0).nonzero()[0]  # between two edges
     starts, ends = edges.take(tokens), edges.take(tokens + 1)
 
-    line = lines.start.searchsorted(starts, side="right") - 1
-    is_read = starts < lines.stop.take(line, mode="clip")
+    before = starts.searchsorted(start)  # each line
+    line = np.repeat(np.arange(-1, len(before)), np.diff(before, prepend=0, append=len(starts)))
+    is_read = starts < stop.take(line, mode="clip")
     is_read &= line >= 0
     starts, ends, line = starts[is_read], ends[is_read], line[is_read]
-    kinds, first, document = kind.take(starts), flags.take(starts), lines.document.take(line)
-    is_cut, is_new = np.empty(len(starts), bool), np.empty(len(starts), bool)
-    is_cut[:1] = is_new[:1] = True
-    is_cut[1:] = line[1:] != line[:-1]
-    is_new[1:] = document[1:] != document[:-1]
+    kinds, first, document = kind.take(starts), flags.take(starts), document.take(line)
     # Columns may be narrow: the end of a line ends a sentence only if no lower case follows.
-    is_cut &= first & LOWER == 0
-    is_cut |= is_new
+    is_cut = changes(line) & (first & LOWER == 0) | changes(document)
     return _Tokens(starts, ends, kinds, first, document, is_cut, (is_cut | (kinds & SENTENCE_STOP != 0)).cumsum())
 
 
 def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where runs of capitalised words begin, and how many words each has."""
-    is_first = np.empty(len(capitals), bool)
-    is_first[:1] = True
-    is_first[1:] = (capitals[1:] != capitals[:-1] + 1) | is_cut.take(capitals[1:])
-    runs = is_first.nonzero()[0]
-    ends = np.empty_like(runs)
-    ends[:-1], ends[-1:] = runs[1:], len(capitals)
-    return runs, ends - runs
-
-
-def _run_hashes(hashes: NDArray[np.uint64], runs: NDArray[np.intp], lengths: NDArray[np.intp]) -> NDArray[np.uint64]:
-    if not len(runs):
-        return _NOTHING
-    powers, back = _POWERS.up_to(len(hashes))
-    sums = np.add.reduceat(hashes * powers[: len(hashes)], runs)
-    return sums * back.take(runs) + lengths.astype(np.uint64)
+    runs = (changes(capitals - np.arange(len(capitals))) | is_cut.take(capitals)).nonzero()[0]
+    return runs, np.diff(runs, append=len(capitals)) if len(runs) else runs
 
 
 def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp]) -> NDArray[np.uint64]:
     spans = zip(*(each.tolist() for each in tokens.spans(figures)), strict=True)
-    texts = (reading.text[start:end].replace(",", "") for start, end in spans)
-    return np.fromiter(map(_digest, texts), np.uint64, len(figures))
+    return np.array([_digest(reading.text[start:end].replace(",", "")) for start, end in spans], np.uint64)
 
 
 def _digest(text: str) -> int:
@@ -215,7 +187,7 @@ def _keyed(
         is_whole &= of_word.take(pair, mode="clip") == sentence
         is_whole &= of_word.take(pair + 1, mode="clip") == sentence
         found.append((document | keys << _BYTE | values)[is_whole])
-    return _unambiguous(np.sort(np.concatenate(found)))
+    return _unambiguous(np.concatenate(found))
 
 
 def _near_hashes(
@@ -223,7 +195,7 @@ def _near_hashes(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return hashes of words as they stand before and behind a specific.
 
-    Of a clause in a script without spaces only the near end is hashed.
+    If a word is a whole clause of a script without spaces, only its near end is hashed.
     """
     starts, ends = tokens.spans(words)
     if not reading.present & CLAUSE:
@@ -236,21 +208,18 @@ def _near_hashes(
 
 def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return each value once, but none if its key has several values."""
-    differs = np.ones(len(keyed) + 1, bool)
-    differs[1:-1] = keyed[1:] != keyed[:-1]
-    keyed = keyed[differs[:-1]]
-    keys = keyed >> _BYTE
-    alone = np.ones(len(keyed) + 1, bool)
-    alone[1:-1] = keys[1:] != keys[:-1]
-    return keyed[alone[1:] & alone[:-1]]
+    keyed = distinct(keyed)
+    is_other = changes(keyed >> _BYTE)
+    is_alone: NDArray[np.bool_] = is_other & np.append(is_other[1:], True)
+    return keyed[is_alone]
 
 
 def _leads(
     reading: Reading, tokens: _Tokens, names: NDArray[np.intp], lengths: NDArray[np.intp], words: NDArray[np.intp]
 ) -> dict[int, list[bytes]]:
-    """Return the first names of short texts, each by its first word that is no article: the rest of it may vary.
+    """Return the first names of short texts. ``words`` has the number of words of each document.
 
-    ``words`` are how many each document has.
+    Only the first word of a name that is not an article is hashed, because the rest of the name may vary.
     """
     sentences, documents = tokens.sentence, tokens.document
     first_sentences = sentences.take(documents.searchsorted(documents.take(names)))

@@ -6,12 +6,10 @@ The words come from ``number_words.json``, which ``benchmarks/number_tables.py``
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from itertools import chain
 from typing import NamedTuple
 
 MAX_WORDS = 12  # of one spelled number; "hundred hundred hundred ..." would grow without end
@@ -27,10 +25,9 @@ _FUNCTION_WORDS = {
     "ru": "и в на не что с по это как для от его из к был за до или также после",
     "uk": "і та в на не що з це як для від його із до за або також після про але",
 }
-"""Twenty of the commonest words of each language; what two languages share counts for both."""
+"""Twenty of the commonest words of each language; a word of two languages counts for both."""
 
-_DEFAULT = "en"  # of a text with nothing but digits
-_SECOND_LANGUAGE = 5  # words of it, for a page with a notice in another language
+_SECOND_LANGUAGE = 5  # a second language is read if the text has this many words of it, as in a notice
 
 _SCALES_OF_ANY_LANGUAGE: dict[str, int] = {
     **dict.fromkeys("k тыс".split(), 1000),
@@ -50,10 +47,10 @@ class NumberWords:
     small: dict[str, float]
     """Words that are numbers by themselves: "twelve", "zweihundert", "mille"."""
     scales: dict[str, int]
-    """Words that multiply the number before them, or are one such number behind an article: "a million"."""
+    """Words that multiply the number before them. Behind an article they multiply one: "a million"."""
     articles: frozenset[str]
     ones: frozenset[str]
-    """Words that are one inside a number only: "vingt et un", "двадцать один"."""
+    """Words that mean 1, but only inside a number: "vingt et un", "двадцать один"."""
     conjunction: str
     """ "and", if it stands inside numbers."""
     words: frozenset[str]
@@ -61,27 +58,30 @@ class NumberWords:
 
 
 class Languages(NamedTuple):
-    """All tables, and what is looked up in all of them at once."""
+    """All tables, and joined tables to look a word up in all languages at once."""
 
     by_name: dict[str, NumberWords]
     of_word: dict[str, tuple[str, ...]]
     scales: dict[str, int]
-    """What multiplies the digits before it: "5 million", "3 тысячи"; the same in a text of any language."""
+    """Words that multiply the digits before them, in a text of any language: "5 million", "3 тысячи"."""
 
 
 def number_words(tokens: Iterable[str]) -> dict[str, NumberWords]:
     """Return the number words of a text, each with the language in which to read it.
 
-    The language of a text is the one that most of its words are of, each counted once: number words and the commonest
-    other words. A sentence more or less does not change the answer, and equal texts get equal answers. Another language
-    with half as many words, of a notice or a quotation, is read too.
+    The language of a text is the one with the most words in it. Only number words and the commonest other words of a
+    language are counted, each word once. A sentence more or less does not change the answer, and equal texts get equal
+    answers. Another language with half as many words, of a notice or a quotation, is read too.
     """
     languages = all_languages()
     known = languages.of_word.keys() & tokens
-    votes = Counter(chain.from_iterable(map(languages.of_word.__getitem__, known)))
-    first = max(languages.by_name, key=lambda name: (votes[name], name == _DEFAULT))
+    votes = dict.fromkeys(languages.by_name, 0)
+    for word in known:
+        for name in languages.of_word[word]:
+            votes[name] += 1
+    first = max(votes, key=votes.__getitem__)  # English, which is the first one, if there are only digits
     least = max(_SECOND_LANGUAGE, votes[first] / 2)
-    others = [name for name in languages.by_name if name != first and votes[name] >= least]
+    others = [name for name, count in votes.items() if name != first and count >= least]
     words: dict[str, NumberWords] = {}
     for name in (*others, first):
         language = languages.by_name[name]
@@ -122,13 +122,15 @@ def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[
     value: float = 0
     room: float = 10**15
     i = first
-    if _is_one_scale(tokens, i, language):
+    # A scale behind an article, as in "a million". Without an article "million" has lost its number.
+    if tokens[i] in language.scales and tokens[i - 1] in language.articles and tokens[i] not in language.small:
         value = room = language.scales[tokens[i]]
         i += 1
     while i < min(len(tokens), first + MAX_WORDS):
         token = tokens[i]
         number, scale = language.small.get(token, room), language.scales.get(token, 0)
-        part = value % scale if scale else 0  # of what was read, what is multiplied: "mille neuf cents"
+        # The part of the number read so far that the scale multiplies: only "neuf" in "mille neuf cents".
+        part = value % scale if scale else 0
         if number < room:
             value += number
             room = _room_behind(number)
@@ -143,17 +145,15 @@ def read_spelled(tokens: list[str], first: int, language: NumberWords) -> tuple[
     return (str(int(value) if value == int(value) else value) if i > first else ""), i
 
 
-def _is_one_scale(tokens: list[str], i: int, language: NumberWords) -> bool:
-    """Return whether this is "a million", and not a "million" that has lost its number."""
-    return tokens[i] in language.scales and tokens[i - 1] in language.articles and tokens[i] not in language.small
-
-
 def _continues(token: str, room: float, language: NumberWords) -> bool:
     return room > 1 and (language.small.get(token, room) < room or token in language.ones)
 
 
 def _room_behind(number: float) -> int:
-    """Return what the next number must be smaller than to belong to this one: "twenty" leaves room for nine."""
+    """Return a bound: the next number belongs to this one if it is smaller.
+
+    "twenty" leaves room for numbers up to nine.
+    """
     if number in (60, 80):
         return 20  # "soixante-douze"
     return next((size for size in (10**12, 10**9, 10**6, 1000, 100, 10) if number and number % size == 0), 0)

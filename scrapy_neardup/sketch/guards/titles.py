@@ -1,7 +1,7 @@
 """The terms of a title. They tell two documents of one source apart until the source's boilerplate is known.
 
-A term is the beginning of a word, so that inflected forms are one term; words too short to carry weight are none. Of a
-script without spaces terms are pairs of characters.
+A term is the beginning of a word, so that inflected forms are one term; very short words are not terms. In scripts
+without spaces a term is a pair of characters.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SYLLABLES = 2  # of a Korean word; what follows is mostly a particle
 _ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=.{2})")
 _HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]+")
-# Marks belong to their word, so words are told by what stands between them.
+# Combining marks belong to their word. So words are found by the characters that stand between them.
 _BETWEEN = (
     "\\s!-/:-@\\[-`{-~\u00a1-\u00bf\u055a-\u055f\u05be\u060c\u061b\u061f\u0964\u0965"
     "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb"
@@ -42,7 +42,7 @@ _WORD = re.compile(f"[^{_BETWEEN}]+")
 
 
 def title_terms(title: str) -> frozenset[int]:
-    """Return the hashes of a title's terms, at most ``MOST_TERMS``, those of its beginning."""
+    """Return the hashes of the first ``MOST_TERMS`` terms of a title."""
     return frozenset(list(dict.fromkeys(map(_hash, _terms(title[:_MOST_CHARACTERS]))))[:MOST_TERMS])
 
 
@@ -94,7 +94,10 @@ def _terms(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """Return the beginning of a word, which inflected forms share; of Arabic behind its article, of Korean a stem."""
+    """Return the beginning of a word, which inflected forms share.
+
+    An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
+    """
     if _HANGUL.match(word):
         return word[:_SYLLABLES]
     return _ARABIC_ARTICLE.sub("", word.casefold())[:_STEM]

@@ -1,8 +1,8 @@
 """The topic of an article: the names and figures in its title and first words.
 
-Rewritten coverage of one event has hardly three words in a row in common with the wire copy, but says the same names
-and figures. Of these the ones with the lowest hashes are kept, which are the same ones in two texts (Broder 1997). A
-single name floods, so documents meet by pairs of them.
+Rewritten coverage of one event hardly has three words in a row in common with the wire copy, but it has the same names
+and figures. The names and figures with the lowest hashes are kept. So two texts keep the same ones (Broder 1997). A
+single name is in too many documents, so documents are looked up by pairs of names.
 
 Names are words with a capital that do not begin a sentence. In scripts without case a topic has only figures. Words and
 figures of any news (offices, agencies, round figures) do not identify an event, and neither does a table.
@@ -38,8 +38,9 @@ _STANDING = frozenset(
     ).split()
 )
 _TELLS_NOTHING = _STANDING | MONTHS | WEEKDAYS
-# Behind nothing, the end of a sentence or a quotation mark a capital says nothing. Words of under three letters are
-# initials and articles. What is looked for first is the letter: most places have another.
+# A capital is no sign of a name at the beginning of a text, after the end of a sentence or after a quotation mark.
+# Words of under three letters are initials and articles. The pattern begins with the letter, because most places fail
+# there at once.
 _ASCII_NAME = re.compile(r"[A-Z](?<=[^.!?:\s][ -].)[A-Za-z0-9]{2,}")
 _WORD = re.compile(r"[^\W\d_](?<=[^.!?:…\s][ -].)\w{2,}")
 _FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
@@ -66,13 +67,13 @@ def lead_names(lines: Iterable[Line], most: int) -> tuple[int, ...]:
 
 
 def lowest(hashes: Iterable[int], most: int) -> tuple[int, ...]:
-    """Return the lowest distinct hashes, ascending, without the mark of terms that tell nothing."""
+    """Return the lowest distinct hashes, ascending. Terms that do not identify an event are left out."""
     return tuple(sorted(set(hashes) - {_NOTHING})[:most])
 
 
 def pack_topic(hashes: Iterable[int]) -> bytes:
     """Pack names in ascending order, ``NAME_BYTES`` each."""
-    kept = {each & 0xFFFF for each in hashes}  # not the high bits, which in the lowest hashes are alike
+    kept = {each & 0xFFFF for each in hashes}  # take the low bits, because the lowest hashes have similar high bits
     return b"".join(each.to_bytes(NAME_BYTES, "big") for each in sorted(kept))
 
 
@@ -90,12 +91,12 @@ def _normalised(text: str) -> str:
 def _names(text: str, words: int) -> list[str]:
     is_ascii = text.isascii()
     names = _ASCII_NAME.findall(text) if is_ascii else [word for word in _WORD.findall(text) if word[0].isupper()]
-    # Capitals throughout are a headline or a menu, and tell no name.
+    # A line all in capitals is a headline or a menu, so its capitals do not show names.
     return names if 2 * len(names) <= words else []
 
 
 def _tells(term: str) -> str:
-    """Return a name without its case or a figure without its punctuation; "" if any news may have it.
+    """Return a name in lower case, or a figure without its punctuation. Return "" if it may be in any news.
 
     Figures of under three digits, round figures and years are in any news.
     """

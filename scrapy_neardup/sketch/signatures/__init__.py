@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from scrapy_neardup.sketch.signatures.base import Signer
-from scrapy_neardup.sketch.signatures.cosine import CosineSigner
 from scrapy_neardup.sketch.signatures.minhash import MinHashSigner, SketchSigner
 from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.signatures.reference import CosineSigner
 from scrapy_neardup.sketch.signatures.simhash import SimHashSigner
 
 

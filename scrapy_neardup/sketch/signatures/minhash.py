@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_neardup.similarity.likeness import LEAD_LANES
-from scrapy_neardup.sketch.signatures.base import SignedText
-from scrapy_neardup.sketch.signatures.features import distinct_features
-from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+from scrapy_neardup.sketch.signatures.base import Frequencies, SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.text.reading import Powers
+from scrapy_neardup.sketch.text.body import Body
+from scrapy_neardup.sketch.text.characters import code_points
+from scrapy_neardup.sketch.text.reading import Powers, distinct, mixed, shingle_hashes, window_hashes
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_neardup.sketch.text.body import Body
-
-_AT_ONCE = 256  # shingles: their products at 256 lanes, 256 kB, stay in the processor's cache
+_AT_ONCE = 1 << 16  # products of shingles and lanes: 256 kB stay in the processor's cache
 _SAMPLE_MODULUS = np.uint32(32)
-_HALF = np.uint64(32)
-_MIX = np.uint64(0xFF51_AFD7_ED55_8CCD)
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
 _SHORT_TEXT = 100  # words; the first part of a shorter text is too little to compare
@@ -71,7 +65,9 @@ class SketchSigner:
         preset = self._preset
         features = [distinct_features(body, preset) for body in bodies]
         lowest = minima([each[: preset.sample or None] for each in features], preset.num_perm, preset.seed)
-        firsts = [distinct_features(body, preset, _lead_share(body, preset)) for body in bodies]
+        # All of a short text confirms candidates (Rodier and Carter 2020, 2.2.3).
+        shares = (1.0 if body.words < _SHORT_TEXT else preset.lead_share for body in bodies)
+        firsts = [distinct_features(body, preset, share) for body, share in zip(bodies, shares, strict=True)]
         leads = minima(firsts, LEAD_LANES, preset.seed)
         keys = band_keys(lowest, preset.num_perm, 1)
         return [
@@ -80,9 +76,19 @@ class SketchSigner:
         ]
 
 
-def _lead_share(body: Body, preset: Preset) -> float:
-    """Return which first part of a text confirms candidates: all of a short one (Rodier and Carter 2020, 2.2.3)."""
-    return 1.0 if body.words < _SHORT_TEXT else preset.lead_share
+def distinct_features(body: Body, preset: Preset, share: float = 1.0) -> NDArray[np.uint32]:
+    """Return the distinct hashes of a body's shingles, sorted. Shingles are of words or of letters.
+
+    With a ``share``, only this first part of the tokens is used.
+    """
+    if preset.features == "letters":
+        return distinct(window_hashes(code_points("".join(body.tokens)), preset.shingle_characters))
+    if share == 1.0 and not body.unspaced:
+        return distinct(body.windows(preset.shingle_words))
+    hashes = body.kept_hashes
+    first = math.ceil(len(hashes) * share)
+    are_unspaced = body.kept_unspaced[:first]
+    return shingle_hashes(hashes[:first], preset.shingle_words, preset.shingle_characters, are_unspaced)
 
 
 def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[int, ...]]:
@@ -94,9 +100,7 @@ def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[i
     keys += np.arange(bands, dtype=np.uint64)
     for row, power in enumerate(_POWERS.up_to(rows + 1)[0][1 : rows + 1]):
         keys += minima[:, row : bands * rows : rows] * power
-    keys ^= keys >> _HALF
-    keys *= _MIX
-    return list(map(tuple, (keys >> _HALF).tolist()))
+    return list(map(tuple, mixed(keys).tolist()))
 
 
 def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:
@@ -123,16 +127,19 @@ def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDAr
 
     The row of an empty set has all bits set.
     """
-    a, b = permutations(num_perm, seed)
-    lowest = np.full((len(sets), num_perm), 0xFFFF_FFFF, dtype=np.uint32)
-    room = np.empty((_AT_ONCE, num_perm), np.uint32)
-    for row, hashes in zip(lowest, sets, strict=True):
-        mixed = _mixed(hashes)[:, None]
-        for start in range(0, len(hashes), _AT_ONCE):
-            values = np.multiply(mixed[start : start + _AT_ONCE], a, out=room[: len(hashes) - start])
-            values += b
-            np.minimum(row, values.min(axis=0), out=row)
-    return lowest
+    lowest = np.full((num_perm, len(sets)), 0xFFFF_FFFF, np.uint32)
+    filled = [number for number, hashes in enumerate(sets) if len(hashes)]
+    if filled:
+        mixed = _mixed(np.concatenate([sets[number] for number in filled]))
+        starts = np.cumsum([0, *(len(sets[number]) for number in filled[:-1])])
+        a, b = (each[:, None] for each in permutations(num_perm, seed))
+        lanes = max(1, _AT_ONCE // len(mixed))
+        room = np.empty((lanes, len(mixed)), np.uint32)
+        for first in range(0, num_perm, lanes):
+            values = np.multiply(a[first : first + lanes], mixed, out=room[: num_perm - first])
+            values += b[first : first + lanes]
+            lowest[first : first + lanes, filled] = np.minimum.reduceat(values, starts, axis=1)
+    return np.ascontiguousarray(lowest.T)
 
 
 def _mixed(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -143,15 +150,6 @@ def _mixed(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     mixed *= np.uint32(0xC2B2_AE35)
     mixed ^= mixed >> np.uint32(16)
     return mixed
-
-
-@lru_cache(maxsize=8)
-def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
-    """Return the bands and rows that datasketch chooses for a threshold."""
-    from datasketch import MinHashLSH
-
-    lsh = MinHashLSH(threshold=threshold, num_perm=num_perm)
-    return int(lsh.b), int(lsh.r)
 
 
 @lru_cache(maxsize=8)

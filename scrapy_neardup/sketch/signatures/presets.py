@@ -1,17 +1,35 @@
-"""The presets: one row for each method of detection."""
+"""The presets: one row for each method of detection. Settings replace some of their parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import xxhash
 
+from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.similarity.likeness import Measure
 from scrapy_neardup.sketch.signatures.reference import load_reference
 from scrapy_neardup.sketch.text.reading import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
+
+
+class Plan(NamedTuple):
+    """How a SimHash is cut into blocks, and how many of them two signatures must have in common."""
+
+    block_bits: int  # the last one may be shorter
+    in_common: int = 1
+
+
+PLANS = {8: Plan(8), 4: Plan(16), 5: Plan(13), 10: Plan(13, in_common=2)}
+"""Plans 1, 2 and 3 of Hu and You (2017), and one of our own, by the number of keys that a signature has."""
+
+_ALLOWED_PLANS = (
+    "must, for a SimHash, be 8, 4 or 5 (one common block of 8, 16 or 13 bits), or 10 (two common blocks of 13 bits)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,44 +45,42 @@ class Preset:
     measure: Measure
     threshold: float  # least score of a copy
     related_threshold: float  # least score of a document of the same story
-    num_perm: int  # lanes, but for what "sketch" adds for its confirmation
+    num_perm: int  # lanes; a "sketch" adds more lanes, which confirm a candidate
     bands: int
     rows: int
     signature: Signature = "minhash"
     features: str = "words"  # or "letters", "terms", "grams", or the import path of a callable
     shingle_words: int = 1
-    shingle_characters: int = 1  # of scripts written without spaces; of any script where features are letters
-    samples: int = 0  # shingles looked up as they are, at most
-    leads: int = 0  # first sentences looked up as they are, at most
+    shingle_characters: int = 1  # for scripts written without spaces; for every script if ``features`` is "letters"
+    samples: int = 0  # at most this many shingles are keys of their own
+    leads: int = 0  # at most this many first sentences are keys of their own
     with_title: bool = False  # the title is a line of the text
     guarded: bool = False  # boilerplate lines leave the text, and reports of one template are told apart
-    common_share: float = 0.0  # the commonest of the features, which are dropped
+    common_share: float = 0.0  # this share of the features, the commonest ones, is dropped
     sample: int = 0  # features of the lowest hashes that a sketch is made of; 0 is all
-    lead_share: float = 0.0  # first part of the text, by which "overlap" confirms a candidate; of short texts all
+    # Share of the text, from its beginning, by which "overlap" confirms a candidate; short texts are used whole.
+    lead_share: float = 0.0
     collisions: int = 0  # equal lanes that are not yet enough for "overlap"
     stemming: str = ""  # language of the Snowball stemmer that terms go through, "" for none
     stop_words: tuple[str, ...] = ()  # terms that are left out
     heaviest_terms: int = 0  # terms of the highest weights that a SimHash is made of; 0 is all
     reference: str = ""  # path of a reference file, "" for the one of this package
-    topic_names: int = 0  # names and figures of title and lead that a document may join a story by
-    topic_threshold: float = 0.4  # least share of them for that
+    topic_names: int = 0  # at most this many names and figures of title and lead; a document may join a story by them
+    topic_threshold: float = 0.4  # least share of common names and figures by which a document joins a story
     event_rule: str = "sources"
     seed: int = 1
 
     def config(self, *, by_source: bool = False, records: tuple[int, ...] = ()) -> str:
-        """Return 8 hexadecimal digits of every parameter that changes a fingerprint; they are in every key of a store.
+        """Return a hash, 8 hexadecimal digits, of all parameters that change a fingerprint.
 
-        ``records`` are the versions of what the store keeps, so that two versions of this package never read each
-        other's records.
+        It is part of every key of a store. ``records`` are the versions of what the store keeps, so that two versions
+        of this package never read each other's records.
         """
         decisive = asdict(self)
         # Thresholds change the verdict on two fingerprints, but never a fingerprint.
         thresholds = ("threshold", "related_threshold", "topic_threshold", "collisions")
         for name in ("name", "measure", "event_rule", *thresholds):
             del decisive[name]
-        for name in _ADDED_LATER:
-            if not decisive[name]:
-                del decisive[name]
         if self.signature == "reference":
             decisive["reference"] = load_reference(self.reference).digest  # the content of the file, not its path
         decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
@@ -93,9 +109,6 @@ class Preset:
 
 _ALWAYS = {"threshold", "related_threshold", "min_block_words"}
 _SHINGLES = {"shingle_words", "shingle_characters"}
-
-_ADDED_LATER = ("heaviest_terms",)
-"""Parameters newer than some windows in use. At their default they do not change the keys of a store."""
 
 _TAKES: dict[Signature, set[str]] = {
     "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "rows", "measure", "common_share"},
@@ -199,3 +212,73 @@ PRESETS: dict[str, Preset] = {
         ),
     )
 }
+
+
+def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
+    """Return a preset with the given parameters. If a parameter is None, the preset's own value stays.
+
+    Raise SettingsError if the preset has no such parameter, or if two values do not go together.
+    """
+    base = PRESETS[name]
+    given = {parameter: value for parameter, value in given.items() if value is not None}
+    for parameter in sorted(given):
+        if parameter not in base.takes:
+            allowed = ", ".join(map(_setting, sorted(base.takes)))
+            raise _error(given, parameter, f"NEARDUP_PRESET = {name!r} has no such parameter; it has {allowed}")
+    row = asdict(base) | given
+    if base.signature == "minhash":
+        row["bands"], row["rows"] = _bands_and_rows(base, row, given)
+    elif base.signature == "simhash" and "bands" in given:
+        if given["bands"] not in PLANS:
+            raise _error(given, "bands", _ALLOWED_PLANS)
+        plan = PLANS[given["bands"]]
+        row["rows"] = plan.block_bits * plan.in_common
+    elif base.signature == "sketch":
+        row["bands"] = row["num_perm"]
+        if row["collisions"] >= row["num_perm"]:
+            allowed = f"must be under NEARDUP_NUM_PERM = {row['num_perm']}, or nothing is ever a candidate"
+            raise _error(row, "collisions", allowed)
+    if row["related_threshold"] > row["threshold"]:
+        if "related_threshold" in given:
+            raise _error(given, "related_threshold", f"must be at most NEARDUP_THRESHOLD = {row['threshold']:g}")
+        row["related_threshold"] = row["threshold"]
+    return Preset(**row)
+
+
+def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[int, int]:
+    num_perm, bands, rows = row["num_perm"], given.get("bands"), row["rows"]
+    if bands == "auto":
+        try:
+            return optimal_bands(row["threshold"], num_perm)
+        except ValueError as error:
+            allowed = (
+                f"must be a number, not 'auto', with NEARDUP_THRESHOLD = {row['threshold']:g}: datasketch finds no"
+                f" number of bands ({error})"
+            )
+            raise _error(given, "bands", allowed) from error
+    most = num_perm // rows
+    if bands is not None and bands * rows > num_perm:
+        allowed = f"with {rows} rows a band and NEARDUP_NUM_PERM = {num_perm} there are at most {most} bands"
+        raise _error(given, "bands", allowed)
+    if not most:
+        raise _error(row, "rows", f"must be at most NEARDUP_NUM_PERM = {num_perm}")
+    if bands is None:
+        bands = most if "rows" in given else min(most, base.bands)
+    return bands, rows
+
+
+@lru_cache(maxsize=8)
+def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
+    """Return the bands and rows that datasketch chooses for a threshold."""
+    from datasketch import MinHashLSH
+
+    lsh = MinHashLSH(threshold=threshold, num_perm=num_perm)
+    return int(lsh.b), int(lsh.r)
+
+
+def _error(values: Mapping[str, Any], parameter: str, allowed: str) -> SettingsError:
+    return SettingsError(_setting(parameter), values[parameter], allowed)
+
+
+def _setting(parameter: str) -> str:
+    return f"NEARDUP_{parameter.upper()}"

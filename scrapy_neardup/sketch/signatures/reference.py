@@ -1,5 +1,7 @@
 """Signatures against a reference text: cosines of a text with the parts of a list of character 3-grams.
 
+The signatures are found by the sides of random planes on which they lie (Charikar 2002).
+
 Mohammadi and Khasteh (2020), "A fast text similarity measure for large document collections using multireference cosine
 and genetic algorithm". ``sketch.signatures.training`` finds the list. A reference file is JSON.
 """
@@ -7,6 +9,7 @@ and genetic algorithm". ``sketch.signatures.training`` finds the list. A referen
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -15,12 +18,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.sketch.signatures.base import UNSIGNED, Frequencies, SignedText
+from scrapy_neardup.sketch.text.body import Body
 from scrapy_neardup.sketch.text.characters import code_points
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from scrapy_neardup.sketch.signatures.presets import Preset
 
 GRAMS = 1000
 PARTS = 150
@@ -28,7 +34,7 @@ WIDTH = 3  # characters
 FORMAT = 1
 _SHIPPED = "reference.json"
 _SCALE = 640.0  # lanes of a vector of length 1; those over 0.4 are cut to 255
-_MEND = "name a file that scrapy neardup train-reference has finished, or leave it out for the one of this package"
+_MEND = "name a file that scrapy neardup train-reference has finished, or leave the setting out"
 _CHARACTER_BITS = np.uint64(21)
 
 
@@ -91,7 +97,9 @@ def load_reference(path: str = "") -> Reference:
     except OSError as error:
         raise SettingsError("NEARDUP_REFERENCE", path, f"{error.strerror}; {_MEND}") from error
     except ValueError as error:
-        raise SettingsError("NEARDUP_REFERENCE", path, f"is cut off or no reference ({error}); {_MEND}") from error
+        raise SettingsError(
+            "NEARDUP_REFERENCE", path, f"is cut off, or is not a reference file ({error}); {_MEND}"
+        ) from error
     if wrong := _wrong(content):
         raise SettingsError("NEARDUP_REFERENCE", path, f"{wrong}; {_MEND}")
     return Reference.of(content["grams"], content["mean"])
@@ -108,3 +116,41 @@ def _wrong(content: Any) -> str:
     if not isinstance(mean, list) or len(mean) != PARTS or not all(type(n) is int and 0 <= n < 256 for n in mean):
         return f"has no average signature of {PARTS} lanes"
     return ""
+
+
+class CosineSigner:
+    """Signatures of cosines, found by the sides of random planes on which they lie (Charikar 2002).
+
+    All planes go through the average signature of news. A key is made of the sides of a band of planes: two signatures
+    at a small angle are mostly on the same sides.
+    """
+
+    frequencies: Frequencies | None = None
+
+    def __init__(self, preset: Preset) -> None:
+        """Raise SettingsError if the reference cannot be used."""
+        self._preset = preset
+        self._reference = load_reference(preset.reference)
+        self._planes = _planes(preset.bands * preset.rows, preset.seed)
+
+    def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
+        return list(map(self._sign, bodies))
+
+    def _sign(self, body: Body) -> SignedText:
+        signature = self._reference.sign(" ".join(body.tokens))
+        if not signature:
+            return UNSIGNED
+        return SignedText(signature, len(body.tokens), self._band_keys(signature))
+
+    def _band_keys(self, signature: bytes) -> tuple[int, ...]:
+        aside = np.frombuffer(signature, np.uint8).astype(np.int64) - self._reference.mean
+        sides = (aside @ self._planes > 0).astype(np.uint8).reshape(self._preset.bands, self._preset.rows)
+        return tuple(xxhash.xxh32_intdigest(band.tobytes(), number) for number, band in enumerate(sides))
+
+
+def _planes(count: int, seed: int) -> NDArray[np.int64]:
+    """Return normal vectors of 1 and -1, one in each column. They are the same on every machine."""
+    needed = -(-PARTS * count // 64)
+    words = b"".join(xxhash.xxh3_64_digest(number.to_bytes(4, "big"), seed) for number in range(needed))
+    bits = np.unpackbits(np.frombuffer(words, np.uint8))[: PARTS * count]
+    return cast("NDArray[np.int64]", bits.astype(np.int64).reshape(PARTS, count) * 2 - 1)

@@ -1,7 +1,7 @@
 """SimHash: the signs of a weighted sum of term hashes, one bit a lane (Charikar 2002; Manku, Jain and Das Sarma 2007).
 
-Terms weigh by TF-IDF, with document frequencies learned online, as Hu and You (2017) fingerprint news; or they are a
-vector of the user's own.
+Terms are weighted by TF-IDF with document frequencies learned online, as in Hu and You (2017). A user can replace the
+weighted terms by a callable.
 """
 
 from __future__ import annotations
@@ -10,45 +10,20 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.imports import load_callable
-from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
-from scrapy_neardup.sketch.signatures.frequencies import Frequencies
-from scrapy_neardup.sketch.signatures.presets import Preset
+from scrapy_neardup.sketch.signatures.base import UNSIGNED, Frequencies, SignedText
+from scrapy_neardup.sketch.signatures.presets import PLANS, Preset
+from scrapy_neardup.sketch.text.body import Body
 from scrapy_neardup.sketch.text.reading import normalise
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scrapy_neardup.sketch.text.body import Body
-
 BITS = 64
-
-
-class Plan(NamedTuple):
-    """How a signature is cut into blocks, and how many of them two signatures must have in common."""
-
-    block_bits: int
-    in_common: int = 1
-
-    @property
-    def blocks(self) -> int:
-        """The last one may be shorter."""
-        return -(-BITS // self.block_bits)
-
-    @property
-    def distance(self) -> int:
-        """Bits that may differ in any two signatures that are sure to have a key in common."""
-        return self.blocks - self.in_common
-
-
-PLANS = {8: Plan(8), 4: Plan(16), 5: Plan(13), 10: Plan(13, in_common=2)}
-"""By the number of keys a signature has: plans 1, 2 and 3 of Hu and You (2017), and one of our own."""
 
 ALLOWED_VECTORS = "the import path of a callable (text: str) -> mapping of features to weights"
 _HIGH = np.uint64(32)
@@ -134,13 +109,6 @@ def block_keys(signature: bytes, keys: int) -> tuple[int, ...]:
     blocks = [signature[start : start + width] for start in range(0, BITS, width)]
     chosen = combinations(blocks, in_common)
     return tuple(xxhash.xxh32_intdigest(b"".join(each), number) for number, each in enumerate(chosen))
-
-
-def finds_every_match(preset: Preset) -> bool:
-    """Return whether any two signatures that are related, or copies, have a key in common."""
-    if preset.signature != "simhash":
-        return False
-    return round((1 - preset.related_threshold) * BITS, 6) < PLANS[preset.bands].distance + 1
 
 
 def _hash(term: str) -> int:

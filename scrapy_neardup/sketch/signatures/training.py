@@ -1,9 +1,9 @@
 """The genetic algorithm that finds a reference text (Mohammadi and Khasteh 2020).
 
-An individual is a list of 3-grams out of those of the highest TF-IDF in a corpus. It is the fitter the less the cosine
-of two signatures differs from the cosine of the two texts, on average over sampled pairs. Each generation keeps its
-fitter half; of two parents of it a child has the beginning of one and the end of the other, cut at one place, and in
-one child of ten a tenth of the list is drawn anew.
+An individual is a list of 3-grams out of those of the highest TF-IDF in a corpus. It is fitter if the cosine of two
+signatures is closer to the cosine of the two texts, on average over sampled pairs. Each generation keeps its fitter
+half. A child has two parents from that half: the beginning of one and the end of the other, cut at one place. In one
+child of ten a tenth of the list is drawn anew.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from scrapy_neardup.sketch.signatures.reference import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CANDIDATES = 9000
 MUTATED_CHILDREN = 0.1
@@ -29,17 +26,18 @@ _MOST_FOR_MEAN = 2000  # texts the average signature is taken over
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What individuals are judged by.
+    """The texts and cosines by which individuals are judged.
 
-    ``grams`` are the candidates; ``counts`` has a row for each sampled text and a column for each candidate; ``pairs``
-    are two rows of texts each, ``cosines`` those of their texts.
+    ``grams`` are the candidates. ``counts`` has a row for each sampled text and a column for each candidate. Each of
+    the ``pairs`` names two rows, and ``cosines`` has the cosine of their texts.
     """
 
     grams: list[str]
     counts: NDArray[np.float32]
     pairs: NDArray[np.int64]
     cosines: NDArray[np.float64]
-    held_out: tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]  # the same of other texts
+    # Counts, pairs and cosines of other texts.
+    held_out: tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]
 
     @classmethod
     def of(cls, texts: Sequence[str], *, sample: int, pairs: int, seed: int) -> Task:
@@ -70,9 +68,10 @@ class Task:
         return self._error(self.counts, self.pairs, self.cosines, individual)
 
     def held_out_error(self, individual: NDArray[np.int64]) -> float:
-        """Return the error over texts that no generation was chosen by; ``error`` if the corpus is too small for both.
+        """Return the error over held-out texts, or ``error`` if the corpus is too small to hold texts out.
 
-        Of several runs the one of the least held-out error is the reference, as in the paper.
+        No generation was chosen by held-out texts. The run with the least held-out error gives the reference, as in
+        the paper.
         """
         return self._error(*self.held_out, individual)
 
@@ -100,7 +99,7 @@ _Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 def _sampled(
     rows: Sequence[_Counted], keys: NDArray[np.uint64], pairs: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.float64]]:
-    """Counts of the candidates in each row's text, pairs of rows drawn at random, and the cosines of their texts."""
+    """Return counts of the candidates in each row's text, random pairs of rows, and the cosines of their texts."""
     counts = np.zeros((len(rows), len(keys)), np.float32)
     for row, (found, times) in enumerate(rows):
         places = np.searchsorted(keys, found)
@@ -114,7 +113,7 @@ def _sampled(
 
 
 def _highest_tf_idf(counted: Sequence[_Counted]) -> NDArray[np.uint64]:
-    """Keys, ascending."""
+    """Return the keys of the 3-grams with the highest TF-IDF, ascending."""
     every = np.concatenate([keys for keys, _ in counted])
     times = np.concatenate([times for _, times in counted])
     keys, inverse, documents = np.unique(every, return_inverse=True, return_counts=True)
@@ -136,7 +135,7 @@ def _gram(key: int) -> str:
 
 @dataclass(slots=True)
 class State:
-    """Where a training stands; enough to go on with it."""
+    """The state of a training, from which it can go on."""
 
     generation: int
     population: NDArray[np.int64]  # one row an individual, fittest first
@@ -174,7 +173,7 @@ def _child(task: Task, state: State, parents: int) -> NDArray[np.int64]:
     renewed = np.zeros(GRAMS, np.bool_)
     if state.rng.random() < MUTATED_CHILDREN:
         renewed = state.rng.random(GRAMS) < MUTATED_GRAMS
-    # What came from both parents is in the list once.
+    # A 3-gram that came from both parents is in the list only once.
     seen = np.zeros(GRAMS, np.bool_)
     seen[np.unique(child, return_index=True)[1]] = True
     renewed |= ~seen
@@ -185,15 +184,16 @@ def _child(task: Task, state: State, parents: int) -> NDArray[np.int64]:
 
 def saved(state: State, run_of: tuple[str, int, int]) -> str:
     """Return the state as a text, with the task, population and seed that it belongs to."""
-    content = {
-        "of": list(run_of),
-        "generation": state.generation,
-        "population": state.population.tolist(),
-        "errors": state.errors.tolist(),
-        "history": state.history,
-        "random": state.rng.bit_generator.state,
-    }
-    return json.dumps(content)
+    return json.dumps(
+        {
+            "of": list(run_of),
+            "generation": state.generation,
+            "population": state.population.tolist(),
+            "errors": state.errors.tolist(),
+            "history": state.history,
+            "random": state.rng.bit_generator.state,
+        }
+    )
 
 
 def restore(text: str, run_of: tuple[str, int, int]) -> State:

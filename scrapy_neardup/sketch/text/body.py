@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.sketch.text.characters import (
@@ -22,17 +23,11 @@ from scrapy_neardup.sketch.text.characters import (
     UNSPACED,
     UPPER,
 )
-from scrapy_neardup.sketch.text.reading import Powers, Reading
-from scrapy_neardup.sketch.text.shingles import window_hashes
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, window_hashes
 
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
 _CHARACTERS_PER_WORD = 2
 _KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
-_ZERO = np.zeros(1, np.intp)
 
 
 T = TypeVar("T", bound=np.generic)
@@ -46,8 +41,7 @@ class Line(NamedTuple):
     key: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Lines:
+class Lines(NamedTuple):
     """Lines of a reading as arrays, one entry a line."""
 
     first: NDArray[np.intp]  # token
@@ -57,24 +51,13 @@ class Lines:
     words: NDArray[np.intp]
     keys: NDArray[np.uint64]
 
-    def __len__(self) -> int:
-        return len(self.first)
-
     @property
     def tokens(self) -> tuple[int, int]:
         """Return the first token of the first line, and the token behind the last line."""
-        return (int(self.first[0]), int(self.end[-1])) if len(self) else (0, 0)
+        return (int(self.first[0]), int(self.end[-1])) if len(self.first) else (0, 0)
 
-    def between(self, first: int, end: int) -> Lines:
-        return self._at(slice(first, end))
-
-    def where(self, chosen: NDArray[np.bool_]) -> Lines:
-        return self if chosen.all() else self._at(chosen)
-
-    def _at(self, chosen: slice | NDArray[np.bool_]) -> Lines:
-        arrays = (self.first, self.end, self.start, self.stop, self.words)
-        first, end, start, stop, words = (array[chosen] for array in arrays)
-        return Lines(first, end, start, stop, words, self.keys[chosen])
+    def at(self, chosen: slice | NDArray[np.bool_]) -> Lines:
+        return Lines._make(array[chosen] for array in self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +68,7 @@ class Body:
     unspaced: bool  # whether any of the text is in a script written without spaces
     long: Lines
     all_lines: Lines
-    is_long: NDArray[np.bool_]  # which of all lines are of blocks long enough to count
+    is_long: NDArray[np.bool_]  # for each line, whether its block is long enough to count
     boilerplate: frozenset[int] = frozenset()  # keys
     _windows: dict[tuple[int, frozenset[int]], NDArray[np.uint32]] = field(default_factory=dict)
 
@@ -102,18 +85,14 @@ class Body:
 
     @property
     def short(self) -> list[Line]:
-        return self._read(self.all_lines.where(~self.is_long))
-
-    @property
-    def kept(self) -> list[Line]:
-        return self._read(self.counted)
+        return self._read(self.all_lines.at(~self.is_long))
 
     @property
     def counted(self) -> Lines:
         """Return the lines that count and are no boilerplate, as arrays."""
         if not self.boilerplate:
             return self.long
-        return self.long.where(np.array([key not in self.boilerplate for key in self.long.keys.tolist()]))
+        return self.long.at(np.array([key not in self.boilerplate for key in self.long.keys.tolist()], np.bool_))
 
     @property
     def tokens(self) -> list[str]:
@@ -155,7 +134,7 @@ class Body:
     def lead(self, words: int) -> list[Line]:
         """Return the first lines that are kept, until they have ``words`` words."""
         kept = self.counted
-        return self._read(kept.between(0, int(np.cumsum(kept.words).searchsorted(words)) + 1))
+        return self._read(kept.at(slice(int(np.cumsum(kept.words).searchsorted(words)) + 1)))
 
     @property
     def text_hash(self) -> bytes:
@@ -163,7 +142,8 @@ class Body:
         lengths = self.long.end - self.long.first
         behind = lengths.cumsum()
         powers, _ = _KEY_POWERS.up_to(int(behind[-1]) + 1 if len(behind) else 1)
-        # A key is a sum over the line's tokens: moved to where the line stands, they add up to one over all tokens.
+        # The key of a line is a sum over its tokens. If each key is moved to the place of its line, the keys add up to
+        # a sum over all tokens.
         return int((self.long.keys * powers.take(behind - lengths)).sum()).to_bytes(8, "big")
 
     def _of_tokens(self, values: NDArray[T], lines: Lines) -> NDArray[T]:
@@ -196,54 +176,47 @@ def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -
     for first, end in pairwise(bounds):
         if int(lines.words[first:end][is_long[first:end]].sum()) < min_words:
             is_long[first:end] = True
-    long = lines.where(is_long)
-    bounds_of_long = long.start.searchsorted(reading.bounds).tolist()
-    return [
-        _body(reading, lines.between(*of_all), long.between(*of_long), is_long[slice(*of_all)])
-        for of_all, of_long in zip(pairwise(bounds), pairwise(bounds_of_long), strict=True)
-    ]
+    return [_body(reading, lines.at(slice(*each)), is_long[slice(*each)]) for each in pairwise(bounds)]
 
 
-def _body(reading: Reading, lines: Lines, long: Lines, is_long: NDArray[np.bool_]) -> Body:
+def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_]) -> Body:
     unspaced = bool(reading.present & UNSPACED) and bool(_are_unspaced(reading, *lines.tokens).any())
-    return Body(reading, unspaced, lines if len(long) == len(lines) else long, lines, is_long)
+    return Body(reading, unspaced, lines if is_long.all() else lines.at(is_long), lines, is_long)
 
 
 def _sums_of_runs(values: NDArray[np.intp], runs: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return for each value the sum of all values in its run. ``runs`` has the number of each value's run."""
     if not len(values):
         return values
-    is_new = runs[1:] != runs[:-1]
-    sums = np.add.reduceat(values, np.concatenate((_ZERO, is_new.nonzero()[0] + 1)))
-    return cast("NDArray[np.intp]", sums.take(np.concatenate((_ZERO, is_new.cumsum()))))
+    begins = changes(runs)
+    sums = np.add.reduceat(values, begins.nonzero()[0])
+    return cast("NDArray[np.intp]", sums.take(begins.cumsum() - 1))
 
 
 def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
-    """Lines of all blocks, each with the number of its block.
+    """Return the lines of all blocks, and the number of each line's block.
 
-    Sentences of at least eight words, but for the first; boilerplate is often glued to the last paragraph.
+    A line is a sentence of at least eight words. Shorter sentences are joined to the one before, except the first of a
+    block. Blocks are cut into sentences because boilerplate is often glued to the last paragraph.
     """
-    ends_of_blocks = (reading.flags & LINE_END).nonzero()[0]
+    ends_of_blocks = (reading.flags & LINE_END != 0).nonzero()[0]
     start = np.sort(np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading.flags))))
     first = reading.starts.searchsorted(start)
     counts = _ends(first, len(reading.starts)) - first
-    with_tokens = counts.nonzero()[0]
+    with_tokens = (counts != 0).nonzero()[0]
     start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
     block = ends_of_blocks.searchsorted(start)
     words = _words(reading, first, counts) if reading.present & UNSPACED else counts
-    begins = words >= _LEAST_WORDS
-    begins[:1] = True
-    begins[1:] |= block[1:] != block[:-1]
-    place = begins.nonzero()[0]
+    place = ((words >= _LEAST_WORDS) | changes(block)).nonzero()[0]
     words = np.add.reduceat(words, place) if len(place) else words
     start, first, block = start.take(place), first.take(place), block.take(place)
     end, stop = _ends(first, len(reading.starts)), ends_of_blocks.take(block)
     np.minimum(stop[:-1], start[1:], out=stop[:-1])
-    return Lines(first, end, start, stop, words, _keys(reading.hashes, first, end)), block
+    return Lines(first, end, start, stop, words, _KEY_POWERS.run_hashes(reading.hashes, first, end)), block
 
 
 def _ends(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
-    """Return where runs end that follow each other, from where they start."""
+    """Return where runs end, from where they start. Each run ends where the next one starts."""
     ends = np.empty_like(starts)
     ends[:-1] = starts[1:]
     ends[-1:] = end
@@ -264,23 +237,18 @@ def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> N
     return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts[first:end]) & UNSPACED).astype(bool))
 
 
-def _keys(hashes: NDArray[np.uint64], first: NDArray[np.intp], end: NDArray[np.intp]) -> NDArray[np.uint64]:
-    powers, back = _KEY_POWERS.up_to(len(hashes) + 1)
-    sums = np.zeros(len(hashes) + 1, np.uint64)
-    np.add.accumulate(hashes * powers[: len(hashes)], out=sums[1:])
-    return cast("NDArray[np.uint64]", (sums.take(end) - sums.take(first)) * back.take(first))
-
-
 def _sentence_ends(flags: NDArray[np.uint32]) -> NDArray[np.intp]:
-    """Where sentences begin that do not begin a block.
+    """Return where sentences begin inside a block.
 
-    What a sentence glued to the one before begins with is told from a decimal or a host name by its capital.
+    If no space follows a full stop, a capital shows that a sentence begins there, and not a decimal or the rest of a
+    host name.
     """
     is_stop = (flags & STOP).astype(bool)
     edges = (is_stop[1:] != is_stop[:-1]).nonzero()[0] + 1
     stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
     ends = _behind(flags, SPACE, closed)
-    # The first character of a text is an end of line, and so is the last, which stands before the first as well.
+    # The first and the last character of a text are ends of lines. Index -1 wraps around to the last, so there is an
+    # end of line before the first character too.
     stop, before, second, following = (flags.take(places) for places in (stops, stops - 1, stops - 2, ends))
     # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
     begins = (following & UPPER != 0) | ((ends > closed) & (following & (DIGIT | LOWER) == 0))
@@ -290,7 +258,7 @@ def _sentence_ends(flags: NDArray[np.uint32]) -> NDArray[np.intp]:
 
 
 def _behind(flags: NDArray[np.uint32], flag: int, places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return for each place the first place from there on whose character has not the flag."""
+    """Return for each place the first place, from there on, whose character does not have the flag."""
     has = flags.take(places) & flag != 0
     if not has.any():
         return places

@@ -6,13 +6,10 @@ import re
 import sys
 import threading
 import unicodedata
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xxhash
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 KNOWN, WORD, UNSPACED, MARK, COMPOSES, WIDE = (1 << bit for bit in range(6))
 LINE_END, SPACE, STOP, FULL_STOP, CLOSING, DIGIT, UPPER, LOWER, ALNUM = (1 << bit for bit in range(6, 15))
@@ -27,8 +24,9 @@ _UNSPACED = re.compile(
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 _JAMO = re.compile("[\u1100-\u11ff]")  # letters of Hangul, which compose without being marks
-_FIRST_CLAUSE = "\u0e00"  # Thai and, with few exceptions, what comes behind it is written without spaces
-# That end a sentence whatever follows: of Han, Devanagari, Arabic, Ethiopic, Myanmar, Khmer and Armenian.
+# Thai; with few exceptions, Thai and all scripts with higher code points are written without spaces.
+_FIRST_CLAUSE = "\u0e00"
+# Characters that end a sentence whatever follows, in Han, Devanagari, Arabic, Ethiopic, Myanmar, Khmer and Armenian.
 _FULL_STOPS = "\u3002\uff01\uff1f\u0964\u0965\u061f\u06d4\u1362\u104b\u17d4\u0589"
 _SETS = {
     LINE_END: "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029",
@@ -62,7 +60,7 @@ class Characters:
                 flags, folded = _read(chr(code))
                 self.widths[code] = len(folded) if flags & WIDE else 1
                 self.hashes[code] = _hash(folded)
-                self.flags[code] = flags  # last: what has flags is known
+                self.flags[code] = flags  # set the flags last: a character with flags counts as known
 
 
 def _read(character: str) -> tuple[int, str]:

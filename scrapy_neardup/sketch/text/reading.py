@@ -1,6 +1,7 @@
-"""Read texts into arrays of characters and tokens, which are the same on every machine.
+"""Read texts into arrays of characters and tokens, and hash shingles of them: the same on every machine.
 
-Several texts are read together in little more time than one: most of it is what each call of numpy costs.
+Reading several texts together takes little longer than reading one, because most of the time is the overhead of numpy
+calls.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_neardup.document import MOST_CHARACTERS
 from scrapy_neardup.sketch.text.characters import (
@@ -28,21 +30,20 @@ from scrapy_neardup.sketch.text.characters import (
     composes,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 NORMALISER = 3
-"""Version of what this module does to a text, and of the hashes it makes; part of the config fingerprint."""
+"""Version of this module's normalisation and hashes. It is part of the configuration in the keys of a store."""
 
 _PIECE = 1 << 15  # characters
-_LONGEST_RUN = 1000  # characters that may belong to one
+_LONGEST_RUN = 1000  # characters in a row that may compose into one
 _MOST_STACKED = 30  # marks in a row, as in the stream-safe text format of Unicode's annex 15
 _JOINER = "\u034f"  # combining grapheme joiner: no mark is put in order across it
-_FEW_SPELLED = 16
 _ROOM_TO_SPELL = 1000  # characters
 _NARROW_MARK = re.compile("[\uff9e\uff9f]")
 _WORD = re.compile(r"\w")
 _FIRST_POWERS = 1 << 14
+_MIX = np.uint64(0xFF51AFD7ED558CCD)
+_HALF = np.uint64(32)
+T = TypeVar("T", bound=np.generic)
 
 
 class Powers:
@@ -57,6 +58,15 @@ class Powers:
             self._tables = self._powers(2 * count)
         return self._tables
 
+    def run_hashes(
+        self, hashes: NDArray[np.uint64], starts: NDArray[np.intp], ends: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
+        """Return a hash of each run of hashes: their sum, each times a power by its place in the run."""
+        powers, back = self.up_to(len(hashes) + 1)
+        sums = np.zeros(len(hashes) + 1, np.uint64)
+        np.add.accumulate(hashes * powers[: len(hashes)], out=sums[1:])
+        return _span_hashes(sums, back, starts, ends)
+
     def _powers(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         powers = np.empty((2, count), np.uint64)
         powers[:, 0] = 1
@@ -66,6 +76,7 @@ class Powers:
 
 
 _POWERS = Powers(BASE)
+_SHINGLE_POWERS = Powers(0xD6E8_FEB8_6659_FD93)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +90,8 @@ class Reading:
     starts: NDArray[np.intp]
     ends: NDArray[np.intp]
     hashes: NDArray[np.uint64]
-    _sums: NDArray[np.uint64]  # of the hashes of the characters before each one
-    _back: NDArray[np.uint64]  # what a sum that begins with a character is multiplied by
+    _sums: NDArray[np.uint64]  # for each character, the sum of the hashes of all characters before it
+    _back: NDArray[np.uint64]  # for each character, the factor that moves a sum beginning there to the first place
 
     @classmethod
     def of(cls, *texts: str) -> Reading:
@@ -99,7 +110,9 @@ class Reading:
             places = np.cumsum(widths, dtype=np.intp) - widths
             powers, back = (table.take(places) for table in _POWERS.up_to(int(places[-1]) + 1))
         sums = np.zeros(len(codes) + 1, np.uint64)
-        np.add.accumulate(CHARACTERS.hashes.take(codes) * powers[: len(codes)], out=sums[1:])
+        hashes = CHARACTERS.hashes.take(codes)
+        hashes *= powers[: len(codes)]
+        np.add.accumulate(hashes, out=sums[1:])
         starts, ends = _tokens(flags, present)
         bounds = np.fromiter(accumulate((len(each) + 1 for each in texts), initial=1), np.intp, len(texts) + 1)
         return cls(text, bounds, flags, present, starts, ends, _span_hashes(sums, back, starts, ends), sums, back)
@@ -132,18 +145,70 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+def shingle_hashes(
+    hashes: NDArray[np.uint64], words: int, characters: int, are_unspaced: NDArray[np.bool_]
+) -> NDArray[np.uint32]:
+    """Distinct 32-bit hashes, sorted, of all runs of ``words`` words and of ``characters`` unspaced characters.
+
+    ``hashes`` are those of the tokens. A run shorter than one shingle gives one hash of all its tokens; no token gives
+    none.
+    """
+    if not len(hashes):
+        return np.empty(0, dtype=np.uint32)
+    starts = changes(are_unspaced).nonzero()[0]
+    lengths = np.diff(starts, append=len(hashes))
+    widths = np.minimum(lengths, np.where(are_unspaced[starts], characters, words))
+    counts = lengths - widths + 1
+    first = starts - (np.cumsum(counts) - counts)
+    places = np.arange(counts.sum()) + np.repeat(first, counts)
+    widths = np.repeat(widths, counts)
+    sums = np.zeros(len(places), dtype=np.uint64)
+    # All runs at once: a loop over them keeps other threads from running in a text that changes script with each word.
+    for position, power in enumerate(_SHINGLE_POWERS.up_to(max(words, characters))[0][: widths.max()]):
+        sums += np.where(position < widths, hashes.take(places + position, mode="clip"), 0) * power
+    return distinct(mixed(sums))
+
+
+def window_hashes(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint32]:
+    """Return 32-bit hashes of all runs of ``width`` tokens, in order; one hash of all tokens if there are fewer."""
+    if not len(hashes):
+        return np.empty(0, dtype=np.uint32)
+    width = min(len(hashes), width)
+    count = len(hashes) - width + 1
+    sums = np.zeros(count, dtype=np.uint64)
+    for position, power in enumerate(_SHINGLE_POWERS.up_to(width)[0][:width]):
+        sums += hashes[position : position + count] * power
+    return mixed(sums)
+
+
+def mixed(sums: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    """Return 32 bits of each sum, of which each depends on all bits of the sum. The sums are overwritten."""
+    sums ^= sums >> _HALF
+    sums *= _MIX
+    return cast("NDArray[np.uint32]", (sums >> _HALF).astype(np.uint32))
+
+
+def distinct(values: NDArray[T]) -> NDArray[T]:
+    """Return each value once, sorted, in a tenth of the time of np.unique at this size."""
+    values = np.sort(values)
+    return values[changes(values)]
+
+
+def changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values are not those before them. The first one counts as such."""
+    is_other = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=is_other[1:])
+    return is_other
+
+
 def _plainer(text: str, spelled: list[str]) -> str:
     """Compose each letter with its marks, and write out characters that stand for several others."""
     most = 2 * len(text) + _ROOM_TO_SPELL
-    written_out = {character: unicodedata.normalize("NFKC", character) for character in spelled}
-    if len(spelled) > _FEW_SPELLED:
-        table = {ord(character): plain for character, plain in written_out.items()}
+    if spelled:
+        table = {ord(character): unicodedata.normalize("NFKC", character) for character in spelled}
         text = "".join(text[at : at + _PIECE].translate(table) for at in range(0, len(text), _PIECE))
-    else:
-        for character, plain in written_out.items():
-            text = text.replace(character, plain)
     text = text[:most]  # one character may stand for eighteen
-    # Marks that have a width of their own are of letters of half width.
+    # Some marks have their own half-width form. They belong to half-width letters, and only NFKC composes them.
     form: Literal["NFKC", "NFC"] = "NFKC" if _NARROW_MARK.search(text) else "NFC"
     return "".join(
         piece if unicodedata.is_normalized(form, piece) else unicodedata.normalize(form, piece)

@@ -218,7 +218,7 @@ async def test_a_replica_takes_over_in_a_cluster(
     try:
         detector = await detector_on(cluster.url, clock)
         await detector.check(detector.document(unlike_text("before")))
-        key = detector.index.prefix  # type: ignore[attr-defined]
+        key = detector.index.layout.prefix  # type: ignore[attr-defined]
         with cluster.master_of(key).client() as client:
             client.wait(1, 5000)
 
@@ -241,7 +241,7 @@ async def test_a_slot_that_moves_takes_its_window_along(open_index: OpenIndex, t
         index = await open_index(cluster.url, timeout=2)
         articles = [Article(f"story {n}") for n in range(50)]
         await asyncio.gather(*(check(index, article) for article in articles))
-        cluster.move(index.prefix)  # type: ignore[attr-defined]
+        cluster.move(index.layout.prefix)  # type: ignore[attr-defined]
 
         again = await asyncio.gather(*(check(index, article.copy()) for article in articles))
 

@@ -11,9 +11,9 @@ from documents import HOUR, MINUTE, START, Article, check
 from fleet import Sharded
 from redis import Redis
 
-from scrapy_neardup.document import Claim, Join, Member
+from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.spans import GENERATION
+from scrapy_neardup.index.horizon import GENERATION
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def test_a_window_goes_on_beside_a_key_of_another_type(
 
     for name in names:
         assert keys.get(name) == b"somebody else's"
-        assert f"{name} is a string and not a hash of this package: DEL it" in caplog.text
+        assert f"{name} is of another type, but must be a hash: delete this key (DEL)" in caplog.text
         assert any(name in warning for warning in summary.warnings)
 
 
@@ -69,14 +69,29 @@ async def test_stories_go_on_beside_keys_of_another_type(
 
     assert (await index.join(Join(_member(original), _member(copy)))).items == 2
     assert await index.claim(Claim(original.id, "watch", token="t")) is not None
-    with pytest.raises(StoreError, match=r":events is a string and not a zset of this package: DEL it") as raised:
+    with pytest.raises(
+        StoreError, match=r":events is of another type, but must be a zset: delete this key \(DEL\)"
+    ) as raised:
         await index.open_events()
 
     assert not isinstance(raised.value, StoreUnavailable)
-    assert caplog.text.count(f"{prefix}:stories is a string") == 1
+    assert caplog.text.count(f"{prefix}:stories is of another type") == 1
 
 
-@pytest.mark.parametrize("damage", [{"joined": "many"}, {"sources": "odd"}, {"levels": "-5"}, {"neighbours": "x"}])
+async def test_boilerplate_is_learned_beside_a_key_of_another_type(
+    open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str
+) -> None:
+    source, learned = b"site", KnownBoilerplate((b"line",), (b"document",))
+    name = f"{{neardup:{namespace}:{CONFIG}}}:learned:lines:{source.hex()}"
+    keys.set(name, "somebody else's")
+    index = await open_index(redis_url)
+
+    await index.exchange_boilerplate({source: learned})
+    assert await index.exchange_boilerplate({source: KnownBoilerplate()}) == {source: learned}
+    assert keys.get(name) == b"somebody else's"
+
+
+@pytest.mark.parametrize("damage", [{"joined": "many"}, {"sources": "odd"}, {"levels": "-5"}])
 async def test_a_damaged_story_is_nobody_elses_loss(
     open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str, damage: dict[str, str]
 ) -> None:

@@ -80,9 +80,9 @@ class Interleaved(ShardedRedisIndex):
         return [await self._look(*each) for each in batch]
 
     async def _look(self, number: int, key: bytes) -> bytes | None:
-        shard = self.shards[number]
-        undecided = await self._wait(lambda client: client.hexists(shard.pending, key))
-        record = await self._wait(lambda client: client.hget(shard.records(key), key))
+        prefix = self.layout.prefixes[number]
+        undecided = await self._wait(lambda client: client.hexists(f"{prefix}:pending", key))
+        record = await self._wait(lambda client: client.hget(self.layout.records(prefix, key), key))
         return None if undecided else record or b""  # type: ignore[return-value]
 
 

@@ -20,8 +20,7 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.document import Match
 from scrapy_neardup.exceptions import SettingsError, StoreUnavailable
 from scrapy_neardup.index import Policy, index_from_url
-from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
-from scrapy_neardup.index.redis.sharding import Question
+from scrapy_neardup.index.redis.sharded import Question, ShardedRedisIndex
 
 pytestmark = pytest.mark.versions
 
@@ -79,7 +78,7 @@ async def test_slots_that_move_while_a_crawl_goes_on(open_index: OpenIndex, tmp_
         assert isinstance(index, ShardedRedisIndex)
         stories = [Article(f"story {number}") for number in range(300)]
         before = await asyncio.gather(*(check(index, story) for story in stories))
-        prefixes = [shard.prefix for shard in index.shards[:3]]
+        prefixes = index.layout.prefixes[:3]
         moving = asyncio.create_task(asyncio.to_thread(lambda: [cluster.move(prefix) for prefix in prefixes]))
         during: list[tuple[Article, Match | BaseException | None]] = []
         rounds = 0
@@ -108,9 +107,9 @@ async def test_slots_that_move_while_a_crawl_goes_on(open_index: OpenIndex, tmp_
 
 async def until_told(cluster: Cluster, index: ShardedRedisIndex) -> None:
     """Until every shard has been told what was decided, which follows the verdict."""
-    for shard in index.shards:
-        with cluster.master_of(shard.pending).client() as client:
-            while client.exists(shard.pending):  # noqa: ASYNC110  (a server tells no event)
+    for name in (f"{prefix}:pending" for prefix in index.layout.prefixes):
+        with cluster.master_of(name).client() as client:
+            while client.exists(name):  # noqa: ASYNC110  (a server tells no event)
                 await asyncio.sleep(0.01)
 
 
@@ -122,7 +121,7 @@ async def test_a_lost_shard_is_a_lost_store_until_its_replica_takes_over(open_in
         story = Article()
         await check(index, story)
         await until_told(cluster, index)
-        node = cluster.master_of(index.shards[0].prefix)
+        node = cluster.master_of(index.layout.prefixes[0])
         with node.client() as client:
             client.wait(1, 5000)
         node.stop()

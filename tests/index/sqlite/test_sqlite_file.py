@@ -12,12 +12,11 @@ import pytest
 from conftest import OpenIndex
 from documents import HOUR, MINUTE, START, Article, check, digest
 
-from scrapy_neardup.document import Claim, Join, Learned, Member
+from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Selection
-from scrapy_neardup.index.sqlite.file import SQLiteFile
+from scrapy_neardup.index.sqlite.file import APPLICATION, VERSION, SQLiteFile
 from scrapy_neardup.index.sqlite.index import SQLiteIndex
-from scrapy_neardup.index.sqlite.version import APPLICATION, VERSION
 
 SOURCE = digest("wire.example", 4)
 EVERYTHING = Selection()
@@ -78,43 +77,6 @@ async def _used(open_index: OpenIndex, file: Path) -> tuple[Index, Article, Arti
 # Versions
 
 
-OLD_FILE = """
-CREATE TABLE spaces (
-    id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, config TEXT NOT NULL, expires REAL NOT NULL,
-    UNIQUE (namespace, config)
-);
-CREATE TABLE records_1 (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, keys BLOB NOT NULL, record BLOB NOT NULL
-);
-CREATE TABLE postings_1 (band INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (band, id)) WITHOUT ROWID;
-CREATE TABLE expired_1 (id INTEGER PRIMARY KEY, keys BLOB NOT NULL);
-CREATE TABLE learned_1 (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, source BLOB NOT NULL, is_line INTEGER NOT NULL, added REAL NOT NULL,
-    entry BLOB NOT NULL
-);
-INSERT INTO records_1 (key, keys, record) VALUES (x'0102030405060708', x'', x'04');
-INSERT INTO learned_1 (source, is_line, added, entry) VALUES (x'00000001', 1, 1e12, x'0000000000000001');
-"""
-
-
-async def test_a_file_of_an_older_version_is_brought_up_to_date_and_said_once(
-    open_index: OpenIndex, file: Path, namespace: str, sql: sqlite3.Connection, caplog: pytest.LogCaptureFixture
-) -> None:
-    sql.executescript(OLD_FILE)
-    sql.execute("INSERT INTO spaces VALUES (1, ?, '00000001', 1e12)", (namespace,))
-
-    for _ in range(2):
-        index = await open_index(f"sqlite:///{file}")
-        assert await check(index, Article()) is None or _ == 1
-        learned = await index.share_learned({bytes([0, 0, 0, 1]): Learned()})
-
-    assert learned == {bytes([0, 0, 0, 1]): Learned((bytes(7) + b"\x01",), ())}
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "older version" in caplog.text
-    assert sql.execute("PRAGMA user_version").fetchone() == (VERSION,)
-    assert not sql.execute("SELECT 1 FROM sqlite_master WHERE name IN ('records_1', 'postings_1')").fetchall()
-
-
 @pytest.mark.parametrize(
     ("statements", "words"),
     [
@@ -165,7 +127,7 @@ async def test_damage_of_any_column_stops_nothing(
     """Of every column by every type; a damaged story itself may be an error, but nobody else's."""
     index, original, copy = await _used(open_index, file)
     await index.claim(Claim(original.id, "watch", token="t"))
-    await index.share_learned({SOURCE: Learned((b"12345678",))})
+    await index.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
     await index.add_frequencies(bytes(4))
     serial = 0
     for table, column in DAMAGE:
@@ -186,7 +148,7 @@ async def test_damage_of_any_column_stops_nothing(
             except StoreError as error:
                 assert original.id in str(error) or "neighbours" in str(error)  # noqa: PT017
             await index.take_over(0)
-            await index.share_learned({SOURCE: Learned()})
+            await index.exchange_boilerplate({SOURCE: KnownBoilerplate()})
             assert len(await index.add_frequencies(bytes(4))) > 4
             await index.similar(other.fingerprint, other.document, 3)
             await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
@@ -209,6 +171,20 @@ async def test_a_damaged_posting_is_no_candidate(open_index: OpenIndex, file: Pa
 
     assert await check(index, Article(at=HOUR)) is None
     assert await check(index, Article(at=HOUR)) is not None
+
+
+# Grants
+
+
+async def test_grants_that_nobody_confirms_are_not_kept_without_end(
+    open_index: OpenIndex, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_neardup.index.sqlite.stories.MOST_GRANTS", 1)
+    index, original, _ = await _used(open_index, file)
+    for level, token in (("watch", "a"), ("breaking", "b")):
+        assert await index.claim(Claim(original.id, level, token=token)) is not None  # type: ignore[arg-type]
+
+    assert [each.token for each in await index.take_over(0)] == ["a"]
 
 
 # Locks
@@ -267,10 +243,10 @@ async def test_a_file_that_may_only_be_read_can_be_looked_into(
     assert (await index.summary()).documents_per_hour == {START // HOUR: 2}
     found = await index.similar(copy.fingerprint, copy.document, 5)
     assert [each.candidate for each in found] == [original.id, copy.id]
-    assert await index.share_learned({SOURCE: Learned()}) == {SOURCE: Learned()}
+    assert await index.exchange_boilerplate({SOURCE: KnownBoilerplate()}) == {SOURCE: KnownBoilerplate()}
     assert len(await index.members(original.id)) == 2
     assert ((await other.summary()).documents, await other.open_events()) == (0, [])
-    with pytest.raises(StoreError, match=r"window\.sqlite.*may not be written"):
+    with pytest.raises(StoreError, match=r"window\.sqlite.*may not write"):
         await check(index, Article())
     assert _content(file) == before
     assert [each.name for each in file.parent.iterdir()] == [file.name]

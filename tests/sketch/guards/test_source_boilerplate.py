@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import EVERYWHERE, Learned, Verdict
+from scrapy_neardup.document import EVERYWHERE, KnownBoilerplate, Verdict
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch.guards.source_boilerplate import PAGES, PAGES_OF_ONE_TEXT, Printed, SourceBoilerplate
+from scrapy_neardup.sketch.guards.source_boilerplate import PAGES, PAGES_OF_ONE_TEXT, SourceBoilerplate, SourceDocument
 
 START = 1_700_000_000.0
 SITE = "https://www.harbour-courier.example"
@@ -207,7 +208,7 @@ async def test_purging_a_source_purges_what_was_learned_of_it(shared_url: str, n
 
     async with opened(shared_url, namespace) as detector:
         after = await judge(detector, Page(10, sentences=0))
-        told = await detector.index.share_learned({EVERYWHERE: Learned()})
+        told = await detector.index.exchange_boilerplate({EVERYWHERE: KnownBoilerplate()})
 
     assert before.reason == "boilerplate"
     assert after.status == "original"
@@ -220,12 +221,14 @@ async def test_of_a_source_the_newest_entries_are_kept(store_url: str, namespace
         source, asked = b"\1\2\3\4", b"\5\6\7\x08"
         for start in range(0, 600, 100):
             entries = tuple(number.to_bytes(4, "big") for number in range(start, start + 100))
-            told = await detector.index.share_learned({source: Learned(entries, entries[:10]), asked: Learned()})
+            told = await detector.index.exchange_boilerplate(
+                {source: KnownBoilerplate(entries, entries[:10]), asked: KnownBoilerplate()}
+            )
 
     lines, printed = ([int.from_bytes(entry, "big") for entry in each] for each in told[source])
     assert lines == list(range(600 - 256, 600))
     assert printed == [*range(206, 210), *range(300, 310), *range(400, 410), *range(500, 510)][-24:]
-    assert told[asked] == Learned()
+    assert told[asked] == KnownBoilerplate()
 
 
 async def test_bytes_that_are_not_ours_cost_one_warning(
@@ -234,15 +237,15 @@ async def test_bytes_that_are_not_ours_cost_one_warning(
     async with opened(sqlite_url, namespace) as detector:
         first = await judge(detector, Page(0))
         source = next(iter(detector.sketcher.boilerplate._sources))  # type: ignore[union-attr]
-        foreign = Learned((b"\x80\x04.", b""), (b"\xff" * 50, b"cos\nsystem"))
-        await detector.index.share_learned({source: foreign, EVERYWHERE: foreign})
+        foreign = KnownBoilerplate((b"\x80\x04.", b""), (b"\xff" * 50, b"cos\nsystem"))
+        await detector.index.exchange_boilerplate({source: foreign, EVERYWHERE: foreign})
     caplog.clear()
 
     verdicts = await crawl(sqlite_url, namespace, [Page(number) for number in range(1, 6)])
 
     assert first.status == "original"
     assert not any(verdict.reason for verdict in verdicts)
-    assert sum("boilerplate cannot be read" in record.message for record in caplog.records) == 1
+    assert sum("boilerplate in the store cannot be read" in record.message for record in caplog.records) == 1
 
 
 async def test_a_replay_is_repeatable(namespace: str) -> None:
@@ -363,18 +366,18 @@ def test_memory_is_bounded() -> None:
 
     assert len(guard._sources) == 1024
     known = guard._sources[b"site"]
-    assert len(known.printed) == 24
-    assert max(len(each.lines) for source in guard._sources.values() for each in source.printed.values()) <= 24
+    assert len(known.documents) == 24
+    assert max(len(each.lines) for source in guard._sources.values() for each in source.documents.values()) <= 24
 
 
-def _printed() -> Iterator[Printed]:
-    yield Printed.of(1, 2, frozenset(), [])
-    yield Printed.of(0xFFFF_FFFF, 0, frozenset({1, 0xFFFF}), [0xFFFF_FFFF, 5])
+def _printed() -> Iterator[SourceDocument]:
+    yield SourceDocument.of(1, 2, frozenset(), [])
+    yield SourceDocument.of(0xFFFF_FFFF, 0, frozenset({1, 0xFFFF}), [0xFFFF_FFFF, 5])
 
 
 @pytest.mark.parametrize("printed", list(_printed()))
-def test_what_is_packed_is_unpacked(printed: Printed) -> None:
-    assert Printed.unpack(printed.pack()) == printed
+def test_what_is_packed_is_unpacked(printed: SourceDocument) -> None:
+    assert SourceDocument.unpack(printed.pack()) == printed
     for damaged in (printed.pack()[:-1], printed.pack() + b"\0", b""):
-        with pytest.raises(ValueError, match="printed document"):
-            Printed.unpack(damaged)
+        with pytest.raises(StoreError, match="source document"):
+            SourceDocument.unpack(damaged)

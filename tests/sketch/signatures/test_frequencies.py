@@ -26,7 +26,7 @@ from scrapy_neardup.records.feature_counts import (
     unpack_sum,
 )
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.signatures.frequencies import Frequencies
+from scrapy_neardup.sketch.signatures.base import Frequencies
 
 
 def features(*slots: int) -> np.ndarray:
@@ -99,7 +99,7 @@ async def test_in_redis_they_expire(open_index: OpenIndex, redis_url: str) -> No
     index = await open_index(redis_url)
     await index.add_frequencies(counted(1, {1: 1}))
     client = Redis.from_url(redis_url)
-    (name,) = client.scan_iter(match=f"*{index.namespace}*:frequencies")  # type: ignore[attr-defined]
+    (name,) = client.scan_iter(match=f"*{index.layout.namespace}*:frequencies")  # type: ignore[attr-defined]
 
     assert 24 * 3600 < client.ttl(name) <= 25 * 3600
     client.set(name, b"damaged")

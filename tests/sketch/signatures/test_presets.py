@@ -275,7 +275,10 @@ def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None
             {"NEARDUP_PRESET": "simhash", "NEARDUP_NUM_PERM": 128},
             "NEARDUP_NUM_PERM = 128: NEARDUP_PRESET = 'simhash' has no such parameter; it has NEARDUP_BANDS, ",
         ),
-        ({"NEARDUP_PRESET": "simhash", "NEARDUP_BANDS": 6}, "NEARDUP_BANDS = 6: must be 8, 4 or 5 (one block of "),
+        (
+            {"NEARDUP_PRESET": "simhash", "NEARDUP_BANDS": 6},
+            "NEARDUP_BANDS = 6: must, for a SimHash, be 8, 4 or 5 (one common block of ",
+        ),
         (
             {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.nowhere.vector"},
             "NEARDUP_FEATURES = 'news.nowhere.vector': No module named 'news'; must be the import path of a callable",

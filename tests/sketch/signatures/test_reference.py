@@ -83,7 +83,7 @@ def _with(**changes: object) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_cut, "is cut off or no reference"),
+        (_cut, "is cut off, or is not a reference file"),
         (lambda text: "[]", "is no reference of format 1"),
         (_with(format=2), "is no reference of format 1"),
         (_with(grams=["abc"]), f"has 1 different 3-grams, not {GRAMS}"),
@@ -103,7 +103,7 @@ def test_a_file_that_is_no_reference_is_named_at_the_start(
         NearDupSettings.from_mapping({"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": str(path)})
 
     assert str(refused.value).startswith(f"NEARDUP_REFERENCE = {str(path)!r}: {message}")
-    assert str(refused.value).endswith("leave it out for the one of this package")
+    assert str(refused.value).endswith("or leave the setting out")
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
@@ -207,7 +207,7 @@ def test_the_best_of_several_runs_is_written(tmp_path: Path, corpus: Path) -> No
     ("arguments", "message"),
     [
         (("--sample", "41"), "corpus.jsonl: 40 documents with text, fewer than the sample of 41; use a larger corpus"),
-        (("--population", "2"), "--population = 2: must be 3 or more"),
+        (("--population", "2"), "argument --population: must be 3 or more, not '2'"),
     ],
 )
 def test_a_corpus_that_is_too_small_is_named(

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-import random
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import OpenIndex
-from fleet import Sharded
 from hypothesis import given
 from hypothesis import strategies as st
-from redis import Redis
 from scrapy_processes import neardup
 from texts import START, article, noisy, opened
 
-from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.verification import MOST_POSTINGS
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.signatures.simhash import BITS, PLANS, block_keys, finds_every_match, simhash
+from scrapy_neardup.sketch.signatures.presets import PLANS
+from scrapy_neardup.sketch.signatures.simhash import BITS, block_keys, simhash
 
 _SIGNATURES = st.lists(st.integers(0, 1), min_size=BITS, max_size=BITS).map(bytes)
 
@@ -40,7 +37,6 @@ def test_a_plan_finds_every_signature_within_its_distance(
     changed = flipped(signature, set(places[:distance]))
     ours, theirs = block_keys(signature, keys), block_keys(changed, keys)
 
-    assert PLANS[keys].distance == distance
     assert len(ours) == len(theirs) == keys
     assert set(ours) & set(theirs)
 
@@ -50,9 +46,10 @@ def test_bits_changed_in_too_many_blocks_leave_no_key(keys: int) -> None:
     """One changed bit in every block but one fewer than must be in common."""
     plan, signature = PLANS[keys], bytes(BITS)
     starts = range(0, BITS, plan.block_bits)
-    for places in combinations(starts, plan.distance + 1):
+    distance = len(starts) - plan.in_common
+    for places in combinations(starts, distance + 1):
         assert set(block_keys(signature, keys)).isdisjoint(block_keys(flipped(signature, set(places)), keys))
-    for places in combinations(starts, plan.distance):
+    for places in combinations(starts, distance):
         assert len(set(block_keys(signature, keys)) & set(block_keys(flipped(signature, set(places)), keys))) == 1
 
 
@@ -214,94 +211,6 @@ async def test_similar_lists_what_is_alike_and_registers_nothing(
     assert [match.score for match in found] == sorted((match.score for match in found), reverse=True)
     assert preset != "news" or [match.candidate for match in found] == [documents[1].id, documents[0].id]
     assert held == 3
-
-
-@pytest.mark.parametrize(
-    ("settings", "by_keys"),
-    [
-        ({}, False),
-        ({"NEARDUP_BANDS": 8}, True),
-        ({"NEARDUP_BANDS": 8, "NEARDUP_RELATED_THRESHOLD": 56 / 64}, False),
-        ({"NEARDUP_BANDS": 5}, False),
-        ({"NEARDUP_BANDS": 5, "NEARDUP_RELATED_THRESHOLD": 60 / 64}, True),
-        ({"NEARDUP_RELATED_THRESHOLD": 61 / 64}, True),
-        ({"NEARDUP_PRESET": "news"}, False),
-    ],
-)
-def test_tables_find_every_match_if_the_distance_is_within_the_plans(
-    settings: dict[str, object], by_keys: bool
-) -> None:
-    row = NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", **settings}).resolved_preset()
-
-    assert finds_every_match(row) is by_keys
-
-
-SIMILAR = Policy(measure="hamming", threshold=61 / 64, related_threshold=57 / 64)
-
-
-def _print(number: int, signature: bytes, keys: int = 8, later: int = 0) -> tuple[Fingerprint, Document]:
-    seen_at = int(START) + later
-    document = Document(seen_at.to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", seen_at)
-    found_by = block_keys(signature, keys) if keys else ()
-    return Fingerprint(signature, 9, number.to_bytes(8, "big"), bytes(8), bytes(4), (number,), found_by), document
-
-
-def _candidates(matches: list[Match]) -> list[tuple[str, float]]:
-    """Without the originals: a shard may not have been told yet."""
-    return [(match.candidate, match.score) for match in matches]
-
-
-@pytest.mark.every_store
-@pytest.mark.parametrize("documents", [MOST_POSTINGS - 1, 200])
-async def test_similar_by_the_tables_is_similar_by_all_records(
-    open_index: OpenIndex, store_url: str, documents: int
-) -> None:
-    """Over 20 hours: fewer documents than a key keeps in Redis, and more."""
-    index = await open_index(store_url, SIMILAR)
-    asked, others = bytes(BITS), random.Random(1)
-    for number in range(documents):
-        bits = others.sample(range(BITS), number % 12)
-        await index.check(*_print(number, flipped(asked, set(bits)), later=number * 72_000 // documents))
-    question = _print(1000, asked, later=72_000)
-
-    by_tables = await index.similar(*question, most=500, by_keys=True)
-
-    assert _candidates(by_tables) == _candidates(await index.similar(*question, most=500))
-    assert len(by_tables) == sum(number % 12 < 8 for number in range(documents))
-
-
-async def test_similar_by_the_tables_reads_the_tables(open_index: OpenIndex, store_url: str) -> None:
-    """A record without keys is found only by reading every record."""
-    index = await open_index(store_url, SIMILAR)
-    await index.check(*_print(1, bytes(BITS), keys=0))
-    question = _print(1000, flipped(bytes(BITS), {1}))
-
-    assert len(await index.similar(*question, most=5)) == 1
-    assert await index.similar(*question, most=5, by_keys=True) == []
-
-
-async def test_similar_by_the_tables_finds_more_documents_than_a_key_keeps(
-    open_index: OpenIndex, store_url: str
-) -> None:
-    index = await open_index(store_url, SIMILAR)
-    for number in range(MOST_POSTINGS + 4):
-        await index.check(*_print(number, bytes(BITS)))
-    question = _print(1000, flipped(bytes(BITS), {1}))
-
-    assert len(await index.similar(*question, most=500, by_keys=True)) == MOST_POSTINGS + 4
-
-
-@pytest.mark.parametrize("shards", [1, 5])
-async def test_similar_by_the_tables_finds_documents_whose_table_is_gone(
-    open_index: OpenIndex, redis_url: str, namespace: str, shards: int
-) -> None:
-    index = await open_index(Sharded(redis_url, shards) if shards > 1 else redis_url, SIMILAR)
-    await index.check(*_print(1, bytes(BITS)))
-    with Redis.from_url(redis_url) as client:
-        assert client.unlink(*client.scan_iter(match=f"{{neardup:{namespace}:*:bands:*", count=1000))
-    question = _print(1000, flipped(bytes(BITS), {1}))
-
-    assert len(await index.similar(*question, most=5, by_keys=True)) == 1
 
 
 def test_the_command_lists_each_document_with_its_own_url_and_the_url_of_its_original(tmp_path: Path) -> None:

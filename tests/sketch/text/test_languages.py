@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.content import language_code, page_language
+from scrapy_neardup.content import language_code, read_head
 from scrapy_neardup.content.extractors import extract_with_trafilatura
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
@@ -244,8 +244,8 @@ def test_entities_are_the_characters_they_stand_for(script: str) -> None:
     ],
 )
 def test_a_page_names_its_language(html_: str, language: str) -> None:
-    assert page_language(html_) == language
-    assert page_language(html_.encode()) == language
+    assert read_head(html_).language == language
+    assert read_head(html_.encode()).language == language
 
 
 @given(st.text(max_size=20))

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.similarity.likeness import resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
-from scrapy_neardup.sketch.signatures.minhash import minima, optimal_bands, signature
-from scrapy_neardup.sketch.text.reading import Reading, normalise
-from scrapy_neardup.sketch.text.shingles import shingle_hashes, window_hashes
+from scrapy_neardup.sketch.signatures.minhash import minima, signature
+from scrapy_neardup.sketch.signatures.presets import optimal_bands
+from scrapy_neardup.sketch.text.reading import Reading, normalise, shingle_hashes, window_hashes
 
 NEWS = PRESETS["news"]
 ENGLISH = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3

@@ -10,24 +10,26 @@ KEYS[generations + 1 .. generations + slices]
                          record hashes, oldest slice first. Field: document key (8 bytes: second, hash). Value: record.
 KEYS[generations + slices + 1]
                          runs, HASH number of the run -> "<first heartbeat> <last heartbeat>", milliseconds by this
-                         server's clock. What a run did not deliver counts for nothing if the run is not there.
+                         server's clock. If a run is missing here, its undelivered documents do not count.
 The generations and slices are those that lie within a window before and after the document.
 
 ARGV[1]  document key
 ARGV[2]  record of the document as an original
 ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
 ARGV[4]  how many of the keys are those of text and url
-ARGV[5]  share from which on the document is dropped as a copy, over 1 if it never is
+ARGV[5]  the document is dropped as a copy if its match holds at least this share of it; over 1 if it is never
+         dropped
 ]]
 local NO_URL, NO_SOURCE, NO_ARTICLE, NO_LANGUAGE = string.rep('\0', 8), '\0\0\0\0', '\0\0\0\0', '\0\0'
 local key, packed_document, keys = ARGV[1], ARGV[2], ARGV[3]
-local identities, least_dropped = tonumber(ARGV[4]), tonumber(ARGV[5])
+local identities = tonumber(ARGV[4])
 
 local function second_of(document)
     return struct.unpack('>I4', document)
 end
 
--- Number of the first span of so many seconds in the window, how many there are, and the number of the document's own.
+-- Cut time into spans of this many seconds. Return the number of the first span in the window, the count of spans in
+-- the window, and the number of the document's own span.
 local second = second_of(key)
 local function spans_of_window(seconds)
     local first = math.floor((second - policy.window) / seconds)
@@ -49,6 +51,7 @@ local function read_record(document)
     return packed and unpack_record(packed), packed
 end
 
+-- As verification._is_same_page. ``overlap`` is that of the titles, ``are_alike`` whether the texts are at least related.
 local function is_same_page(new, old, overlap, are_alike)
     if new.url_hash == old.url_hash and new.url_hash ~= NO_URL then return true end
     if new.article_hash ~= old.article_hash or new.article_hash == NO_ARTICLE then return false end
@@ -57,6 +60,7 @@ local function is_same_page(new, old, overlap, are_alike)
     return (are_alike and new.signature ~= '') or (have_titles and overlap >= LIKE_TITLES)
 end
 
+-- As verification._is_copy.
 local function is_copy(new, old, similarity, score, overlap, same_source, same_text)
     if not same_source or not policy.by_titles then return score >= policy.threshold end
     if new.signature == '' and overlap == 0 then return false end
@@ -75,7 +79,17 @@ end
 -- related text, a text on the same topic.
 local PAGE_UNCHANGED, SAME_TEXT, PAGE_CHANGED, COPY, RELATED, SAME_TOPIC = 1, 2, 3, 4, 5, 6
 
--- A scored candidate, or nil if it is no match under the policy.
+-- A scored candidate, or nil if it is no match under the policy. As verification.score_candidate. Its fields:
+--   key, record      of the candidate; the record is unpacked
+--   class            see above
+--   ranking_score    by which candidates of one class are ranked, the highest first
+--   related          whether it is no copy, only related
+--   same_page        whether it is the same page
+--   is_page_changed  whether it is the same page with another text
+--   kept_share       share of the new document's text that is in the nearest document that was kept
+-- score_candidates in postings.lua adds
+--   packed           the record as it is stored
+--   state            SEEN, LATE or LOST
 local function score_candidate(candidate, new, old)
     local same_source = new.source_hash == old.source_hash and new.source_hash ~= NO_SOURCE
     local same_text = new.text_hash == old.text_hash
@@ -86,8 +100,8 @@ local function score_candidate(candidate, new, old)
     local is_other_scope = policy.scope == 'same-source' and not same_source or
         policy.scope == 'cross-source' and same_source
     if is_other_scope and not same_page then return nil end
-    -- It was dropped as a copy by what is known to be boilerplate by now: judge it anew.
-    if same_page and same_text and new.signature ~= old.signature and old.held < WHOLE then return nil end
+    -- The page was dropped as a copy because of lines that are now known as boilerplate: judge it again.
+    if same_page and same_text and new.signature ~= old.signature and old.kept_share_parts < WHOLE_TEXT then return nil end
     local copy = same_page or is_copy(new, old, similarity, score, overlap, same_source, same_text)
     local topic = 0
     if not copy and (score < policy.related_threshold or overlap == 0) then
@@ -102,13 +116,13 @@ local function score_candidate(candidate, new, old)
     local is_new_headline = same_source and not same_page and overlap < SAME_TITLES
     local alike = policy.by_titles and (similarity + share) / 2 or similarity
     return {
-        key = candidate, record = old, class = class, alike = topic > 0 and topic or alike, is_related = not copy,
-        is_page = same_page, is_page_changed = same_page and not same_text,
-        kept_share = is_new_headline and share < STRONG_EVIDENCE and 0 or share * old.held / WHOLE,
+        key = candidate, record = old, class = class, ranking_score = topic > 0 and topic or alike, related = not copy,
+        same_page = same_page, is_page_changed = same_page and not same_text,
+        kept_share = is_new_headline and share < STRONG_EVIDENCE and 0 or share * old.kept_share_parts / WHOLE_TEXT,
     }
 end
 
--- By numbers: Lua compares strings as the server's language orders them.
+-- Compare numbers, because Lua compares strings in the order of the server's locale.
 local function is_older(a, b)
     local second_a, hash_a = struct.unpack('>I4I4', a)
     local second_b, hash_b = struct.unpack('>I4I4', b)
@@ -118,7 +132,7 @@ end
 
 local function is_better(a, b)
     if a.class ~= b.class then return a.class < b.class end
-    if a.alike ~= b.alike then return a.alike > b.alike end
+    if a.ranking_score ~= b.ranking_score then return a.ranking_score > b.ranking_score end
     if a.class == PAGE_UNCHANGED then return is_older(b.key, a.key) end
     return is_older(a.key, b.key)
 end
@@ -139,10 +153,11 @@ local function filter(scored, condition)
     return found
 end
 
--- The best lost candidate for the sake of its story, and the one that is the same page.
+-- Return the best lost candidate that is a copy, whose story the document rejoins, and the best one that is the same
+-- page.
 local function best_of_lost(lost)
-    return best_of(filter(lost, function(each) return not each.is_related end)),
-        best_of(filter(lost, function(each) return each.is_page end))
+    return best_of(filter(lost, function(each) return not each.related end)),
+        best_of(filter(lost, function(each) return each.same_page end))
 end
 
 local heartbeats, now = {}, nil

@@ -3,8 +3,8 @@ Finds the best match of a document in the window and registers the document, in 
 
 Returns nil for the first of its kind, else a list: state of the match, its key and record; key and record of the best
 candidate of another story; key of the same page as a run that died registered it; key of a candidate whose record is
-damaged. A missing part is an empty string. A lost match is no match: the document only rejoins its story, as the first
-that counts.
+damaged. A missing part is an empty string. If the state of the match is lost, the document counts as the first of its
+kind, and only rejoins the story of the match.
 ]]
 local known = redis.call('HGET', records_with(key), key)
 if known then
@@ -13,6 +13,8 @@ if known then
     local old, packed = read_record(known.candidate)
     return old and { state_of(old, document.run, MOST_LINKS), known.candidate, packed, '', '', '', '' } or nil
 end
+
+local least_dropped = tonumber(ARGV[5])
 
 -- As verification._is_dropped.
 local function is_dropped(best)
@@ -23,9 +25,11 @@ end
 local function link_record(new, best)
     local old = best.record
     new.story, new.candidate = old.story, best.key
-    if best.is_related or best.state == LOST then return end
+    if best.related or best.state == LOST then return end
     local drops = is_dropped(best)
-    if drops then new.held = math.max(math.floor(WHOLE * best.kept_share), math.ceil(WHOLE * least_dropped)) end
+    if drops then
+        new.kept_share_parts = math.max(math.floor(WHOLE_TEXT * best.kept_share), math.ceil(WHOLE_TEXT * least_dropped))
+    end
     if drops and policy.drops and new.run > 0 and old.run > 0 then
         new.run = new.run + IS_DROPPED
         if best.class == PAGE_UNCHANGED and old.run >= IS_DROPPED then new.candidate = old.candidate end
@@ -36,16 +40,21 @@ local function link_record(new, best)
     new.original_title = is_original and old.title or old.original_title
 end
 
+local NOBODY = { key = '', packed = '' }
+
 find_candidates()
 local scored, lost, damaged = score_candidates()
-local best = best_of(scored)
-local other = best and best_of(filter(scored, function(each) return each.record.story ~= best.record.story end))
-local rejoined, before = best_of_lost(lost)
+local best, best_of_another_story = best_of(scored), NOBODY
+if best then
+    local others = filter(scored, function(each) return each.record.story ~= best.record.story end)
+    best_of_another_story = best_of(others) or NOBODY
+end
+local rejoined, lost_same_page = best_of_lost(lost)
 best = best or rejoined
 
 if best then link_record(document, best) end
 register(best and pack_record(document) or packed_document)
 
 if not best then return damaged and { SEEN, '', '', '', '', '', damaged } or nil end
-return { best.state, best.key, best.packed, other and other.key or '', other and other.packed or '',
-    before and before.key or '', damaged or '' }
+return { best.state, best.key, best.packed, best_of_another_story.key, best_of_another_story.packed,
+    (lost_same_page or NOBODY).key, damaged or '' }

@@ -17,10 +17,9 @@ granted is granted again.
 local story, bit, last_source, items, sources, changes, peak, window, peak_seconds, token, note, now = unpack(ARGV)
 local level = tonumber(bit)
 local extent = { tonumber(items), tonumber(sources), tonumber(changes) }
-local MOST_GRANTS = 10000
 local UPDATE = 0
 
--- A key of another type fails now, before anything is written.
+-- If a key has another type, fail now, before anything is written.
 redis.call('ZCARD', KEYS[2])
 redis.call('ZCARD', KEYS[3])
 
@@ -44,7 +43,8 @@ if string.match(stored[4] or '', '^%d+ %d+ %d+$') then
     for index, number in ipairs({ string.match(stored[4], '(%d+) (%d+) (%d+)') }) do signalled[index] = tonumber(number) end
 end
 
--- The rule of Extent.warrants_update: sources have doubled, items if there is one source, or a figure has changed.
+-- The rule of Extent.warrants_update: the sources have doubled (the items, if there was at most one source), or a
+-- further figure has been confirmed.
 local function is_news()
     local counted = signalled[2] > 1 and 2 or 1
     return (extent[counted] >= 2 * signalled[counted] and signalled[counted] > 0) or extent[3] > signalled[3]
@@ -64,7 +64,7 @@ if level == ENDED then
         redis.call('EXPIRE', KEYS[3], peak_seconds)
     end
 else
-    -- Never less than was signalled before.
+    -- Do not store less than was signalled before.
     local most = {}
     for index = 1, 3 do most[index] = string.format('%d', math.max(extent[index], signalled[index])) end
     redis.call('HSET', KEYS[1], 'told', table.concat(most, ' '))
@@ -76,7 +76,8 @@ else
 end
 if token ~= '' and redis.call('HLEN', KEYS[4]) < MOST_GRANTS then
     local hexadecimal = string.gsub(story, '.', function(byte) return string.format('%02x', string.byte(byte)) end)
-    redis.call('HSET', KEYS[4], token, table.concat({ now, hexadecimal, signalled[1], signalled[2], signalled[3], note }, ' '))
+    local grant = table.concat({ now, hexadecimal, signalled[1], signalled[2], signalled[3], note }, ' ')
+    redis.call('HSET', KEYS[4], token, grant)
     redis.call('EXPIRE', KEYS[4], 2 * window)
 end
 return as_it_was

@@ -1,5 +1,6 @@
 --[[
-Replaces the neighbours of a story, unless a document has joined with another one meanwhile, or the story is gone.
+Replaces the neighbours of a story. Does nothing if a join has added another neighbour meanwhile, or if the story is
+gone.
 
 KEYS[1]  story (see story.lua)
 ARGV[1]  the neighbours as they were read

@@ -121,7 +121,7 @@ local function have_same_template(a, b)
     return names == 0 and shared >= LEAST_FIGURES and same <= SAME_FIGURES * shared
 end
 
--- How many parts of so many bytes each of two packed sets has, and how many both have.
+-- Return how many parts each of two packed sets has, and how many they share. Each part has ``size`` bytes.
 local function count_shared(a, b, size)
     local parts, in_a, in_b, shared = {}, 0, 0, 0
     for at = 1, #a, size do

@@ -27,7 +27,8 @@ local function positions(value, tag)
     return found
 end
 
--- As many shards as a generation fills that goes on like the hours just before it.
+-- Return the bits for a new generation: it gets as many shards as it will fill if documents keep coming at the rate of
+-- the slices in the window.
 local function bits_for_new_generation()
     local documents, busy = 0, 0
     for index = generations + 1, generations + slices do
@@ -41,13 +42,14 @@ local function bits_for_new_generation()
     return math.max(FEWEST_BITS, math.min(MOST_BITS, bits))
 end
 
--- The names of the document's shards if they have so many bits; the same for generations of the same size.
+-- Return the names of the document's shards if a name has this many bits. Generations with the same number of bits
+-- share the result.
 local shards_of_bits = {}
 local function shards_of(bits)
     local shards = shards_of_bits[bits]
     if shards then return shards end
     shards = {}
-    local cut_off, names = 2 ^ (MOST_BITS - bits), {} -- of the third byte only the high bits count
+    local cut_off, names = 2 ^ (MOST_BITS - bits), {} -- only the high bits of the third byte belong to the name
     for at = 1, #keys, 4 do
         local third = byte(keys, at + 2)
         local last = names[third]
@@ -67,7 +69,7 @@ local function bits_of(generation)
     return bits and bits >= FEWEST_BITS and bits <= MOST_BITS and math.floor(bits) or nil
 end
 
--- A posting as a number: in the order of their document keys, within a generation.
+-- Return a posting as a number. Within a generation, these numbers are in the order of the document keys.
 local AS_NUMBER = '>I' .. SECOND_BYTES .. 'I4'
 local HASHES = 4294967296
 local function order_of(value, at)
@@ -79,13 +81,14 @@ local own_index = own_generation - first_generation + 1 -- in KEYS
 local own_start = own_generation * policy.generation_seconds
 local own_posting = struct.pack('>I' .. SECOND_BYTES, second - own_start) .. sub(key, 5, 8)
 
-local weights, candidates = {}, {} -- of candidates by document key; their keys in the order they were found
+-- The weight of each candidate by its document key; the document keys in the order they were found.
+local weights, candidates = {}, {}
 local room = {} -- by key: how many more postings are read
 local own_values, own_bits = {}, nil -- postings of the own generation by key, and the bits that name its shards
 local is_crowded = {} -- by key: whether others of the own generation may have it too
 
--- Collect the newest postings of a key that lie in the window; what is out of it takes no one's place. ``own`` is the
--- document's own posting if it is known already: what stands behind it came later and is no candidate.
+-- Collect the newest postings of a key that lie in the window; a posting outside the window does not count. ``own`` is the
+-- document's own posting if the document is known already: postings behind it came later and are no candidates.
 local function collect(value, index, start, own)
     local found = positions(value, tags[index])
     local left = room[index] or MOST_POSTINGS
@@ -124,7 +127,7 @@ local function find_candidates(is_known)
         if generation == own_index then own_values, own_bits = values, bits end
         for index = 1, #values do
             local value = values[index]
-            -- Most keys are nobody else's: one scan says so.
+            -- Most keys belong to no other document: one scan shows that.
             if value and find(value, tags[index], 1, true) then
                 if generation == own_index then is_crowded[index] = true end
                 collect(value, index, (first_generation + generation - 1) * policy.generation_seconds,
@@ -149,7 +152,7 @@ local function score_candidates()
         if candidate then
             candidate.packed = packed
             candidate.state = state_of(old, document.run, MOST_LINKS)
-            if candidate.state ~= SEEN then candidate.kept_share = NOTHING_HELD end
+            if candidate.state ~= SEEN then candidate.kept_share = NEVER_DELIVERED_SHARE end
             local list = candidate.state == LOST and lost or scored
             list[#list + 1] = candidate
         end
@@ -157,8 +160,8 @@ local function score_candidates()
     return scored, lost, damaged
 end
 
--- The value of a shard with the document's posting. If a key has too many postings, the oldest one goes, and if that is
--- the document's own, the document is not posted.
+-- Return the value of a shard with the document's posting added. If the key then has too many postings, the oldest one
+-- is left out. That may be the document's own posting.
 local function with_own_posting(value, index)
     local posting = tags[index] .. own_posting
     if not is_crowded[index] then return value .. posting end
@@ -176,7 +179,7 @@ end
 local function register(record)
     local fields, place_of = {}, {}
     if not own_bits then
-        own_bits = bits_for_new_generation() -- by the documents before this one
+        own_bits = bits_for_new_generation() -- computed from the documents before this one
         fields = { 'bits', own_bits }
     end
     local records = records_with(key)

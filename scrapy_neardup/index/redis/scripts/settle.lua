@@ -1,13 +1,13 @@
 --[[
-Says that the match of a document is decided, in one shard; or that somebody waited for it in vain.
+Notes in one shard that the match of a document is decided, or that somebody waited for the decision in vain.
 
-KEYS[1]  documents of this shard whose match is not decided yet (see probe.lua)
+KEYS[1]  documents of this shard whose match is not decided yet (see check_shard.lua)
 KEYS[2]  record hash of the document's hour
 ARGV[1]  document key
 ARGV[2]  "matched", "first" or "doubt"
 ARGV[3]  if it is matched, its record with its match
 
-Of a document that was decided by somebody else meanwhile, or is gone, nothing changes.
+Nothing changes if somebody else has decided the document meanwhile, or if it is gone.
 ]]
 local MOST_PENDING = 10000
 local key, decision, packed = ARGV[1], ARGV[2], ARGV[3]
@@ -25,5 +25,5 @@ if stored then
     if before and before.run == 0 then record.run = 0 end -- it is delivered already
     redis.call('HSET', KEYS[2], key, pack_record(record))
 end
--- Only processes that died leave any behind.
+-- Only processes that died leave undecided documents behind.
 if redis.call('HLEN', KEYS[1]) > MOST_PENDING then redis.call('UNLINK', KEYS[1]) end

@@ -2,7 +2,9 @@
 Takes over grants that were given a while ago and not confirmed, so that only the caller signals them.
 
 KEYS[1]  grants, see claim.lua
-ARGV[1]  seconds since they were given, or taken over    ARGV[2] how many at most    ARGV[3] second by the caller's clock
+ARGV[1]  how many seconds ago they were given or taken over, at least
+ARGV[2]  how many at most
+ARGV[3]  second by the caller's clock
 
 Returns token and grant of each, without the time.
 ]]
@@ -14,7 +16,7 @@ for at = 1, #grants, 2 do
     local since, story, told = string.match(grants[at + 1], '^(%d+) (%x+)( %d+ %d+ %d+ .*)$')
     if not since or #story ~= 16 then
         redis.call('HDEL', KEYS[1], grants[at])  -- damaged
-    elseif #found < 2 * most and math.abs(now - tonumber(since)) >= seconds then  -- also of a clock ahead
+    elseif #found < 2 * most and math.abs(now - tonumber(since)) >= seconds then  -- or the claimant's clock was ahead
         redis.call('HSET', KEYS[1], grants[at], ARGV[3] .. ' ' .. story .. told)
         found[#found + 1] = grants[at]
         found[#found + 1] = story .. told

@@ -9,9 +9,10 @@ import pytest
 from news_site import Answer, NewsSite, article, page
 from projects import NOTING, Project
 
-from scrapy_neardup.content import page_title
+from scrapy_neardup.content import read_head
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.settings import NearDupSettings
 
 pytestmark = pytest.mark.versions
 
@@ -46,8 +47,8 @@ HEADS = {
 def test_the_title_is_read_from_the_head(name: str) -> None:
     head, title = HEADS[name]
     html = f"<!doctype html><html><head>{head}"
-    assert page_title(html) == title
-    assert page_title(html.encode()) == title
+    assert read_head(html).title == title
+    assert read_head(html.encode()).title == title
 
 
 CHARSETS = {
@@ -72,11 +73,11 @@ def test_bytes_are_decoded_by_what_the_page_says(charset: str, is_cut: bool) -> 
     body, title = in_charset(charset)
     if is_cut:
         body = body.partition(b"</head>")[0] + b"<link href='\xd0\xb9'>" * 20_000
-    assert page_title(body) == title
+    assert read_head(body).title == title
 
 
 def test_a_byte_order_mark_counts() -> None:
-    assert page_title("<title>Жёлтый дом</title>".encode("utf-16")) == "Жёлтый дом"
+    assert read_head("<title>Жёлтый дом</title>".encode("utf-16")).title == "Жёлтый дом"
 
 
 HEADLINES = """
@@ -112,6 +113,6 @@ def test_a_recorded_page_has_its_own_title_if_its_line_has_none(tmp_path: Path) 
         {"id": 4, "text": article("two")},
     ]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    with PageReader("trafilatura", 100_000, workers=1) as reader:
+    with PageReader(NearDupSettings(), workers=1) as reader:
         pages = list(reader.read(read_feed(tmp_path / "in.jsonl")))
     assert [each.title for each in pages if isinstance(each, Page)] == [title, "By the line", "By the page", ""]

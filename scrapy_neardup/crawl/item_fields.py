@@ -1,16 +1,42 @@
-"""Write a verdict into flat fields of an item, whatever its type."""
+"""Read the text of items, and write verdicts into their fields, whatever the type of an item."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from scrapy_neardup.document import Verdict
+from itemadapter import ItemAdapter
+from scrapy.utils.misc import load_object
 
-if TYPE_CHECKING:
-    from itemadapter import ItemAdapter
+from scrapy_neardup.document import MOST_CHARACTERS, Verdict
+from scrapy_neardup.exceptions import SettingsError
 
 logger = logging.getLogger(__name__)
+
+
+_MOST_PARTS = 10_000  # of a field that is a list
+
+
+def load_item_class(name: str | type) -> type:
+    """Return a class of ``NEARDUP_ITEM_CLASSES``, which is a class or an import path. Raise SettingsError otherwise."""
+    try:
+        loaded = load_object(name)
+    except (ImportError, NameError, ValueError, TypeError) as error:
+        raise SettingsError("NEARDUP_ITEM_CLASSES", name, f"cannot be imported: {error}") from error
+    if not isinstance(loaded, type):
+        raise SettingsError("NEARDUP_ITEM_CLASSES", name, "is not a class")
+    return loaded
+
+
+def text_of(adapter: ItemAdapter, field: str | None) -> str:
+    """Return the beginning of the text in an item's field, or "" if it is missing, blank or not a text."""
+    value = adapter.get(field) if field else None
+    if isinstance(value, list | tuple):  # item loaders without output processors leave a list
+        value = "\n".join(part[:MOST_CHARACTERS] for part in value[:_MOST_PARTS] if isinstance(part, str))
+    if not isinstance(value, str):
+        return ""
+    value = value[:MOST_CHARACTERS]
+    return value if value.strip() else ""
 
 
 def tags_of(verdict: Verdict) -> dict[str, Any]:
@@ -42,25 +68,21 @@ class Tagger:
         self._warned: set[type] = set()
 
     def tags(self, verdict: Verdict) -> dict[str, Any]:
-        """Return the tags of ``fields``, by the names of their fields."""
+        """Return the tags that ``fields`` selects, under the names of their item fields."""
         tags = tags_of(verdict)
         return {name: tags[tag] for tag, name in self._fields.items()}
 
     def tag(self, adapter: ItemAdapter, verdict: Verdict) -> None:
-        tags = tags_of(verdict)
-        names = {tag: name for tag, name in self._fields.items() if self._takes(adapter, name)}
+        takes_any, declared = isinstance(adapter.item, dict), adapter.field_names()
+        taken = {name: tag for name, tag in self.tags(verdict).items() if takes_any or name in declared}
         try:
-            for tag, name in names.items():
-                adapter[name] = tags[tag]
+            for name, tag in taken.items():
+                adapter[name] = tag
         except Exception as error:  # the item is frozen, or has validators
             self._warn_once(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
             return
-        if not names:
+        if not taken:
             self._warn_once(adapter, "declares none of the fields of a verdict")
-
-    @staticmethod
-    def _takes(adapter: ItemAdapter, name: str) -> bool:
-        return isinstance(adapter.item, dict) or name in adapter.field_names()
 
     def _warn_once(self, adapter: ItemAdapter, problem: str) -> None:
         kind = type(adapter.item)

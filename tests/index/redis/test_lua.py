@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import random
+import re
 import uuid
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pytest
 from documents import Article, check, topic
 from redis import Redis
 
 from scrapy_neardup.index import Policy
+from scrapy_neardup.index.redis import lua
 from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.index.redis.lua_block import record_block
 from scrapy_neardup.records.documents import IS_DROPPED, new_record, read_record
 
-READ_AND_PACK = record_block() + "local record = unpack_record(ARGV[1]) return record and pack_record(record)"
+READ_AND_PACK = "local record = unpack_record(ARGV[1]) return record and pack_record(record)"
 ARTICLE = Article(
     url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", names="abcd", headline="xy"
 )
@@ -35,10 +38,25 @@ def test_lua_reads_and_packs_the_records_that_python_does(redis_url: str) -> Non
     packed = record.pack()
     answers = 0
     for each in (packed, *(damaged(draw, packed) for _ in range(200))):
-        answer = client.eval(READ_AND_PACK, 0, each)
+        answer = client.eval(lua.block(READ_AND_PACK) + READ_AND_PACK, 0, each)
         assert answer == (each if read_record(each) else None)
         answers += answer is not None
     assert 1 < answers < 200
+
+
+SCRIPTS = [path.stem for path in Path(lua.__file__).with_name("scripts").glob("*.lua")]
+
+
+@pytest.mark.parametrize("name", sorted(set(SCRIPTS) - {"likeness", "candidates", "postings", "story"}))
+def test_a_script_has_every_constant_that_it_names(name: str) -> None:
+    """Lua takes a name that nobody has defined for nil, and has room for 200 local names."""
+    source = lua.Script(name, Policy()).source
+    code = re.sub(r"--\[\[.*?\]\]|--[^\n]*|'[^'\n]*'", "", source, flags=re.DOTALL)
+    local = re.findall(r"^local (?:function )?([^=(\n]+)", code, re.MULTILINE)
+    defined = {each.strip() for names in local for each in names.split(",")}
+
+    assert set(re.findall(r"\b[A-Z][A-Z_]+\b", code)) <= defined | {"KEYS", "ARGV"}
+    assert len(defined) < 180
 
 
 async def test_a_policy_may_have_numbers_of_numpy(redis_url: str) -> None:

@@ -1,0 +1,128 @@
+"""Arguments that several commands share, and the documents and the window that they name.
+
+Wrong lines and pages are printed on standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from scrapy_neardup.commands.terminal import print_error, track
+from scrapy_neardup.crawl.file_locations import locate_files
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.evaluation.feed import Recorded, WrongLine
+from scrapy_neardup.evaluation.labels import DEFAULT_LABEL, LabelledPages, read_background, read_labelled
+from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.evaluation.replay import opened
+from scrapy_neardup.exceptions import SettingsError, StoreError
+from scrapy_neardup.settings import NearDupSettings
+
+
+def number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
+    """Return the type of an option that takes numbers from ``least`` to ``most``."""
+    allowed = f"{least} or more" if most == math.inf else f"from {least} to {most}"
+
+    def read(value: str) -> float:
+        try:
+            found = kind(value)
+        except ValueError:
+            found = math.nan
+        if not least <= found <= most:
+            raise argparse.ArgumentTypeError(f"must be {allowed}, not {value!r}")
+        return found
+
+    return read
+
+
+def add_json(parser: argparse.ArgumentParser, meaning: str = "one JSON object") -> None:
+    parser.add_argument("--json", action="store_true", help=meaning)
+
+
+def add_preset(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument("--preset", metavar="NAME", help="name of a preset (docs/settings.md)")
+
+
+def add_workers(parser: argparse.ArgumentParser, meaning: str = "extraction processes") -> None:
+    parser.add_argument("--workers", metavar="N", type=number(int, 1), default=os.cpu_count() or 1, help=meaning)
+
+
+def add_labelled_input(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "input", metavar="INPUT", type=Path, help="JSON lines as for replay, with a cluster label and 'original': true"
+    )
+    parser.add_argument(
+        "--label",
+        metavar="KEY",
+        action="append",
+        help="key of the label (default: cluster); separate several keys by commas",
+    )
+    parser.add_argument(
+        "--background",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="documents without labels, mixed with the others; a link to one of them counts as wrong",
+    )
+    add_workers(parser)
+    add_json(parser)
+
+
+def add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", metavar="URL", help="default: NEARDUP_STORE of the project")
+    parser.add_argument("--namespace", metavar="NAME", help="default: NEARDUP_NAMESPACE of the project")
+
+
+def read_pages(
+    reader: PageReader, feed: Iterable[Recorded | WrongLine], total: int | None = None
+) -> Iterator[Page | WrongLine]:
+    """Yield the pages of a feed, and show how many have come. Print the error of a wrong line or page."""
+    for page in track(reader.read(feed), "documents", total):
+        if page.error is not None:
+            print_error(page.error)
+        yield page
+
+
+def label_names(options: argparse.Namespace) -> list[str]:
+    """Return the labels in the order given, each once."""
+    given = ",".join(options.label or [DEFAULT_LABEL])
+    names = list(dict.fromkeys(name.strip() for name in given.split(",")))
+    if "" in names:
+        raise SettingsError("--label", given, "must be a key of the input's lines")
+    return names
+
+
+def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) -> LabelledPages:
+    """Read labels and pages. A page that cannot be extracted is counted and judged ``unchecked``.
+
+    Raise InputError if the labels are wrong, before any page is extracted.
+    """
+    labelled = read_labelled(options.input, label_names(options))
+    documents = [*labelled.documents, *read_background(options.background)]
+    with PageReader(settings, options.workers) as reader:
+        pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, Page)]
+    others = [None] * (len(pages) - len(labelled.documents))
+    clusters = {label: [*names, *others] for label, names in labelled.clusters.items()}
+    return LabelledPages(pages, clusters, len(labelled.documents))
+
+
+@asynccontextmanager
+async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> AsyncIterator[NearDupDetector]:
+    """Open a detector on the window of the options, or else of the settings. Raise StoreError if there is none."""
+    given = {"NEARDUP_STORE": options.store, "NEARDUP_NAMESPACE": options.namespace}
+    settings = NearDupSettings.from_mapping({**values, **{name: each for name, each in given.items() if each}})
+    # A path on the command line is relative to the current directory, one in the settings to the data directory.
+    if not options.store:
+        settings = locate_files(settings, values)
+    scheme, _, path = settings.store.partition(":///")
+    if scheme == "sqlite" and not os.path.exists(path):  # opening it would make an empty one  # noqa: ASYNC240
+        raise StoreError(f"{path}: there is no such file; the first crawl makes it")
+    async with opened(NearDupDetector(settings)) as detector:
+        yield detector

@@ -1,0 +1,104 @@
+"""Read what a page says of itself in its head: its title, its language and its own url."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import NamedTuple
+
+from scrapy_neardup.content.decoding import decode_html
+
+HEAD = 200_000
+"""How many characters or bytes at the beginning of a page are looked at."""
+
+_LONGEST_TITLE = 500  # characters
+_START_TAG = re.compile(r"<(!--|/head\b|(?:html|meta|link|title|body|script|style|template|noscript)\b)", re.IGNORECASE)
+_END_OF_HEAD = re.compile(rb"</head\b|<body\b", re.IGNORECASE)
+_END_TAGS = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "template", "noscript")}
+_ATTRIBUTES = re.compile(r"""(?:[^<>"']|"[^"]{0,2000}"|'[^']{0,2000}'){0,2000}""")
+_ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
+_LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
+_LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
+_NO_LANGUAGE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
+
+
+class PageHead(NamedTuple):
+    """What a page says of itself, "" if it does not say it."""
+
+    title: str = ""  # og:title, else the title element; without markup and on one line
+    language: str = ""  # ISO 639 code in <html lang>, else in og:locale or Content-Language
+    canonical: str = ""  # the url in <link rel="canonical">, as it stands there
+
+
+def read_head(html: str | bytes) -> PageHead:
+    """Read the head of a page. Bytes are decoded by the charset that the page declares.
+
+    This takes linear time: it runs in the event loop.
+    """
+    text = html[:HEAD] if isinstance(html, str) else decode_html(_bytes_of_head(html))
+    title = canonical = None
+    languages: list[str] = []
+    metas: dict[str, str] = {}
+    for name, attributes, end in _elements(text):
+        # Read only the first ``<title>``: a page with nothing but titles would take long.
+        if name == "title" and title is None:
+            element = _TITLE.match(text, end)
+            title = element[1] if element else ""
+        elif name == "html":
+            languages += [attributes.get("lang", ""), attributes.get("xml:lang", "")]
+        elif name == "meta" and (content := attributes.get("content", "").strip()):
+            for label in ("property", "http-equiv"):
+                metas.setdefault(attributes.get(label, "").lower(), content)
+            if attributes.get("name", "").lower() == "og:title":
+                metas.setdefault("og:title", content)
+        elif name == "link" and attributes.get("rel", "").strip().lower() == "canonical":
+            canonical = canonical or attributes.get("href")
+    languages += [metas.get("og:locale", ""), metas.get("content-language", "")]
+    return PageHead(
+        " ".join(_unescaped(metas.get("og:title") or title or "").split())[:_LONGEST_TITLE],
+        next(filter(None, map(language_code, languages)), ""),
+        _unescaped(canonical or "").strip(),
+    )
+
+
+def _bytes_of_head(html: bytes) -> bytes:
+    end = _END_OF_HEAD.search(html, 0, HEAD)
+    return html[: end.start() if end else html.rfind(b">", 0, HEAD) + 1]  # not in the middle of a character
+
+
+def language_code(tag: str) -> str:
+    """Return the ISO 639 code at the beginning of a language tag such as "pt-BR" or "en_US", "" if there is none."""
+    found = _LANGUAGE.match(tag[:40])
+    code = found[1].lower() if found else ""
+    return "" if code in _NO_LANGUAGE else code
+
+
+def _elements(html: str) -> Iterator[tuple[str, dict[str, str], int]]:
+    """Yield name, attributes and their end, of the start tags in the head outside comments, scripts and the like."""
+    place = 0
+    while (tag := _START_TAG.search(html, place)) is not None:
+        name, place = tag[1].lower(), tag.end()
+        if name in ("/head", "body"):
+            return
+        if name == "!--":
+            place = html.find("-->", place)
+            if place < 0:
+                return
+        elif name in _END_TAGS:
+            end = _END_TAGS[name].search(html, place)
+            if end is None:
+                return
+            place = end.end()
+        else:
+            attributes = _ATTRIBUTES.match(html, place)
+            assert attributes is not None  # it matches nothing too
+            place = attributes.end()
+            found = _ATTRIBUTE.findall(attributes[0])
+            yield name, {name.lower(): one or two or three for name, one, two, three in found}, place
+
+
+def _unescaped(text: str) -> str:
+    # A character reference has a few digits; int() refuses thousands of them.
+    return unescape(_LONG_NUMBER.sub("", text))

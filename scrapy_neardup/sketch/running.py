@@ -1,0 +1,138 @@
+"""Use a sketcher in a running crawl: keep the event loop free, and exchange what it learns with other processes.
+
+Short documents are sketched at once, long ones in a thread. Feature frequencies and boilerplate are exchanged through
+the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+from scrapy_neardup.document import EVERYWHERE, Document, Fingerprint, KnownBoilerplate
+from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
+
+logger = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+LONG_TEXT = 8_000
+"""Texts of this many characters or more are sketched in a thread: the worst of them would block the event loop."""
+
+_MOST_DOCUMENTS = 16  # of a group
+_MOST_CHARACTERS = 30_000  # of a group
+_DIGIT_EFFORT = 6
+_SHARED_TOGETHER = 64  # documents whose features or lines are counted here before the store gets them
+
+
+class PacedSketcher:
+    """Makes fingerprints without holding up the event loop. All long texts, and the first ones, share one thread."""
+
+    def __init__(self, sketcher: Sketcher) -> None:
+        self._sketcher = sketcher
+        self._is_prepared = False  # the first sketch builds tables
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="neardup-sketch")
+
+    async def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
+        """Return the fingerprints of documents in their order."""
+        if self._is_prepared and sum(_effort(document.text) for document in documents) < LONG_TEXT:
+            return self._sketcher.fingerprints(documents)
+        made = await self.run_in_thread(self._sketcher.fingerprints, documents)
+        self._is_prepared = True
+        return made
+
+    async def run_in_thread(self, function: Callable[..., R], *arguments: object) -> R:
+        """Call a function that takes too long for the event loop, and return its result."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)
+
+    def close(self) -> None:
+        """Cancel the calls that have not begun; the thread ends by itself."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def grouped(documents: Sequence[Document]) -> Iterator[list[Document]]:
+    """Split documents into groups of a bounded length that are sketched together."""
+    group: list[Document] = []
+    characters = 0
+    for document in documents:
+        if group and (len(group) == _MOST_DOCUMENTS or characters + len(document.text) >= _MOST_CHARACTERS):
+            yield group
+            group, characters = [], 0
+        group.append(document)
+        characters += len(document.text)
+    if group:
+        yield group
+
+
+def _effort(text: str) -> int:
+    """Return the work of sketching a text, in characters of prose. Digits take the most."""
+    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789")) if len(text) < LONG_TEXT else len(text)
+
+
+class KnowledgeStore(Protocol):
+    """The part of a store that keeps what processes learned; see ``index/base.py``."""
+
+    async def add_frequencies(self, counted: bytes) -> bytes: ...
+
+    async def exchange_boilerplate(
+        self, learned: Mapping[bytes, KnownBoilerplate]
+    ) -> dict[bytes, KnownBoilerplate]: ...
+
+
+class Knowledge:
+    """Exchanges the knowledge of one sketcher with the store. Errors of the store are passed on.
+
+    Nothing is lost if the store fails: data that it did not take are shared the next time.
+    """
+
+    def __init__(self, sketcher: Sketcher, store: KnowledgeStore) -> None:
+        self._frequencies = sketcher.frequencies
+        self._boilerplate = sketcher.boilerplate
+        self._store = store
+
+    @property
+    def frequencies_are_due(self) -> bool:
+        return self._frequencies is not None and self._frequencies.pending >= _SHARED_TOGETHER
+
+    @property
+    def boilerplate_is_due(self) -> bool:
+        return self._boilerplate is not None and self._boilerplate.pending >= _SHARED_TOGETHER
+
+    def new_sources(self, documents: Iterable[Document]) -> list[bytes]:
+        """Return the hashes of sources that this process has not met before."""
+        if self._boilerplate is None:
+            return []
+        return list(self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source))
+
+    async def share_frequencies(self) -> None:
+        """Add the features counted here to the store's sum, and go on with that sum."""
+        if self._frequencies is None:
+            return
+        pending = self._frequencies.take_pending()
+        try:
+            self._frequencies.replace(await self._store.add_frequencies(pending))
+        except BaseException as error:
+            self._frequencies.give_back(pending)
+            if not isinstance(error, ValueError):
+                raise
+            logger.warning("Document frequencies cannot be read: %s", error)
+
+    async def share_boilerplate(self, new_sources: Iterable[bytes] = ()) -> None:
+        """Add the boilerplate found here to the store, and take over what other processes found.
+
+        With ``new_sources`` take over the boilerplate of these sources. Without them, take over the lines that are
+        boilerplate everywhere.
+        """
+        if self._boilerplate is None:
+            return
+        pending = self._boilerplate.take_pending()
+        asked = {source: KnownBoilerplate() for source in new_sources or [EVERYWHERE]}
+        try:
+            found = await self._store.exchange_boilerplate(asked | pending)
+        except BaseException:
+            self._boilerplate.give_back(pending)
+            raise
+        self._boilerplate.merge(found)
