@@ -114,8 +114,8 @@ class SQLiteFile:
             except OSError as error:
                 raise StoreError(f"{self.path}: the folder cannot be made ({error})") from error
             file = Path(self.path)
-            may_be_written = os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
-            self.is_read_only = file.is_file() and not may_be_written
+            # Look for the file before its permissions: another process may make it in between.
+            self.is_read_only = file.is_file() and not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
             if not self.is_read_only:
                 # If this fails, SQLite explains it better; the files -wal and -shm get the mode of this file.
                 with suppress(OSError):
