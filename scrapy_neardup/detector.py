@@ -77,7 +77,7 @@ class NearDupDetector:
         self._sketch_order = asyncio.Lock()  # documents are sketched in the order in which ``check`` was called
         self._knowledge = Knowledge(self.sketcher, self.index)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
-        self._joins = JoinMaker(self.settings.source_owners)
+        self._joins = JoinMaker(self.settings.source_owners, source_of)
         self._events: list[StoryEvent] = []  # raised since the last ``take_events``
         self._handed_out: list[StoryEvent] = []  # by the last ``take_events``
         self._is_open = False
@@ -92,7 +92,7 @@ class NearDupDetector:
             self.breaker.failed(error)
             raise
         await self._begin()
-        await self._share_frequencies()
+        await self._share_frequencies(all_of_them=True)
         await self._share_boilerplate()
 
     async def _begin(self) -> None:
@@ -111,7 +111,7 @@ class NearDupDetector:
         self._paced_sketcher.close()
         if self._is_open and not self.breaker.is_open:
             await self.confirm_events()
-            await self._share_frequencies()
+            await self._share_frequencies(all_of_them=True)
             await self._share_boilerplate()
         try:
             if self.delivery is not None:
@@ -185,7 +185,7 @@ class NearDupDetector:
         verdict, event = await self._check(document, fingerprint)
         self._events += [event] if event else []
         await self._advance([document])
-        return verdict
+        return self._with_final_story(verdict)
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
@@ -201,7 +201,11 @@ class NearDupDetector:
         answers = await asyncio.gather(*checks)
         self._events += [event for _, event in answers if event]
         await self._advance(documents)
-        return [verdict for verdict, _ in answers]
+        # Documents that were checked together also learn which stories became one meanwhile, in whatever order that was.
+        return [self._with_final_story(verdict) for verdict, _ in answers]
+
+    def _with_final_story(self, verdict: Verdict) -> Verdict:
+        return replace(verdict, story=self.stories.final_story(verdict.story)) if verdict.story else verdict
 
     def take_events(self) -> list[StoryEvent]:
         """Return the events that documents have raised since the last call, in the order of the documents.
@@ -225,6 +229,13 @@ class NearDupDetector:
         """Return the running events with their present counters. Raise StoreError if the store does not answer."""
         stories = await self.index.open_events()
         return [self.stories.current(story, await self.index.members(story.id)) for story in stories]
+
+    async def final_stories(self) -> dict[str, str]:
+        """Return the stories of earlier verdicts that became a part of another story since, with that other story.
+
+        Raise StoreError if the store does not answer.
+        """
+        return await self.stories.final_stories()
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
@@ -258,7 +269,6 @@ class NearDupDetector:
             document,
             verdict,
             match,
-            first_source=source_of(match.url),
             figures=value_hashes(unpack_figures(fingerprint.figures)),
             figures_before=b"".join(change.before for change in changes),
             figures_after=b"".join(change.after for change in changes),
@@ -280,9 +290,10 @@ class NearDupDetector:
         if new_sources := self._knowledge.new_sources(documents):
             await self._share_boilerplate(new_sources)
 
-    async def _share_frequencies(self) -> None:
+    async def _share_frequencies(self, *, all_of_them: bool = False) -> None:
         if not self.breaker.is_open:
-            await self._unless_store_fails(self._knowledge.share_frequencies(), "The frequencies of features")
+            shared = self._knowledge.share_frequencies(all_of_them=all_of_them)
+            await self._unless_store_fails(shared, "Document frequencies")
 
     async def _share_boilerplate(self, new_sources: Sequence[bytes] = ()) -> None:
         if not self._is_open or self.breaker.is_open:

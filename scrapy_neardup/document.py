@@ -102,6 +102,8 @@ class Neighbour:
     story: str  # document id of its first document
     url: str  # url of the original of that story
     title: str
+    unites: bool = False  # whether the document fits this story so well that it is one with the story it joins
+    language: str = ""  # of the document it resembles, ISO 639-1; "" if it is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ class Match:
     same_url: bool  # or the same article number under another url
     related: bool  # similar enough to join the story, too different to be a copy
     figures: bytes  # packed, of the candidate
+    topic: float = 0.0  # score of the topics if only they make it related, else 0; see ``likeness.topic_score``
     neighbour: Neighbour | None = None  # the best match in another story; None if the document was checked before
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
     # False if the candidate's run died before it delivered the candidate. Then no document may become a copy of it.
@@ -211,6 +214,7 @@ class Join:
     figures_after: bytes = b""
     figures: bytes = b""  # the values of all figures of the document
     neighbour: Neighbour | None = None
+    also: Member | None = None  # the first document of another story that turned out to be the same one
     registered_before: str = ""  # an earlier document id of this page; if it is a member, this document is not counted
 
     @property
@@ -252,6 +256,7 @@ class Story:
     languages: tuple[tuple[str, int], ...] = ()  # language and number of items, the commonest first
     signalled: Extent = Extent()  # the extent at the last signal
     neighbours: tuple[Neighbour, ...] = ()  # other stories that its documents resemble, in the order they were met
+    united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
 
     @property
     def extent(self) -> Extent:

@@ -16,7 +16,7 @@ from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import opened
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import exact_shares, have_same_template, likeness_of, topic_share
+from scrapy_neardup.similarity.likeness import exact_shares, have_same_template, likeness_of, topic_score
 from scrapy_neardup.similarity.verification import is_same_url
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.text.reading import Reading, has_unspaced
@@ -219,10 +219,10 @@ def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector,
     copy = f"NEARDUP_THRESHOLD = {preset.threshold:g}"
     related = f"NEARDUP_RELATED_THRESHOLD = {preset.related_threshold:g}"
     if verdict.status == "related" and score < preset.related_threshold:
-        topic = topic_share(prints[0].topic, prints[1].topic)
+        topic = topic_score(prints[0].topic, prints[1].topic)
         asked = f"NEARDUP_TOPIC_THRESHOLD = {preset.topic_threshold:g}"
         return (
-            f"{named} < {related}, but the share of common names and figures {topic:.2f} >= {asked}:"
+            f"{named} < {related}, but the score of the topics {topic:.2f} >= {asked}:"
             " the same story, not a copy"
         )
     if verdict.original is None and not comparison.shared_bands:

@@ -25,7 +25,7 @@ from scrapy_neardup.document import (
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import unpack_member, unpack_neighbours
-from scrapy_neardup.records.stories import StoryCounters
+from scrapy_neardup.records.stories import COUNTERS, StoryCounters
 from scrapy_neardup.similarity.policy import HOUR, Policy
 
 logger = logging.getLogger(__name__)
@@ -40,6 +40,7 @@ LEARNED_SECONDS = PEAKS_SECONDS
 """How long the boilerplate of a source is remembered after the source printed it last."""
 
 _TYPES = [type(default) for default in astuple(StoryCounters())]
+_NEIGHBOURS = COUNTERS.index("neighbours")
 
 _EFFECTS = {
     "a record": "its document is not compared",
@@ -137,8 +138,8 @@ class DamageLog:
 
     def counters(self, key: bytes, values: Iterable[object]) -> StoryCounters:
         """Return the counters of a story. Raise StoreError if they are damaged. Leave out damaged neighbours."""
-        *others, neighbours = values
-        whole = [*others, self._readable_neighbours(neighbours)]
+        whole = list(values)
+        whole[_NEIGHBOURS] = self._readable_neighbours(whole[_NEIGHBOURS])
         if [*map(type, whole)] != _TYPES:
             raise StoreError(f"story {key.hex()}: its counters are not those of this version")
         return StoryCounters(*whole)  # type: ignore[arg-type]  # checked above
@@ -226,6 +227,17 @@ class Index(Protocol):
         member. Raise StoreUnavailable if the store does not answer in time; then join again.
         """
 
+    async def unite(self, story: str, other: Member) -> Story:
+        """Make one story of a story and of the story that begins with another document. Return the united story.
+
+        The story with the lower id stays: it takes over members, counters, sources and levels of the other one. Joins
+        and claims for the other one are then for the story that stays. Uniting again changes nothing. Raise
+        StoreUnavailable if the store does not answer in time; then unite again.
+        """
+
+    async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
+        """Return for each of these stories that became a part of another one the id of the story it is a part of."""
+
     async def claim(self, claim: Claim) -> Granted | None:
         """Return the data of the event if the level or update is granted to the claim, else None.
 
@@ -257,8 +269,8 @@ class Index(Protocol):
     async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
         """Return all documents that match, best first; register nothing. This reads every record: it is for people."""
 
-    async def add_frequencies(self, counted: bytes) -> bytes:
-        """Add document frequencies to those of all processes. Return the packed sum (``records/feature_counts.py``).
+    async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
+        """Add document frequencies of one kind to those of all processes. Return the packed sum (``records/feature_counts.py``).
 
         The sum expires a window after the last addition. Raise StoreUnavailable if the store does not answer in time;
         the frequencies may then be added or not.

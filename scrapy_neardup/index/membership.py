@@ -1,10 +1,13 @@
-"""Join documents to a story, and decide who may signal its levels, by the rules of ``join.lua`` and ``claim.lua``."""
+"""Join documents to a story, unite stories, and decide who may signal their levels.
+
+``join.lua`` and ``claim.lua`` have the same rules.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
-from scrapy_neardup.document import Claim, Extent, Join, Neighbour
+from scrapy_neardup.document import Claim, Extent, Join, Member, Neighbour
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
@@ -19,6 +22,7 @@ from scrapy_neardup.records.members import (
 from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import (
     BREAKING,
+    CHANGE_BYTES,
     ENDED,
     ITEM_BYTES,
     PRINTED_BYTES,
@@ -47,6 +51,12 @@ MOST_LANGUAGES = 16
 MOST_NEIGHBOURS = 16
 """How many neighbours a story keeps: the first ones."""
 
+MOST_UNITED = 64
+"""How many stories may become a part of one story."""
+
+MOST_FOLLOWED = 8
+"""How many times a story is followed to the one that it became a part of."""
+
 MOST_GRANTS = 10_000
 """How many grants of a namespace and configuration wait for their confirmation. Further ones cannot be taken over."""
 
@@ -71,20 +81,76 @@ def count_join(counters: StoryCounters, join: Join, known: Container[str]) -> li
     if is_member(join.member.id):
         return to_keep
     is_again = bool(join.registered_before) and is_member(join.registered_before)
-    both = [(join.first, True), (join.member, join.counted and not is_again)]
-    for member, counted in both[1:] if counters.joined else both:
-        key, owner = bytes.fromhex(member.id), owner_hash(member)
-        counters.joined += 1
-        counters.last = max(counters.last, seconds_of(key))
-        is_news = counted and _count_item(counters, key, owner, is_copy=member.status == "duplicate")
-        if counted and member.language:
-            _count_language(counters, member.language)
-        if member is join.member:
-            is_news |= _note_figures(counters, key, owner, join)
-            _add_neighbour(counters, bytes.fromhex(join.story), pack_neighbour(join.neighbour))
-        if counters.joined <= MOST_MEMBERS_KEPT or is_news:
-            to_keep.append((key, number_member(counters.joined, pack_member(member))))
+    if not counters.joined:
+        to_keep += begin_story(counters, join.first)
+    member, counted = join.member, join.counted and not is_again
+    key, owner = bytes.fromhex(member.id), owner_hash(member)
+    counters.joined += 1
+    counters.last = max(counters.last, seconds_of(key))
+    is_news = counted and _count_item(counters, key, owner, is_copy=member.status == "duplicate")
+    if counted and member.language:
+        _count_language(counters, member.language)
+    is_news |= _note_figures(counters, key, owner, join)
+    _add_neighbour(counters, bytes.fromhex(join.story), pack_neighbour(join.neighbour))
+    if counters.joined <= MOST_MEMBERS_KEPT or is_news:
+        to_keep.append((key, number_member(counters.joined, pack_member(member))))
     return to_keep
+
+
+def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, bytes]]:
+    """Count the first document into a new story. Return the members to keep, packed, by document key."""
+    key = bytes.fromhex(first.id)
+    counters.joined = 1
+    counters.last = seconds_of(key)
+    _count_item(counters, key, owner_hash(first), is_copy=False)
+    if first.language:
+        _count_language(counters, first.language)
+    return [(key, number_member(1, pack_member(first)))]
+
+
+def may_unite(stays: StoryCounters, moves: StoryCounters) -> bool:
+    return len(stays.united) + len(moves.united) < MOST_UNITED * KEY_BYTES
+
+
+def unite(
+    keys: tuple[bytes, bytes], stays: StoryCounters, moves: StoryCounters, moving: Iterable[Member]
+) -> list[tuple[bytes, bytes]]:
+    """Add the counters of a story that moves to those of the story that stays; ``keys`` are their keys.
+
+    ``moving`` are the members of the story that moves. Return those that the other story keeps, packed, by document
+    key. An event that runs in one of the two stories goes on.
+    """
+    key_stays, key_moves = keys
+    own_items, more_items = (set(split(each.items_seen, ITEM_BYTES)) for each in (stays, moves))
+    again = len(own_items & more_items)
+    is_open = stays.is_open or moves.is_open
+    before, owners = stays.joined, {entry[:4] for entry in split(stays.sources, SOURCE_BYTES)}
+    stays.joined += moves.joined
+    stays.items += moves.items - again
+    stays.copies += moves.copies
+    stays.levels |= moves.levels
+    if is_open:
+        stays.levels &= ~ENDED
+    stays.last = max(stays.last, moves.last)
+    stays.items_seen = b"".join(sorted(own_items | more_items)[-MOST_ITEM_TIMES:])
+    for entry in split(moves.sources, SOURCE_BYTES):
+        _note_source(stays, entry[:4], entry[4:])
+    for entry in split(moves.printed, PRINTED_BYTES):
+        _note_value(stays, entry[:VALUE_BYTES], entry[VALUE_BYTES:])
+    known = split(stays.changes, CHANGE_BYTES)
+    stays.changes += b"".join(each for each in split(moves.changes, CHANGE_BYTES) if each not in known)
+    stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
+    for language, count in moves.items_by_language.items():
+        _count_language(stays, language, count)
+    stays.united += key_moves + moves.united
+    for neighbour in unpack_neighbours(moves.neighbours):
+        _add_neighbour(stays, key_stays, pack_neighbour(neighbour))
+    moves.moved = key_stays
+    return [
+        (bytes.fromhex(member.id), number_member(before + member.number, pack_member(member)))
+        for member in moving
+        if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member) not in owners
+    ]
 
 
 def _count_item(counters: StoryCounters, key: bytes, owner: bytes, *, is_copy: bool) -> bool:
@@ -92,21 +158,24 @@ def _count_item(counters: StoryCounters, key: bytes, owner: bytes, *, is_copy: b
     counters.items += 1
     counters.copies += is_copy
     counters.items_seen = (counters.items_seen + key)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    if owner == NO_OWNER:
-        return False
+    return owner != NO_OWNER and _note_source(counters, owner, key[:4])
+
+
+def _note_source(counters: StoryCounters, owner: bytes, second: bytes) -> bool:
+    """Note the second of an item by this owner. Return whether the owner is new to the story."""
     firsts = {entry[:4]: entry[4:] for entry in split(counters.sources, SOURCE_BYTES)}  # by owner
     is_new = owner not in firsts
     if is_new and len(firsts) >= MOST_SOURCES:
         return False
-    firsts[owner] = min(key[:4], firsts.get(owner, key[:4]))
+    firsts[owner] = min(second, firsts.get(owner, second))
     counters.sources = b"".join(each + first for each, first in firsts.items())
     return is_new
 
 
-def _count_language(counters: StoryCounters, language: str) -> None:
+def _count_language(counters: StoryCounters, language: str, count: int = 1) -> None:
     items = counters.items_by_language
     if language in items or len(items) < MOST_LANGUAGES:
-        items[language] = items.get(language, 0) + 1
+        items[language] = items.get(language, 0) + count
         counters.languages = " ".join(f"{each} {count}" for each, count in items.items())
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scrapy_neardup.document import Extent, Level, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
 from scrapy_neardup.records.members import unpack_neighbours
 from scrapy_neardup.records.packing import split
 
@@ -31,7 +31,7 @@ PRINTED_BYTES = VALUE_BYTES + 4 + CHANGE_BYTES
 
 COUNTERS = (
     *("joined", "items", "copies", "levels", "last", "ids", "sources"),
-    *("said", "changes", "told", "languages", "neighbours"),
+    *("said", "changes", "told", "languages", "neighbours", "united", "moved"),
 )
 """The names under which stores keep the fields of ``StoryCounters``, in their order."""
 
@@ -58,10 +58,12 @@ class StoryCounters:
     signalled: str = ""  # the extent of the story at its last signal, see ``pack_extent``
     languages: str = ""  # each with its items: "en 5 de 1"
     neighbours: bytes = b""  # packed one behind the other
+    united: bytes = b""  # keys of the stories that became a part of this one
+    moved: bytes = b""  # key of the story that this one became a part of, empty if it did not
 
     @property
     def is_open(self) -> bool:
-        return 0 < self.levels < ENDED
+        return 0 < self.levels < ENDED and not self.moved
 
     @property
     def newest_source(self) -> int:
@@ -77,7 +79,7 @@ class StoryCounters:
         """Return the story. Raise StoreError if the counters are damaged."""
         try:
             entries = (self.items_seen, ITEM_BYTES), (self.sources, SOURCE_BYTES), (self.printed, PRINTED_BYTES)
-            if any(len(packed) % size for packed, size in (*entries, (self.changes, CHANGE_BYTES))):
+            if any(len(packed) % size for packed, size in (*entries, (self.changes, CHANGE_BYTES), (self.united, KEY_BYTES))):
                 raise ValueError("entries are not whole")
             if not 0 <= self.levels < 2 * ENDED:
                 raise ValueError(f"levels {self.levels}")
@@ -93,6 +95,7 @@ class StoryCounters:
                 languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
                 signalled=read_extent(self.signalled),
                 neighbours=unpack_neighbours(self.neighbours),
+                united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
             )
         except (TypeError, ValueError) as error:
             raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from scrapy_neardup.document import Fingerprint
 from scrapy_neardup.records.documents import Record
@@ -30,8 +32,15 @@ LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts must share; fewer pro
 # Two reports are different if at most this share of the common places has equal values.
 SAME_NAMES, SAME_FIGURES = 0.6, 0.2
 
-NAME_BYTES = 2  # of a name or figure in a topic, see sketch.guards.topic
-LEAST_SHARED_NAMES = 5  # of two topics: fewer are shared by accident
+TOPIC_TERM_BYTES = 3  # of a term in a topic: the slot and the weight, see sketch.guards.topic
+TITLE_BIT = 0x80  # added to the weight of a term that is in the title
+MOST_TOPIC_TERMS = 40
+LEAD_SHARE = 0.87  # of the score of two topics; the rest is the likeness of the titles
+# Two topics of one source, or topics without a title, need a higher score.
+SAME_SOURCE_EXTRA, UNTITLED_EXTRA = 0.15, 0.1
+LEAST_STORY_COSINE = 0.25  # of a document and the story that it joins
+# A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
+UNITING_EXTRA, UNITING_COSINE = 0.05, 0.2
 
 TERM_BYTES = 2  # of a term of a title, see sketch.guards.titles
 LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
@@ -188,10 +197,81 @@ def _figures(packed: bytes) -> set[tuple[bytes, str]]:
     return set(zip(contexts, packed[behind:].hex().split("f"), strict=False))
 
 
-def topic_share(a: bytes, b: bytes) -> float:
-    """Return the share of the names of two topics that they have in common (Dice), in [0, 1]; 0 if they are too few."""
-    shared = len(_parts(a, NAME_BYTES) & _parts(b, NAME_BYTES))
-    return 2 * NAME_BYTES * shared / (len(a) + len(b)) if shared >= LEAST_SHARED_NAMES else 0.0
+def topic_score(a: bytes, b: bytes) -> float:
+    """Return how alike two topics are, in [0, 1].
+
+    It is the cosine of the weights, without half of the heaviest product, and to a smaller part the cosine of the terms
+    that are in both titles, without the heaviest product. So one rare term in common is not enough: a name that two
+    reports share does not make them reports of one event.
+    """
+    ours, theirs = _topic(a), _topic(b)
+    shared = ours.weights.keys() & theirs.weights.keys()
+    if len(shared) < 2:
+        return 0.0
+    products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
+    score = LEAD_SHARE * (sum(products) - max(products) / 2) / math.sqrt(ours.square * theirs.square)
+    if len(in_titles := shared & ours.in_title & theirs.in_title) > 1:
+        products = [ours.weights[slot] * theirs.weights[slot] for slot in in_titles]
+        squares = ours.title_square * theirs.title_square
+        score += (1 - LEAD_SHARE) * (sum(products) - max(products)) / math.sqrt(squares)
+    return score
+
+
+def topic_cosine(a: bytes, b: bytes) -> float:
+    """Return the cosine of the weights of two topics, in [0, 1]; 0 if one is empty."""
+    ours, theirs = _topic(a), _topic(b)
+    product = sum(ours.weights[slot] * theirs.weights[slot] for slot in ours.weights.keys() & theirs.weights.keys())
+    return product / math.sqrt(ours.square * theirs.square) if product else 0.0
+
+
+def add_topic(story: bytes, topic: bytes) -> bytes:
+    """Return the topic of a story to which a document is added: three parts of the story, one of the document.
+
+    The heaviest ``MOST_TOPIC_TERMS`` terms are kept. The heaviest of them has the largest weight.
+    """
+    weights = {slot: 3 * weight for slot, weight in _topic(story).weights.items()}
+    for slot, weight in _topic(topic).weights.items():
+        weights[slot] = weights.get(slot, 0) + weight
+    kept = sorted(weights.items(), key=lambda term: (-term[1], term[0]))[:MOST_TOPIC_TERMS]
+    largest = kept[0][1] if kept else 1
+    return b"".join(
+        slot.to_bytes(2, "big") + bytes([max(1, weight * (TITLE_BIT - 1) // largest)]) for slot, weight in kept
+    )
+
+
+def related_topic_score(
+    a: bytes, b: bytes, story: bytes, *, same_source: bool, threshold: float
+) -> float:
+    """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
+
+    ``story`` is the topic of the whole story, empty if that is ``b`` itself.
+    """
+    score = topic_score(a, b)
+    least = threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
+    if score < least or (score < least + UNTITLED_EXTRA and not (_topic(a).in_title and _topic(b).in_title)):
+        return 0.0
+    return score if not story or topic_cosine(a, story) >= LEAST_STORY_COSINE else 0.0
+
+
+class _Topic(NamedTuple):
+    weights: dict[int, int]  # by slot
+    square: int  # sum of the squares of the weights
+    in_title: frozenset[int]
+    title_square: int
+
+
+@lru_cache(2048)
+def _topic(packed: bytes) -> _Topic:
+    """Read a packed topic. Bytes behind the last whole term are ignored."""
+    terms = list(struct.iter_unpack(">HB", packed[: len(packed) // TOPIC_TERM_BYTES * TOPIC_TERM_BYTES]))
+    weights = {slot: max(1, weight & (TITLE_BIT - 1)) for slot, weight in terms}
+    in_title = frozenset(slot for slot, weight in terms if weight & TITLE_BIT)
+    return _Topic(
+        weights,
+        sum(weight * weight for weight in weights.values()),
+        in_title,
+        sum(weights[slot] * weights[slot] for slot in in_title),
+    )
 
 
 def _parts(packed: bytes, size: int) -> set[bytes]:

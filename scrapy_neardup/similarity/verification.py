@@ -15,15 +15,19 @@ from scrapy_neardup.similarity.likeness import (
     SAME,
     SAME_TITLES,
     STRONG_EVIDENCE,
+    UNITING_COSINE,
+    UNITING_EXTRA,
     Likeness,
     have_other_figures,
     have_same_template,
+    add_topic,
+    related_topic_score,
     is_copy_within_source,
     likeness_of,
     share_of,
     share_of_larger,
     title_overlap,
-    topic_share,
+    topic_cosine,
 )
 from scrapy_neardup.similarity.policy import Policy
 
@@ -34,8 +38,11 @@ The newest are read. If more documents share a key, they are reports of one temp
 original.
 """
 
-IDENTITY_WEIGHT = 1000
-"""A shared text or url counts for more than all bands together."""
+IDENTITY_WEIGHT, TEXT_WEIGHT, TOPIC_WEIGHT = 1000, 2, 1
+"""What a shared key counts. A shared text or url counts for more than all other keys together."""
+
+LEAST_WEIGHT = 2
+"""How much the shared keys of a candidate must count. One rare term in common does not make a candidate."""
 
 MAX_CANDIDATES = 32
 """How many records a check reads: first those of the same page or text, then those that share most bands."""
@@ -66,7 +73,7 @@ class ScoredCandidate:
     same_text: bool
     same_page: bool
     related: bool
-    topic: float = 0.0  # share of common names if the candidate passed only by its topic, else 0
+    topic: float = 0.0  # score of the topics if the candidate passed only by its topic, else 0
     state: CandidateState = "seen"
 
     @property
@@ -97,11 +104,19 @@ class ScoredCandidate:
         return self.share * self.record.kept_share_parts / WHOLE_TEXT
 
 
+def weights_of(fingerprint: Fingerprint) -> list[int]:
+    """Return the weight of each key, in the order of ``identity_keys`` and ``text_keys``."""
+    topics = len(fingerprint.topic_keys)
+    texts = len(fingerprint.text_keys) - topics
+    weights = (IDENTITY_WEIGHT, len(fingerprint.identity_keys)), (TEXT_WEIGHT, texts), (TOPIC_WEIGHT, topics)
+    return [weight for weight, count in weights for _ in range(count)]
+
+
 def score_candidate(
     key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen"
 ) -> ScoredCandidate | None:
     """Return the scored candidate, or None if it is no match under the policy."""
-    same_source = new.source_hash == old.source_hash and any(new.source_hash)
+    same_source = is_same_source(new, old)
     same_text = new.text_hash == old.text_hash
     found = likeness_of(new, old, policy.measure, policy.collisions)
     overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
@@ -112,11 +127,10 @@ def score_candidate(
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
     copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
     if not copy and (found.score < policy.related_threshold or not overlap):
-        # Only the first document of a story counts, or a copy of it: rewrites of rewrites would soon join all stories.
-        # It must be of another source, because one publisher writes about the same names every day.
-        can_share = old.original == old.story and not same_source
-        topic = topic_share(new.topic, old.topic) if can_share else 0.0
-        if not topic or topic < policy.topic_threshold:
+        topic = related_topic_score(
+            new.topic, old.topic, old.story_topic, same_source=same_source, threshold=policy.topic_threshold
+        )
+        if not topic:
             return None
     if not same_page and not same_text and have_same_template(new.specifics, old.specifics):
         return None
@@ -137,6 +151,11 @@ def score_candidate(
         topic=topic,
         state=state,
     )
+
+
+def is_same_source(a: Record, b: Record) -> bool:
+    """Decide whether two documents have the same source, if they have any."""
+    return a.source_hash == b.source_hash and any(a.source_hash)
 
 
 def is_same_url(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:
@@ -187,12 +206,12 @@ class Choice:
         """Return the record of the document with its match."""
         return new if self.match is None else link_record(new, self.match, policy, least_dropped)
 
-    def answer(self) -> Match | None:
+    def answer(self, new: Record, policy: Policy) -> Match | None:
         """Return the answer of the index."""
         if self.match is None:
             return None
         other, lost = self.best_of_another_story, self.lost_same_page
-        neighbour = neighbour_of(other.key, other.record) if other else None
+        neighbour = neighbour_of(new, self.match.record, other.key, other.record, policy) if other else None
         return to_match(self.match, neighbour, lost.key if lost else b"")
 
 
@@ -230,8 +249,11 @@ def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dro
     A copy would be dropped if a kept document holds ``least_dropped`` of its text or more.
     """
     old = best.record
+    story_topic = old.story_topic or old.topic
+    if best.related:
+        story_topic = add_topic(story_topic, record.topic)
     if best.related or best.state == "lost":
-        return replace(record, story=old.story, candidate=best.key)
+        return replace(record, story=old.story, candidate=best.key, story_topic=story_topic)
     original_url, original_title = old.of_original(best.key)
     run, candidate = record.run, best.key
     if policy.drops and run and old.run and _is_dropped(best, policy, least_dropped):
@@ -246,6 +268,7 @@ def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dro
         original=old.original,
         story=old.story,
         candidate=candidate,
+        story_topic=story_topic,
         original_url=original_url,
         original_title=original_title,
     )
@@ -291,6 +314,7 @@ def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: 
         same_url=best.same_page,
         related=best.related,
         figures=record.figures,
+        topic=best.topic,
         neighbour=neighbour,
         language=_language_of(record),
         is_seen=best.state != "lost",
@@ -304,7 +328,26 @@ def _language_of(record: Record) -> str:
     return code if code.isascii() and code.isalpha() and code.islower() else ""
 
 
-def neighbour_of(key: bytes, record: Record) -> Neighbour:
-    """Return the story of a candidate as a neighbour."""
-    url, title = record.of_original(key)
-    return Neighbour(record.story.hex(), url.decode("utf-8", "replace"), title.decode("utf-8", "replace"))
+def neighbour_of(new: Record, match: Record, key: bytes, other: Record, policy: Policy) -> Neighbour:
+    """Return the story of another candidate than the match as a neighbour."""
+    url, title = other.of_original(key)
+    return Neighbour(
+        other.story.hex(),
+        url.decode("utf-8", "replace"),
+        title.decode("utf-8", "replace"),
+        unites=_unites(new, match, other, policy),
+        language=_language_of(other),
+    )
+
+
+def _unites(new: Record, match: Record, other: Record, policy: Policy) -> bool:
+    """Decide whether the story of the match and that of another candidate are one, because the document fits both."""
+    score = related_topic_score(
+        new.topic,
+        other.topic,
+        other.story_topic,
+        same_source=is_same_source(new, other),
+        threshold=policy.topic_threshold + UNITING_EXTRA,
+    )
+    stories = match.story_topic or match.topic, other.story_topic or other.topic
+    return score > 0 and topic_cosine(*stories) >= UNITING_COSINE

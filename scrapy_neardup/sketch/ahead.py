@@ -14,6 +14,8 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
 from scrapy_neardup.sketch.guards.boilerplate import Trace
@@ -25,8 +27,8 @@ FACTORY = f"{__name__}.sketch_ahead"
 _REMEMBERED = 64  # texts: a wire story comes many times
 _MOST_CHARACTERS = 65_536  # that are sketched together, or remembered
 
-_STRINGS = "signature", "figures", "specifics"
-_ARRAYS = "lines", "band_keys", "sample_keys", "names", "words", "samples", "owners"
+_STRINGS = "signature", "figures", "specifics", "lead"
+_ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
 _SKETCH = PackedFields(
     "packed sketch",
     {"milliseconds": "d", "size": "I", "text_hash": "8s", **dict.fromkeys((*_STRINGS, *_ARRAYS), "I*")},
@@ -64,17 +66,17 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
 def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     """Pack a sketch for ``unpack_sketch`` on the same machine."""
     signed, trace = sketch.signed, sketch.trace
-    numbers = [array("I", each) for each in (signed.band_keys, signed.sample_keys, sketch.names)]
+    numbers = [array("I", each) for each in (signed.band_keys, signed.sample_keys)]
     arrays = array("Q", trace.lines), *numbers, trace.words, trace.samples, trace.owners
-    strings = signed.signature, sketch.figures, sketch.specifics
+    strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead.tobytes()
     return _SKETCH.pack(milliseconds, signed.size, sketch.text_hash, *strings, *(each.tobytes() for each in arrays))
 
 
 def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     """Return the sketch and the milliseconds it took. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
-    milliseconds, size, text_hash, signature, figures, specifics, lines, *numbers = values
-    band_keys, sample_keys, names, words, samples, owners = (array("I", each) for each in numbers)
+    milliseconds, size, text_hash, signature, figures, specifics, lead, lines, *numbers = values
+    band_keys, sample_keys, words, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
         trace=Trace({key: place for place, key in enumerate(array("Q", lines))}, words, samples, owners),
         boilerplate=frozenset(),
@@ -82,6 +84,6 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
         text_hash=text_hash,
         figures=figures,
         specifics=specifics,
-        names=tuple(names),
+        lead=np.frombuffer(lead, np.uint32),
     )
     return sketch, milliseconds

@@ -21,7 +21,7 @@ from scrapy_neardup.sketch.guards.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.guards.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.sketch.guards.specifics import find_specifics
 from scrapy_neardup.sketch.guards.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
-from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, lead_names, lowest, pack_topic, title_names, topic_keys
+from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, NO_LEAD, Lead, TopicWeights, read_lead
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.base import UNSIGNED, Frequencies, SignedText
 from scrapy_neardup.sketch.signatures.minhash import distinct_features
@@ -50,7 +50,7 @@ class TextSketch:
     text_hash: bytes
     figures: bytes
     specifics: bytes
-    names: tuple[int, ...]  # see sketch.guards.topic
+    lead: Lead  # see sketch.guards.topic
 
     @property
     def size(self) -> int:
@@ -129,6 +129,7 @@ class Sketcher:
         self.timings = Timings()
         self._boilerplate = BoilerplateGuard()
         self._sources = SourceBoilerplate()
+        self.topics = TopicWeights(preset.topic_terms) if preset.topic_terms else None
         self._signer = signer_for(preset)
         if frequencies is not None:
             self._signer.frequencies = frequencies
@@ -163,6 +164,12 @@ class Sketcher:
     def frequencies(self) -> Frequencies | None:
         """Return the document frequencies of features, or None if the preset does not learn them."""
         return self._signer.frequencies
+
+    @property
+    def all_frequencies(self) -> dict[str, Frequencies]:
+        """Return all document frequencies that are learned, by the kind of what is counted."""
+        found = {"features": self._signer.frequencies, "terms": self.topics.frequencies if self.topics else None}
+        return {kind: frequencies for kind, frequencies in found.items() if frequencies is not None}
 
     def learn(self, document: Document) -> None:
         """Count the features of a document that was sketched just now."""
@@ -207,8 +214,7 @@ class Sketcher:
                 article_hash = _NO_ARTICLE
         if article_hash != _NO_ARTICLE:
             keys.append(xxhash.xxh32_intdigest(article_hash, _ARTICLE_KEY_SEED))
-        # Tables and texts that are too short to compare have no names.
-        names = lowest((*sketch.names, *title_names(document.title)), self.preset.topic_names) if sketch.names else ()
+        topic, topic_keys = self.topics.topic(sketch.lead, terms) if self.topics else (b"", ())
         return Fingerprint(
             signature=sketch.signed.signature,
             size=sketch.signed.size,
@@ -218,9 +224,9 @@ class Sketcher:
             identity_keys=tuple(keys),
             band_keys=_salted(sketch.signed.band_keys, salt),
             sample_keys=_salted(sketch.signed.sample_keys, salt),
-            topic_keys=_salted(topic_keys(names), salt),
+            topic_keys=_salted(topic_keys, salt),
             figures=sketch.figures,
-            topic=pack_topic(names),
+            topic=topic,
             specifics=sketch.specifics,
             titles=pack_terms(terms) if self.preset.guarded else b"",
             edition=edition_of(document.title) if self.preset.guarded else 0,
@@ -337,9 +343,9 @@ class Sketcher:
         return [self._text_sketch(each, *made.get(number, (UNSIGNED, b""))) for number, each in enumerate(texts)]
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
-        names: tuple[int, ...] = ()
-        if signed.signature and self.preset.topic_names:
-            names = lead_names(read.body.lead(LEAD_WORDS), self.preset.topic_names)
+        lead = NO_LEAD
+        if signed.signature and self.preset.topic_terms:
+            lead = read_lead(read.body.lead(LEAD_WORDS))
         return TextSketch(
             trace=read.trace,
             boilerplate=read.body.boilerplate,
@@ -347,7 +353,7 @@ class Sketcher:
             text_hash=read.body.text_hash,
             figures=pack_figures(find_figures(read.text)) if self.figures else b"",
             specifics=specifics if signed.signature else b"",
-            names=names,
+            lead=lead,
         )
 
     def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 
 from scrapy_neardup.document import EVERYWHERE, Document, Fingerprint, KnownBoilerplate
 from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
+from scrapy_neardup.sketch.signatures.base import Frequencies
 
 logger = logging.getLogger(__name__)
 
@@ -75,11 +76,16 @@ def _effort(text: str) -> int:
 class KnowledgeStore(Protocol):
     """The part of a store that keeps what processes learned; see ``index/base.py``."""
 
-    async def add_frequencies(self, counted: bytes) -> bytes: ...
+    async def add_frequencies(self, kind: str, counted: bytes) -> bytes: ...
 
     async def exchange_boilerplate(
         self, learned: Mapping[bytes, KnownBoilerplate]
     ) -> dict[bytes, KnownBoilerplate]: ...
+
+
+def _are_due(frequencies: Frequencies) -> bool:
+    """Return whether so much was counted that the store should know. The more is known, the less often it is asked."""
+    return frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
 
 
 class Knowledge:
@@ -89,13 +95,13 @@ class Knowledge:
     """
 
     def __init__(self, sketcher: Sketcher, store: KnowledgeStore) -> None:
-        self._frequencies = sketcher.frequencies
+        self._frequencies = sketcher.all_frequencies
         self._boilerplate = sketcher.boilerplate
         self._store = store
 
     @property
     def frequencies_are_due(self) -> bool:
-        return self._frequencies is not None and self._frequencies.pending >= _SHARED_TOGETHER
+        return any(map(_are_due, self._frequencies.values()))
 
     @property
     def boilerplate_is_due(self) -> bool:
@@ -107,15 +113,21 @@ class Knowledge:
             return []
         return list(self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source))
 
-    async def share_frequencies(self) -> None:
-        """Add the features counted here to the store's sum, and go on with that sum."""
-        if self._frequencies is None:
-            return
-        pending = self._frequencies.take_pending()
+    async def share_frequencies(self, *, all_of_them: bool = False) -> None:
+        """Add what was counted here to the store's sums, and go on with these sums.
+
+        Without ``all_of_them`` only share what is due.
+        """
+        for kind, frequencies in self._frequencies.items():
+            if all_of_them or _are_due(frequencies):
+                await self._share(kind, frequencies)
+
+    async def _share(self, kind: str, frequencies: Frequencies) -> None:
+        pending = frequencies.take_pending()
         try:
-            self._frequencies.replace(await self._store.add_frequencies(pending))
+            frequencies.replace(await self._store.add_frequencies(kind, pending))
         except BaseException as error:
-            self._frequencies.give_back(pending)
+            frequencies.give_back(pending)
             if not isinstance(error, ValueError):
                 raise
             logger.warning("Document frequencies cannot be read: %s", error)

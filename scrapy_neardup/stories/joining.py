@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from scrapy_neardup.document import Document, Join, Match, Member, Verdict
 
@@ -12,10 +12,14 @@ _MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
 
 
 class JoinMaker:
-    """Makes joins. ``owners`` says who runs a source; every other source runs itself."""
+    """Makes joins. ``owners`` says who runs a source; every other source runs itself.
 
-    def __init__(self, owners: Mapping[str, str]) -> None:
+    ``source_of`` returns the source of a url.
+    """
+
+    def __init__(self, owners: Mapping[str, str], source_of: Callable[[str], str]) -> None:
         self._owners = owners
+        self._source_of = source_of
 
     def make(
         self,
@@ -23,34 +27,36 @@ class JoinMaker:
         verdict: Verdict,
         match: Match,
         *,
-        first_source: str,
         figures: bytes,
         figures_before: bytes,
         figures_after: bytes,
     ) -> Join:
-        """Return the join of a document that matched; for the figures see ``Join``.
-
-        ``first_source`` is the source of ``match.url``.
-        """
+        """Return the join of a document that matched; for the figures see ``Join``."""
         # A match that is a later document of a story holds only the key of the story's first document.
         is_first = match.original == match.story
-        url, title, source = (match.url, match.title, first_source) if is_first else ("", "", "")
+        url, title = (match.url, match.title) if is_first else ("", "")
         # When a story begins, the candidate is its first document, whose language is known. A copy of the first
         # document has the same language.
         language = match.language if match.candidate == match.story or not match.related else ""
-        first = Document(match.story, url, source, title, "", 0.0, language=language)
+        other = match.neighbour
         return Join(
-            self._member(first, Verdict("original")),
+            self._first(match.story, url, title, language),
             self._member(document, verdict),
             # Each step from one related text to the next loses likeness. So a text that is related only to a related
-            # text does not count as coverage.
-            counted=(not match.is_seen or not match.same_url) and (is_first or not match.related),
+            # text does not count as coverage, unless its topic is that of the whole story.
+            counted=(not match.is_seen or not match.same_url) and (is_first or not match.related or match.topic > 0),
             registered_before=match.registered_before,
             figures_before=figures_before,
             figures_after=figures_after,
             figures=figures,
-            neighbour=match.neighbour,
+            neighbour=other if other and not other.unites else None,
+            also=self._first(other.story, other.url, other.title, other.language) if other and other.unites else None,
         )
+
+    def _first(self, story: str, url: str, title: str, language: str) -> Member:
+        """Return the first document of a story. It has no url if that is not known."""
+        source = self._source_of(url) if url else ""
+        return self._member(Document(story, url, source, title, "", 0.0, language=language), Verdict("original"))
 
     def _member(self, document: Document, verdict: Verdict) -> Member:
         return Member(

@@ -7,7 +7,7 @@ import logging
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 from weakref import WeakValueDictionary
@@ -44,6 +44,7 @@ _SWEEP = 600  # seconds on the documents' clock between two looks for events tha
 _AGREED = 32  # the clock reaches a time when this many documents in a row are at least as late
 _MOST_RAISED = 1024  # signalled stories of which documents may still be under way
 _MOST_UNANSWERED = 1024
+_MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
 _UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
 
 
@@ -51,6 +52,10 @@ class StoryStore(Protocol):
     """The part of a store that keeps stories; see ``index/base.py``."""
 
     async def join(self, join: Join) -> Story: ...
+
+    async def unite(self, story: str, other: Member) -> Story: ...
+
+    async def final_stories(self, stories: Collection[str]) -> dict[str, str]: ...
 
     async def claim(self, claim: Claim) -> Granted | None: ...
 
@@ -105,11 +110,16 @@ class StoryTracker:
         self._raised: OrderedDict[str, tuple[tuple[Level, ...], Extent]] = (
             OrderedDict()
         )  # by story: the levels and the extent that were signalled
+        self._final: OrderedDict[str, str] = OrderedDict()  # stories that documents joined -> what they are a part of
         self._story_locks: WeakValueDictionary[str, _StoryLock] = WeakValueDictionary()
 
     async def join(self, join: Join) -> StoryEvent | None:
         """Return the event if this document tips its story to a level, or if a running event warrants an update."""
         story = await self._store.join(join)
+        if join.also is not None and self.final_story(join.also.id) != story.id:
+            story = await self._store.unite(story.id, join.also)
+            self._note_final(join.also.id, story.id)
+        self._note_final(join.story, story.id)
         level = self._due(story, join.member.seen_at)
         is_known = story.is_running or story.id in self._raised or story.id in self._story_locks
         if level is None and not is_known:
@@ -127,6 +137,21 @@ class StoryTracker:
         except StoreError as error:
             story_lock.error = error
             raise
+
+    def final_story(self, story: str) -> str:
+        """Return the story that a story became a part of, as far as this process knows; else the story itself."""
+        return self._final.get(story, story)
+
+    async def final_stories(self) -> dict[str, str]:
+        """Return the stories that this process has met and that became a part of another one, with that other one."""
+        return await self._store.final_stories(list(self._final))
+
+    def _note_final(self, story: str, final: str) -> None:
+        self._final[story] = self._final[final] = final
+        for each in (story, final):
+            self._final.move_to_end(each)
+        while len(self._final) > _MOST_STORIES:
+            self._final.popitem(last=False)
 
     async def _signal(self, level: Level | None, story: Story, join: Join) -> StoryEvent | None:
         if level is None or level in story.levels or (level == "watch" and story.levels):

@@ -20,7 +20,6 @@ START = 472_222 * HOUR  # a full hour in November 2023
 LANES = 128
 BANDS = 42
 ROWS = 3
-PAIRED = 4
 
 WIRE = "https://wire.example/a"
 
@@ -66,9 +65,9 @@ def specifics(names: str, figures: str = "", leads: str = "") -> bytes:
     return b"".join(struct.pack(">HB", *place) for place in places)
 
 
-def topic(names: str) -> bytes:
-    """One letter a name."""
-    return b"".join(struct.pack(">H", ord(name)) for name in names)
+def topic(terms: str) -> bytes:
+    """One letter a term, all of one weight; a capital letter is a term of the title."""
+    return b"".join(struct.pack(">HB", ord(term.lower()), 100 + 128 * term.isupper()) for term in terms)
 
 
 def headline(terms: str) -> bytes:
@@ -96,7 +95,7 @@ class Article:
     size: int = 300
     short: bool = False
     specifics: bytes = b""
-    names: str = ""  # one letter each, ascending; two that share any two of them are candidates
+    topic: str = ""  # one letter a term, a capital letter if it is in the title; two in common make a candidate
     headline: str = ""  # one letter a term of the title
     figures: str = ""  # numbers with blanks between them
     number: str = ""  # of the article, in its source
@@ -130,8 +129,8 @@ class Article:
             source_hash=digest(self.source, 4) if self.source else bytes(4),
             identity_keys=tuple(identities),
             band_keys=band_keys(signature),
-            topic_keys=tuple(key_of("pair", *pair) for pair in itertools.combinations(self.names[:PAIRED], 2)),
-            topic=topic(self.names),
+            topic_keys=tuple(key_of("term", term) for term in self.topic.lower()[:KEYS]),
+            topic=topic(self.topic),
             specifics=self.specifics,
             figures=figures(self.figures),
             titles=headline(self.headline),

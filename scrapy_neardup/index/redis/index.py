@@ -140,6 +140,12 @@ class RedisIndex(Index):
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
 
+    async def unite(self, story: str, other: Member) -> Story:
+        return await self._ask(lambda client: self._stories.unite(client, story, other))
+
+    async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
+        return await self._ask(lambda client: self._stories.final_stories(client, stories))
+
     async def claim(self, claim: Claim) -> Granted | None:
         return await self._ask(lambda client: self._stories.claim(client, claim))
 
@@ -162,9 +168,9 @@ class RedisIndex(Index):
         records = await self._ask(lambda client: records_of(client, self.layout))
         return most_similar(records, new_record(fingerprint, document), self.policy, most)
 
-    async def add_frequencies(self, counted: bytes) -> bytes:
+    async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
         arguments = (counted, str(self.policy.window + HOUR).encode())
-        call = script("learn"), (f"{self.layout.prefix}:frequencies",), arguments
+        call = script("learn"), (f"{self.layout.prefix}:frequencies:{kind}",), arguments
         (total,) = await self._call_all([call])
         return cast("bytes", total)
 
@@ -220,7 +226,7 @@ class RedisIndex(Index):
         posted = fingerprint.identity_keys + fingerprint.text_keys
         least_dropped = self.policy.least_dropped_share(document.source)
         key = bytes.fromhex(document.id)
-        arguments = window_arguments(key, record, posted, len(fingerprint.identity_keys), least_dropped)
+        arguments = window_arguments(key, record, posted, (len(fingerprint.identity_keys), len(fingerprint.topic_keys)), least_dropped)
         return self._check_script, self.layout.check_keys(self.layout.prefix, seconds_of(key)), arguments
 
     def _match(self, new: Record, answer: object) -> Match | BaseException | None:
@@ -238,7 +244,10 @@ class RedisIndex(Index):
         old = read_record(packed)
         scored = None if old is None else score_candidate(key, new, old, self.policy, CANDIDATE_STATES[number])
         other = read_record(other_packed) if other_packed else None
-        return None if scored is None else to_match(scored, neighbour_of(other_key, other) if other else None, before)
+        if old is None or scored is None:
+            return None
+        neighbour = neighbour_of(new, old, other_key, other, self.policy) if other else None
+        return to_match(scored, neighbour, before)
 
     async def _unlink_dead(self, documents: Iterable[Document]) -> None:
         """Delete keys that have left the window: a replay runs faster than the clock by which they expire."""

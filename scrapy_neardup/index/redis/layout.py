@@ -5,7 +5,7 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:records:<slice>``    HASH document key -> packed record, until the slice's end + window
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
-``…:frequencies``        document frequencies of features, if a preset learns them, until a window after the last
+``…:frequencies:<kind>`` document frequencies of features or terms, until a window after the last addition
 ``…:learned:lines:<source hash>``   LIST of lines that are boilerplate, the newest last
 ``…:learned:printed:<source hash>`` LIST of documents that others are compared with, the newest last
 
@@ -125,10 +125,13 @@ def _bands(prefix: str, number: int, seconds: int) -> str:
 
 
 def window_arguments(
-    key: bytes, record: Record, keys: Sequence[int], identities: int, least_dropped: float
+    key: bytes, record: Record, keys: Sequence[int], kinds: tuple[int, int], least_dropped: float
 ) -> tuple[bytes, ...]:
-    """Return the arguments that ``candidates.lua`` names."""
-    return key, record.pack(), pack_keys(keys), str(identities).encode(), repr(float(least_dropped)).encode()
+    """Return the arguments that ``candidates.lua`` names.
+
+    ``kinds`` has how many of the keys are those of identity, and how many those of the topic.
+    """
+    return key, record.pack(), pack_keys(keys), "{} {}".format(*kinds).encode(), repr(float(least_dropped)).encode()
 
 
 def pack_keys(keys: Sequence[int]) -> bytes:

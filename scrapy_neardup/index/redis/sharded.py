@@ -164,7 +164,7 @@ class ShardedRedisIndex(RedisIndex):
             settled = self._settle(undecided, question.key, packed)
             settled.add_done_callback(lambda _: self._forget(question.key))
         await self._unlink_dead([document])
-        return found.answer()
+        return found.answer(question.record, self.policy)
 
     async def _ask_shards(self, question: Question) -> dict[int, Sequence[bytes]]:
         calls: list[ScriptCall] = []
@@ -172,7 +172,7 @@ class ShardedRedisIndex(RedisIndex):
             prefix = self.layout.prefixes[shard]
             keys = *self.layout.check_keys(prefix, seconds_of(question.key)), f"{prefix}:pending".encode()
             of_document = window_arguments(
-                question.key, question.record, identities + others, len(identities), question.least_dropped
+                question.key, question.record, identities + others, (len(identities), 0), question.least_dropped
             )
             arguments = *of_document, pack_keys(sorted(question.keys)), str(MOST_RETURNED).encode()
             calls.append((self._check_script, keys, arguments))

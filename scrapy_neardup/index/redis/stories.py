@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from typing import cast
 
 from redis.asyncio import Redis
@@ -23,11 +23,14 @@ from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import ScriptCall, WrongTypes, is_wrong_type, script
+from scrapy_neardup.index.membership import MOST_FOLLOWED, begin_story, may_unite, unite
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import owner_hash, pack_member, pack_neighbour, read_members
+from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import COUNTERS, LEVEL_BITS, StoryCounters, read_extent
 
 _UNLINKED_AT_ONCE = 1000
+_ATTEMPTS = 32  # to unite two stories that others change at the same time
 
 
 class RedisStories:
@@ -40,8 +43,106 @@ class RedisStories:
         self._damage = damage
 
     async def join(self, client: Redis, batch: Sequence[Join]) -> list[Story | BaseException]:
-        answers = await self._types.run(client, [self._join_call(join) for join in batch])
-        return [self._read(join.story, answer) for join, answer in zip(batch, answers, strict=True)]
+        stories = [bytes.fromhex(join.story) for join in batch]
+        joined: list[Story | BaseException] = [StoreError("a story moves all the time")] * len(batch)
+        left = list(range(len(batch)))
+        for _ in range(MOST_FOLLOWED):
+            answers = await self._types.run(client, [self._join_call(batch[each], stories[each]) for each in left])
+            moved = []
+            for each, answer in zip(left, answers, strict=True):
+                counters = self._read(stories[each], answer)
+                if isinstance(counters, StoryCounters) and counters.moved:
+                    moved.append(each)
+                    await self._finish_move(client, stories[each], counters)
+                    stories[each] = counters.moved
+                else:
+                    joined[each] = _story(stories[each], counters)
+            if not (left := moved):
+                break
+        return joined
+
+    async def unite(self, client: Redis, story: str, other: Member) -> Story:
+        """See ``Index.unite``. If somebody changes one of the two stories meanwhile, read them again."""
+        for _ in range(_ATTEMPTS):
+            found = [await self._final(client, bytes.fromhex(each)) for each in (story, other.id)]
+            stays, moves = sorted(found, key=lambda each: each.key)
+            if stays.key == moves.key or not may_unite(stays.counters, moves.counters):
+                return found[0].counters.story(found[0].key)
+            for each in found:
+                if not each.counters.joined:
+                    each.members = begin_story(each.counters, other)
+            if await self._take_in(client, stays, moves):
+                return stays.counters.story(stays.key)
+        raise StoreError(f"stories {story} and {other.id} change all the time")
+
+    async def final_stories(self, client: Redis, stories: Collection[str]) -> dict[str, str]:
+        final: dict[str, str] = {}
+        asked = {story: bytes.fromhex(story) for story in stories}
+        for _ in range(MOST_FOLLOWED):
+            pipeline = client.pipeline(transaction=False)
+            for key in asked.values():
+                pipeline.hget(self._name(key), "moved")
+            answers = await pipeline.execute(raise_on_error=False)
+            moved = zip(asked, cast("list[bytes | None]", answers), strict=True)
+            asked = {story: key for story, key in moved if isinstance(key, bytes) and len(key) == KEY_BYTES}
+            final |= {story: key.hex() for story, key in asked.items()}
+            if not asked:
+                break
+        return final
+
+    async def _take_in(self, client: Redis, stays: _StoredStory, moves: _StoredStory) -> bool:
+        """Make one story a part of the other one. Return False if one of them has changed since it was read."""
+        prefix, other_prefix = map(self._layout.prefix_of_story, (stays.key, moves.key))
+        last, window = _encode(moves.counters.last), _encode(self._window)
+        members = read_members(moves.members)
+        added = stays.members if not stays.version.strip() else []
+        added = [*added, *unite((stays.key, moves.key), stays.counters, moves.counters, members)]
+        if prefix != other_prefix and not moves.is_marked:
+            keys = self._name(moves.key), f"{other_prefix}:stories", f"{other_prefix}:events"
+            arguments = moves.key, moves.version.encode(), last, window, stays.key
+            if (await self._types.run_or_raise(client, [(script("move"), keys, arguments)]))[0] is None:
+                return False
+        names = [self._name(stays.key), f"{prefix}:stories", f"{prefix}:events"]
+        if prefix == other_prefix:
+            names.append(self._name(moves.key))
+        newest = _encode(stays.counters.newest_source) if stays.counters.is_open else b""
+        fields = [*zip(map(str.encode, COUNTERS), map(_packed, astuple(stays.counters)), strict=True), *added]
+        call = (
+            *(stays.key, stays.version.encode(), _encode(stays.counters.last), newest, window),
+            *(moves.key, moves.version.encode(), last, *(part for field in fields for part in field)),
+        )
+        return (await self._types.run_or_raise(client, [(script("unite"), names, call)]))[0] is not None
+
+    async def _finish_move(self, client: Redis, key: bytes, counters: StoryCounters) -> None:
+        """Take in a story of another shard, if the process that marked it died before it did so."""
+        if len(self._layout.prefixes) == 1:
+            return
+        for _ in range(_ATTEMPTS):
+            stays = await self._load(client, counters.moved)
+            if key in split(stays.counters.united, KEY_BYTES) or stays.counters.moved or not stays.counters.joined:
+                return
+            moves = await self._load(client, key)
+            moves.is_marked = True
+            if await self._take_in(client, stays, moves):
+                return
+
+    async def _final(self, client: Redis, key: bytes) -> _StoredStory:
+        """Return the story that a story became a part of, which may be itself."""
+        found = await self._load(client, key)
+        for _ in range(MOST_FOLLOWED):
+            if not found.counters.moved:
+                break
+            await self._finish_move(client, found.key, found.counters)
+            found = await self._load(client, found.counters.moved)
+        return found
+
+    async def _load(self, client: Redis, key: bytes) -> _StoredStory:
+        fields = cast("dict[bytes, bytes]", await client.hgetall(self._name(key)))
+        stored = [fields.get(name.encode()) for name in COUNTERS]
+        counters = self._damage.counters(key, _typed(stored)) if fields else StoryCounters()
+        version = b" ".join(fields.get(name, b"") for name in (b"joined", b"levels", b"told", b"moved"))
+        members = [(each, packed) for each, packed in fields.items() if len(each) == KEY_BYTES]
+        return _StoredStory(key, counters, members, version.decode("ascii", "replace"))
 
     async def claim(self, client: Redis, claim: Claim) -> Granted | None:
         key = bytes.fromhex(claim.story)
@@ -55,6 +156,8 @@ class RedisStories:
         if flat is None:
             return None
         fields = dict(zip(flat[::2], flat[1::2], strict=True))
+        if moved := fields.get(b"moved"):
+            fields |= {key: packed for key, packed in (await self._final(client, moved)).members}
         return Granted(_members(fields), read_extent(fields.get(b"told", b"").decode("ascii", "replace")))
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
@@ -70,6 +173,7 @@ class RedisStories:
         for flat in cast("list[list[bytes]]", await self._types.run_or_raise(client, calls)):
             for token, grant in zip(flat[::2], flat[1::2], strict=True):
                 key, items, sources, changes, note = grant.decode("utf-8", "replace").split(" ", 4)
+                key = (await self.final_stories(client, [key])).get(key, key)
                 kept = cast("list[bytes | None]", await client.hmget(self._name(bytes.fromhex(key)), list(COUNTERS)))
                 story = None if kept[0] is None else self._damage.readable_story(bytes.fromhex(key), _typed(kept))
                 if story is None:  # it is gone or damaged
@@ -125,12 +229,12 @@ class RedisStories:
     def _name(self, key: bytes) -> str:
         return f"{self._layout.prefix_of_story(key)}:story:{key.hex()}"
 
-    def _join_call(self, join: Join) -> ScriptCall:
-        key = bytes.fromhex(join.story)
+    def _join_call(self, join: Join, key: bytes) -> ScriptCall:
         prefix = self._layout.prefix_of_story(key)
         numbers = int(join.counted), int(join.member.status == "duplicate")
         arguments = (
-            *_arguments(join.first),
+            key,
+            *_arguments(join.first)[1:],
             *_arguments(join.member),
             *map(_encode, numbers),
             *(join.figures_before, join.figures_after, join.figures),
@@ -140,14 +244,37 @@ class RedisStories:
         )
         return script("join"), (self._name(key), f"{prefix}:stories", f"{prefix}:events"), arguments
 
-    def _read(self, story: str, answer: object) -> Story | BaseException:
+    def _read(self, key: bytes, answer: object) -> StoryCounters | BaseException:
         if isinstance(answer, BaseException):
             return answer
-        key = bytes.fromhex(story)
         try:
-            return self._damage.counters(key, _typed(cast("list[bytes | int | None]", answer))).story(key)
+            return self._damage.counters(key, _typed(cast("list[bytes | int | None]", answer)))
         except StoreError as error:
             return error
+
+
+@dataclass(slots=True)
+class _StoredStory:
+    """A story as it was read."""
+
+    key: bytes
+    counters: StoryCounters
+    members: list[tuple[bytes, bytes]]  # packed, by document key
+    version: str  # see unite.lua
+    is_marked: bool = False  # as a part of another story
+
+
+def _story(key: bytes, counters: StoryCounters | BaseException) -> Story | BaseException:
+    if isinstance(counters, BaseException):
+        return counters
+    try:
+        return counters.story(key)
+    except StoreError as error:
+        return error
+
+
+def _packed(value: object) -> bytes:
+    return value if isinstance(value, bytes) else _encode(value)
 
 
 _DEFAULTS = astuple(StoryCounters())

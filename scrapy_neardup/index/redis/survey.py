@@ -30,7 +30,7 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
     async for name in names_of(client, layout.namespace):
         if name.partition("}:")[0] + "}" in layout.prefixes:
             own.append(name)
-        elif not name.endswith(":frequencies") and ":learned" not in name:  # those are of all shards
+        elif ":frequencies:" not in name and ":learned" not in name:  # those are of all shards
             others.add(_configuration(name))
     wrong = await WrongTypes().look_at(client, own)
     whole = [name for name in own if name not in wrong]

@@ -49,7 +49,7 @@ CREATE TABLE spaces (
 
 TABLES_OF_SPACE = (
     "CREATE TABLE IF NOT EXISTS documents_{space} (key INTEGER PRIMARY KEY, record BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS frequencies_{space} (id INTEGER PRIMARY KEY CHECK (id = 0), total BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS frequencies_{space} (kind TEXT PRIMARY KEY, total BLOB NOT NULL)",
     """
     CREATE TABLE IF NOT EXISTS learned_{space} (
         id INTEGER PRIMARY KEY AUTOINCREMENT, source BLOB NOT NULL, is_line INTEGER NOT NULL,
@@ -65,7 +65,8 @@ TABLES_OF_SPACE = (
         levels INTEGER NOT NULL, last INTEGER NOT NULL, ids BLOB NOT NULL, sources BLOB NOT NULL,
         open_since INTEGER,  -- second of the newest source of an event that has not ended
         said BLOB NOT NULL DEFAULT x'', changes BLOB NOT NULL DEFAULT x'',
-        told TEXT NOT NULL DEFAULT '', languages TEXT NOT NULL DEFAULT '', neighbours BLOB NOT NULL DEFAULT x''
+        told TEXT NOT NULL DEFAULT '', languages TEXT NOT NULL DEFAULT '', neighbours BLOB NOT NULL DEFAULT x'',
+        united BLOB NOT NULL DEFAULT x'', moved BLOB NOT NULL DEFAULT x''
     ) WITHOUT ROWID
     """,
     """

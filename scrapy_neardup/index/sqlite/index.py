@@ -52,6 +52,7 @@ from scrapy_neardup.similarity.verification import (
     choose_match,
     most_similar,
     score_candidate,
+    weights_of,
     to_match,
 )
 
@@ -143,6 +144,12 @@ class SQLiteIndex(Index):
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
 
+    async def unite(self, story: str, other: Member) -> Story:
+        return await self._in_thread(self._write, lambda sql: self._stories.unite(sql, story, other))
+
+    async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
+        return await self._in_thread(self._read, lambda sql: self._stories.final_stories(sql, stories))
+
     async def claim(self, claim: Claim) -> Granted | None:
         return await self._in_thread(self._write, lambda sql: self._stories.claim(sql, claim))
 
@@ -167,8 +174,8 @@ class SQLiteIndex(Index):
             self._read, lambda sql: most_similar(self._window.records(sql), new, self.policy, most)
         )
 
-    async def add_frequencies(self, counted: bytes) -> bytes:
-        return await self._in_thread(self._share, lambda sql: self._add_frequencies(sql, counted))
+    async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
+        return await self._in_thread(self._share, lambda sql: self._add_frequencies(sql, kind, counted))
 
     async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
         return await self._in_thread(self._share, lambda sql: self._exchange_boilerplate(sql, learned))
@@ -251,13 +258,13 @@ class SQLiteIndex(Index):
         if self._window.holds(sql, key):
             return self._answer_again(sql, key, state)
         keys = fingerprint.identity_keys + fingerprint.text_keys
-        postings = self._window.find(sql, keys, len(fingerprint.identity_keys), key)
+        postings = self._window.find(sql, keys, weights_of(fingerprint), key)
         records = self._window.records(sql, postings.candidates)
         scored = [score_candidate(candidate, new, old, self.policy, state(old)) for candidate, old in records]
         found = choose_match([each for each in scored if each])
         registered = found.link(new, self.policy, self.policy.least_dropped_share(document.source))
         self._window.insert(sql, key, registered, keys, postings)
-        return found.answer()
+        return found.answer(new, self.policy)
 
     def _join(self, sql: sqlite3.Connection, join: Join) -> Story | StoreError:
         try:
@@ -283,12 +290,12 @@ class SQLiteIndex(Index):
             self._window.expire(sql, span)
             self._stories.expire(sql, span, _STORIES_EXPIRED_A_CHECK * len(batch))
 
-    def _add_frequencies(self, sql: sqlite3.Connection, counted: bytes) -> bytes:
-        row = sql.execute(f"SELECT total FROM frequencies_{self._space}").fetchone()
+    def _add_frequencies(self, sql: sqlite3.Connection, kind: str, counted: bytes) -> bytes:
+        row = sql.execute(f"SELECT total FROM frequencies_{self._space} WHERE kind = ?", (kind,)).fetchone()
         total = row[0] if row and isinstance(row[0], bytes) else b""
         total = add_counts(total, NOTHING if self._file.is_read_only else counted)
         if not self._file.is_read_only:
-            sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (id, total) VALUES (0, ?)", (total,))
+            sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (kind, total) VALUES (?, ?)", (kind, total))
         return total
 
     def _exchange_boilerplate(

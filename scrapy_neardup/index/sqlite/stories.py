@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import astuple, replace
 
 from scrapy_neardup.document import Claim, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
-from scrapy_neardup.index.membership import MOST_GRANTS, count_join, grant
+from scrapy_neardup.index.membership import (
+    MOST_FOLLOWED,
+    MOST_GRANTS,
+    begin_story,
+    count_join,
+    grant,
+    may_unite,
+    unite,
+)
+from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.members import read_members
 from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent
 
@@ -25,8 +34,7 @@ class SQLiteStories:
         self._damage = damage
 
     def join(self, sql: sqlite3.Connection, join: Join) -> Story:
-        key = bytes.fromhex(join.story)
-        counters = self._counters(sql, key) or StoryCounters()
+        key, counters = self._final(sql, join.story, bytes.fromhex(join.member.id))
         rows = sql.execute(
             f"SELECT key FROM members_{self._space} WHERE story = ? AND key IN (?, ?)",
             (key, bytes.fromhex(join.member.id), bytes.fromhex(join.registered_before)),
@@ -35,18 +43,55 @@ class SQLiteStories:
         to_keep = count_join(counters, join, {member.hex() for (member,) in rows})
         if counters.joined > before:
             self._save(sql, key, counters)
-        sql.executemany(
-            f"INSERT INTO members_{self._space} (story, key, packed) VALUES (?, ?, ?)",
-            [(key, member, packed) for member, packed in to_keep],
-        )
+        self._keep(sql, key, to_keep)
         return counters.story(key)
+
+    def unite(self, sql: sqlite3.Connection, story: str, other: Member) -> Story:
+        found = [self._final(sql, story), self._final(sql, other.id)]
+        (key, stays), (key_moves, moves) = sorted(found, key=lambda each: each[0])
+        if key == key_moves or not may_unite(stays, moves):
+            return next(counters.story(each) for each, counters in found)
+        for each, counters in found:
+            if not counters.joined:
+                self._keep(sql, each, begin_story(counters, other))
+        self._keep(sql, key, unite((key, key_moves), stays, moves, self.members(sql, key_moves.hex())))
+        self._save(sql, key, stays)
+        self._save(sql, key_moves, moves)
+        sql.execute(f"DELETE FROM members_{self._space} WHERE story = ?", (key_moves,))
+        return stays.story(key)
+
+    def final_stories(self, sql: sqlite3.Connection, stories: Collection[str]) -> dict[str, str]:
+        final = {story: self._final(sql, story)[0].hex() for story in stories}
+        return {story: other for story, other in final.items() if story != other}
+
+    def _final(self, sql: sqlite3.Connection, story: str, newest: bytes = b"") -> tuple[bytes, StoryCounters]:
+        """Return the key and the counters of the story that a story became a part of, which may be itself.
+
+        A story that moved is remembered for as long as ``newest``, the key of a document that is about to join.
+        """
+        key = bytes.fromhex(story)
+        for _ in range(MOST_FOLLOWED):
+            counters = self._counters(sql, key) or StoryCounters()
+            if not counters.moved:
+                break
+            if newest and seconds_of(newest) > counters.last:
+                counters.last = seconds_of(newest)
+                self._save(sql, key, counters)
+            key = counters.moved
+        return key, counters
+
+    def _keep(self, sql: sqlite3.Connection, key: bytes, members: Sequence[tuple[bytes, bytes]]) -> None:
+        sql.executemany(
+            f"INSERT OR IGNORE INTO members_{self._space} (story, key, packed) VALUES (?, ?, ?)",
+            [(key, member, packed) for member, packed in members],
+        )
 
     def claim(self, sql: sqlite3.Connection, claim: Claim) -> Granted | None:
         told = sql.execute(f"SELECT told FROM grants_{self._space} WHERE token = ?", (claim.token,)).fetchone()
         if told is not None:
-            return Granted(self.members(sql, claim.story), read_extent(str(told[0])))
+            return Granted(self._final_members(sql, claim.story), read_extent(str(told[0])))
         key = bytes.fromhex(claim.story)
-        if (counters := self._counters(sql, key)) is None:
+        if (counters := self._counters(sql, key)) is None or counters.moved:
             return None
         signalled = read_extent(counters.signalled)
         if not grant(counters, claim):
@@ -76,6 +121,7 @@ class SQLiteStories:
         taken_over = []
         for token, key, told, note in rows:
             is_whole = self._are_bytes("a grant", key) and all(isinstance(each, str) for each in (token, told, note))
+            key = self._final(sql, key.hex())[0] if is_whole else key
             row = sql.execute(f"SELECT {_COUNTERS} FROM stories_{self._space} WHERE key = ?", (key,)).fetchone()
             if not is_whole or row is None or (story := self._damage.readable_story(key, row)) is None:
                 self.confirm(sql, [("", token)])
@@ -92,6 +138,9 @@ class SQLiteStories:
             (1 << 32 if quiet_since is None else quiet_since,),
         )
         return [story for key, *row in rows if (story := self._damage.readable_story(key, row)) is not None]
+
+    def _final_members(self, sql: sqlite3.Connection, story: str) -> tuple[Member, ...]:
+        return self.members(sql, self._final(sql, story)[0].hex())
 
     def members(self, sql: sqlite3.Connection, story: str) -> tuple[Member, ...]:
         rows = sql.execute(f"SELECT key, packed FROM members_{self._space} WHERE story = ?", (bytes.fromhex(story),))

@@ -19,7 +19,7 @@ from scrapy_neardup.index.sqlite.file import GENERATION
 from scrapy_neardup.records.documents import IS_DROPPED, KEY_BYTES, Record, read_record, seconds_of
 from scrapy_neardup.similarity.verification import (
     CANDIDATE_STATES,
-    IDENTITY_WEIGHT,
+    LEAST_WEIGHT,
     MAX_CANDIDATES,
     MOST_LINKS,
     MOST_POSTINGS,
@@ -89,16 +89,13 @@ class SQLiteWindow:
         """Remove records; a posting without its record is no candidate."""
         sql.executemany(f"DELETE FROM {self._documents} WHERE key = ?", [(number_of(key),) for key in keys])
 
-    def find(self, sql: sqlite3.Connection, keys: Sequence[int], identities: int, key: bytes) -> FoundPostings:
-        """Look up the keys of a document.
-
-        The first ``identities`` of them are of its text and url. See ``Index`` for the rule.
-        """
+    def find(self, sql: sqlite3.Connection, keys: Sequence[int], weights: Sequence[int], key: bytes) -> FoundPostings:
+        """Look up the keys of a document, with the weight of each key. See ``Index`` for the rule."""
         second = seconds_of(key)
         first, last = number_at(second - self._window), number_at(second + self._window + 1) - 1
-        weight = {each: IDENTITY_WEIGHT if place < identities else 1 for place, each in reversed([*enumerate(keys)])}
+        weight = dict(zip(reversed(keys), reversed(weights), strict=True))
         room = dict.fromkeys(weight, MOST_POSTINGS)
-        weights: Counter[int] = Counter()
+        found: Counter[int] = Counter()
         crowded = {}
         oldest, newest = ((second + apart) // self._seconds for apart in (-self._window, self._window))
         for generation in sorted(self._generations.intersection(range(oldest, newest + 1)), reverse=True):
@@ -109,8 +106,9 @@ class SQLiteWindow:
                     crowded[lookup_key] = candidate
                 if room[lookup_key] and first <= candidate <= last:
                     room[lookup_key] -= 1
-                    weights[candidate] += weight[lookup_key]
-        likeliest = sorted(weights, key=lambda each: (-weights[each], each))[:MAX_CANDIDATES]
+                    found[candidate] += weight[lookup_key]
+        enough = [each for each, weight in found.items() if weight >= LEAST_WEIGHT]
+        likeliest = sorted(enough, key=lambda each: (-found[each], each))[:MAX_CANDIDATES]
         return FoundPostings([key_of(each) for each in likeliest if each != number_of(key)], crowded)
 
     def _posted(self, sql: sqlite3.Connection, generation: int, keys: Sequence[int]) -> list[tuple[int, int]]:

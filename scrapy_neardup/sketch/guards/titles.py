@@ -17,7 +17,7 @@ from scrapy_neardup.sketch.guards.number_words import MONTHS
 
 MOST_TERMS = 16
 _MOST_CHARACTERS = 400
-_STEM = 6  # characters
+_STEM = 5  # characters
 _LEAST_LETTERS = 4  # of a word in a script with capitals
 _LEAST_LETTERS_ELSEWHERE = 3
 _FIRST_WITHOUT_CASE = "\u0590"  # Hebrew; Latin, Greek, Cyrillic, Armenian stand before it
@@ -39,6 +39,9 @@ _DIGIT = re.compile(r"\d")
 _DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
 _MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
+_MOST_REMEMBERED = 1 << 16  # words
+_LONGEST_REMEMBERED = 40  # characters
+NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
 
 
 def title_terms(title: str) -> frozenset[int]:
@@ -55,6 +58,21 @@ def site_terms(title: str) -> frozenset[int]:
 def terms_of(text: str) -> frozenset[int]:
     """Return the hashes of all terms of a text."""
     return frozenset(map(_hash, _terms(text)))
+
+
+def term_codes(line: str) -> list[int]:
+    """Return the slots of all terms of a line, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
+
+    A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the line.
+    """
+    if not line.isascii():
+        line = unicodedata.normalize("NFKC", line)
+        if _UNSPACED.search(line):
+            return list(map(_hash, _terms(line)))
+    codes = [_codes[word] for word in _WORD.findall(line)]
+    if codes:
+        codes[0] &= ~NAME
+    return codes
 
 
 def edition_of(title: str) -> int:
@@ -98,17 +116,35 @@ def _stem(word: str) -> str:
 
     An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
     """
+    if word.isascii():
+        return word.lower()[:_STEM]
     if _HANGUL.match(word):
         return word[:_SYLLABLES]
     return _ARABIC_ARTICLE.sub("", word.casefold())[:_STEM]
 
 
 def _has_weight(word: str, shouts: bool) -> bool:
-    if word.isdigit() or _HANGUL.match(word):
-        return True
     least = _LEAST_LETTERS if word[0] < _FIRST_WITHOUT_CASE else _LEAST_LETTERS_ELSEWHERE
-    return len(word) >= least or (len(word) > 1 and word.isupper() and not shouts)
+    if len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper() and not shouts):
+        return True
+    return not word.isascii() and _HANGUL.match(word) is not None
 
 
 def _hash(term: str) -> int:
     return xxh32_intdigest(term.encode("utf-8", "surrogatepass")) & 0xFFFF
+
+
+class _Codes(dict[str, int]):
+    """Codes of words in scripts with spaces, remembered because words repeat."""
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        code = _hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM
+        code |= NAME if word[0].isupper() else FIGURE if word[0].isdigit() else 0
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = code
+        return code
+
+
+_codes = _Codes()

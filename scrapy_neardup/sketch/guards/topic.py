@@ -1,124 +1,145 @@
-"""The topic of an article: the names and figures in its title and first words.
+"""The topic of an article: the terms of its title and first words, weighted by how rare they are in this stream.
 
-Rewritten coverage of one event hardly has three words in a row in common with the wire copy, but it has the same names
-and figures. The names and figures with the lowest hashes are kept. So two texts keep the same ones (Broder 1997). A
-single name is in too many documents, so documents are looked up by pairs of names.
+Reports of one event in other words have hardly three words in a row in common, but they have the same rare terms. A
+term is the beginning of a word, or a pair of characters in scripts without spaces (see ``titles``). Its weight is the
+product of how often the article has it and of its inverse document frequency (TF-IDF). Names weigh more.
 
-Names are words with a capital that do not begin a sentence. In scripts without case a topic has only figures. Words and
-figures of any news (offices, agencies, round figures) do not identify an event, and neither does a table.
+Document frequencies are learned from the stream. Documents of several languages come in one stream, and nobody has to
+tell their languages apart: the commonest terms of a document are in nearly every document of its language. So their
+frequencies tell how many documents of this language there were.
+
+Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a stream online by such vectors.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable
-from itertools import combinations
+from collections import Counter
+from collections.abc import Collection, Iterable
 
-from xxhash import xxh32_intdigest
+import numpy as np
+from numpy.typing import NDArray
 
-from scrapy_neardup.similarity.likeness import NAME_BYTES
-from scrapy_neardup.sketch.guards.number_words import MONTHS, WEEKDAYS
+from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS
+from scrapy_neardup.similarity.likeness import TITLE_BIT, TOPIC_TERM_BYTES
+from scrapy_neardup.sketch.guards.titles import FIGURE, NAME, NO_TERM, term_codes
+from scrapy_neardup.sketch.signatures.base import Frequencies
 from scrapy_neardup.sketch.text.body import Line
 
 LEAD_WORDS = 150
-PAIRED = 5  # names of which each pair is a key
+KEYS = 12
 _MOST_CHARACTERS = 1500  # of a line
-_MOST_HASHES = 1 << 15
-_LONGEST_REMEMBERED = 40  # characters
-_NOTHING = -1
-_KEY_SEED = 0x709C
-_YEARS = ("19", "20")
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
-_STANDING = frozenset(
-    (
-        "the new york united states american national international president minister ministry house state department"
-        " government federal court commission committee board bank inc corp co ltd plc company group association"
-        " university press associated reuters news securities exchange stock street times school general world union"
-    ).split()
-)
-_TELLS_NOTHING = _STANDING | MONTHS | WEEKDAYS
-# A capital is no sign of a name at the beginning of a text, after the end of a sentence or after a quotation mark.
-# Words of under three letters are initials and articles. The pattern begins with the letter, because most places fail
-# there at once.
-_ASCII_NAME = re.compile(r"[A-Z](?<=[^.!?:\s][ -].)[A-Za-z0-9]{2,}")
-_WORD = re.compile(r"[^\W\d_](?<=[^.!?:…\s][ -].)\w{2,}")
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_NAME_WEIGHT = 1.25
+_COMMONEST = 3  # the third commonest term of a document tells how many documents of its language there were
+_FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known to be rare
+_MOST_TIMES = 0x7F
+_NAME_FLAG = 0x80
+_KEY_FACTOR, _KEY_SEED = np.uint32(0x9E37_79B1), np.uint32(0x709C_51F3)
+_BYTE = np.uint32(8)
+_SLOT = 0xFFFF
+_LARGEST_WEIGHT = TITLE_BIT - 1
 
 
-def title_names(title: str) -> tuple[int, ...]:
-    """Return hashes of the names and figures of a title. A title in capitals has no names."""
-    text = _normalised(title)
-    return tuple(map(_hashes.__getitem__, (*_FIGURE.findall(text), *_names(text, len(text.split())))))
+Lead = NDArray[np.uint32]
+"""The terms of the first words of a text, ascending: the slot, then in 8 bits how often it occurs.
+
+``_NAME_FLAG`` is added if the term is a name or a figure.
+"""
+
+NO_LEAD: Lead = np.empty(0, np.uint32)
 
 
-def lead_names(lines: Iterable[Line], most: int) -> tuple[int, ...]:
-    """Return the ``most`` lowest hashes of the names and figures in a text's first lines; none if it is a table."""
-    terms: list[str] = []
-    words = figures = 0
+def read_lead(lines: Iterable[Line]) -> Lead:
+    """Return the terms of the first lines of a text; none if it is a table."""
+    codes = Counter[int]()
     for line in lines:
-        text = _normalised(line.text)
-        numbers = _FIGURE.findall(text)
-        terms += numbers
-        terms += _names(text, line.words)
-        words += line.words
-        figures += len(numbers)
-    return lowest(map(_hashes.__getitem__, terms), most) if _FIGURES_IN_PROSE * figures <= words else ()
+        codes.update(term_codes(line.text[:_MOST_CHARACTERS]))
+    words = codes.total()
+    names, figures = (sum(times for code, times in codes.items() if code & flag) for flag in (NAME, FIGURE))
+    if _FIGURES_IN_PROSE * figures > words:
+        return NO_LEAD
+    # If most words have a capital, these are headlines, and capitals show no names.
+    flags = (NAME | FIGURE) if 2 * names <= words else FIGURE
+    terms: dict[int, int] = {}
+    named: set[int] = set()
+    for code, times in codes.items():
+        if code < NO_TERM:
+            slot = code & _SLOT
+            terms[slot] = terms.get(slot, 0) + times
+            if code & flags:
+                named.add(slot)
+    lead = np.array(
+        [slot << 8 | min(times, _MOST_TIMES) | (_NAME_FLAG if slot in named else 0) for slot, times in terms.items()],
+        np.uint32,
+    )
+    lead.sort()
+    return lead
 
 
-def lowest(hashes: Iterable[int], most: int) -> tuple[int, ...]:
-    """Return the lowest distinct hashes, ascending. Terms that do not identify an event are left out."""
-    return tuple(sorted(set(hashes) - {_NOTHING})[:most])
+class TopicWeights:
+    """Weighs terms by the documents that came before, and counts each document."""
+
+    def __init__(self, most_terms: int) -> None:
+        self.frequencies = Frequencies()
+        self._most_terms = most_terms
+
+    def topic(self, lead: Lead, title: Collection[int], *, learns: bool = True) -> tuple[bytes, tuple[int, ...]]:
+        """Return the packed topic of a document, and its look-up keys. With ``learns`` count the document.
+
+        ``title`` are the slots of the terms of the title. A packed topic has ``TOPIC_TERM_BYTES`` for each term: the
+        slot (2 bytes), and the weight, at most ``_LARGEST_WEIGHT``. ``TITLE_BIT`` is added to the weight of terms of the
+        title.
+        """
+        if not len(lead):
+            return b"", ()
+        slots, times, in_title = _with_title(lead, title)
+        is_name = times >= _NAME_FLAG
+        counts = self.frequencies.counts(slots)
+        if learns:
+            self.frequencies.learn_slots(slots)
+        documents = int(np.sort(counts)[-_COMMONEST:][0])
+        if documents < _FEWEST_DOCUMENTS:
+            weights = np.where(is_name, 1.0, 0.0)
+        else:
+            weights = _RARITIES.take(documents, mode="clip") - _RARITIES.take(counts, mode="clip")
+            weights[weights <= _LEAST_RARITY] = 0.0
+        weights *= _TIMES_WEIGHTS.take((times & _MOST_TIMES) + in_title)
+        weights[is_name] *= _NAME_WEIGHT
+        heaviest = np.argsort(-weights, kind="stable")[: self._most_terms]
+        chosen = weights.take(heaviest)
+        packed = np.empty(len(heaviest), _TERM)
+        packed["slot"] = slots.take(heaviest)
+        packed["weight"] = np.maximum(chosen * (_LARGEST_WEIGHT / (chosen[0] or 1.0)), 1.0)
+        packed["weight"] += in_title.take(heaviest) * np.uint8(TITLE_BIT)
+        packed = packed[: int(np.count_nonzero(chosen))]
+        return packed.tobytes(), tuple(_keys_of(packed["slot"][:KEYS]).tolist())
 
 
-def pack_topic(hashes: Iterable[int]) -> bytes:
-    """Pack names in ascending order, ``NAME_BYTES`` each."""
-    kept = {each & 0xFFFF for each in hashes}  # take the low bits, because the lowest hashes have similar high bits
-    return b"".join(each.to_bytes(NAME_BYTES, "big") for each in sorted(kept))
+def _keys_of(slots: NDArray[np.uint16]) -> NDArray[np.uint32]:
+    """Return the 32-bit keys by which documents with these terms are found."""
+    keys: NDArray[np.uint32] = slots.astype(np.uint32) * _KEY_FACTOR ^ _KEY_SEED
+    return keys
 
 
-def topic_keys(hashes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return one 32-bit key for each pair of the ``PAIRED`` lowest hashes."""
-    pairs = combinations(hashes[:PAIRED], 2)
-    return tuple(xxh32_intdigest((one << 32 | other).to_bytes(8, "big"), _KEY_SEED) for one, other in pairs)
+def _with_title(
+    lead: Lead, title: Collection[int]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
+    """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
+    slots, times = lead >> _BYTE, lead.astype(np.uint8)
+    if not title:
+        return slots, times, np.zeros(len(slots), np.bool_)
+    of_title = np.array(sorted(title), np.uint32)
+    place = slots.searchsorted(of_title)
+    is_known = slots.take(place, mode="clip") == of_title
+    others = of_title[~is_known]
+    in_title = np.zeros(len(slots) + len(others), np.bool_)
+    in_title[place[is_known]] = True
+    in_title[len(slots) :] = True
+    return np.concatenate((slots, others)), np.concatenate((times, np.zeros(len(others), np.uint8))), in_title
 
 
-def _normalised(text: str) -> str:
-    text = text[:_MOST_CHARACTERS]
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
-
-
-def _names(text: str, words: int) -> list[str]:
-    is_ascii = text.isascii()
-    names = _ASCII_NAME.findall(text) if is_ascii else [word for word in _WORD.findall(text) if word[0].isupper()]
-    # A line all in capitals is a headline or a menu, so its capitals do not show names.
-    return names if 2 * len(names) <= words else []
-
-
-def _tells(term: str) -> str:
-    """Return a name in lower case, or a figure without its punctuation. Return "" if it may be in any news.
-
-    Figures of under three digits, round figures and years are in any news.
-    """
-    if not term[0].isdigit():
-        name = term.casefold()
-        return "" if name in _TELLS_NOTHING else name
-    digits = term.replace(",", "").replace(".", "")
-    is_year = len(term) == 4 and term.startswith(_YEARS)
-    return "" if len(digits) < 3 or len(digits.rstrip("0")) < 2 or is_year else digits
-
-
-class _Hashes(dict[str, int]):
-    """Hashes of terms, remembered because names repeat."""
-
-    def __missing__(self, term: str) -> int:
-        if len(self) >= _MOST_HASHES:
-            self.clear()
-        telling = _tells(term)
-        hashed = xxh32_intdigest(telling.encode("utf-8", "surrogatepass")) if telling else _NOTHING
-        if len(term) <= _LONGEST_REMEMBERED:
-            self[term] = hashed
-        return hashed
-
-
-_hashes = _Hashes()
+_TERM = np.dtype([("slot", ">u2"), ("weight", "u1")])
+assert _TERM.itemsize == TOPIC_TERM_BYTES
+_RARITIES = np.log(np.arange(1, 2 * MOST_DOCUMENTS + 2))  # by number of documents
+_LEAST_RARITY = np.log(2.0)
+_TIMES_WEIGHTS = 1.0 + np.log(np.maximum(1, np.arange(_MOST_TIMES + 2)))

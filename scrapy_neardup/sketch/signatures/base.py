@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,10 @@ class Frequencies:
 
     def learn(self, features: NDArray[np.uint32]) -> None:
         """Count the distinct features of one document."""
-        slots = np.unique(features >> _SHIFT)
+        self.learn_slots(np.unique(features >> _SHIFT))
+
+    def learn_slots(self, slots: NDArray[np.integer[Any]]) -> None:
+        """Count one document, given the distinct slots of its features."""
         self._counts[slots] += np.uint32(1)
         self._pending_counts[slots] += np.uint32(1)
         self.documents += 1
@@ -65,6 +68,10 @@ class Frequencies:
         if self.pending >= MOST_DOCUMENTS:
             self._pending_counts >>= np.uint32(1)
             self.pending >>= 1
+
+    def counts(self, slots: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
+        """Return for each slot how many documents had it."""
+        return self._counts.take(slots)
 
     def weights(self, features: NDArray[np.uint32]) -> NDArray[np.float64]:
         """Return the inverse document frequency of each feature."""

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import xxhash
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.similarity.likeness import Measure
+from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, Measure
 from scrapy_neardup.sketch.signatures.reference import load_reference
 from scrapy_neardup.sketch.text.reading import NORMALISER
 
@@ -65,8 +65,8 @@ class Preset:
     stop_words: tuple[str, ...] = ()  # terms that are left out
     heaviest_terms: int = 0  # terms of the highest weights that a SimHash is made of; 0 is all
     reference: str = ""  # path of a reference file, "" for the one of this package
-    topic_names: int = 0  # at most this many names and figures of title and lead; a document may join a story by them
-    topic_threshold: float = 0.4  # least share of common names and figures by which a document joins a story
+    topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
+    topic_threshold: float = 0.16  # least score of two topics by which a document joins a story
     event_rule: str = "sources"
     seed: int = 1
 
@@ -103,7 +103,7 @@ class Preset:
     def takes(self) -> frozenset[str]:
         """Return the parameters that a user may set."""
         none = {"shingle_words"} if self.features == "letters" else set()
-        topic = {"topic_threshold"} if self.topic_names else set()
+        topic = {"topic_threshold"} if self.topic_terms else set()
         return frozenset(_TAKES[self.signature] - none | topic)
 
 
@@ -137,7 +137,7 @@ PRESETS: dict[str, Preset] = {
             measure="containment",
             threshold=0.45,
             related_threshold=0.25,
-            topic_names=16,
+            topic_terms=MOST_TOPIC_TERMS,
         ),
         # Rodier and Carter 2020, the row of table 3 with the best F1: docs/systems/nrc.md.
         Preset(
@@ -238,6 +238,8 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
         if row["collisions"] >= row["num_perm"]:
             allowed = f"must be under NEARDUP_NUM_PERM = {row['num_perm']}, or nothing is ever a candidate"
             raise _error(row, "collisions", allowed)
+    if row["topic_threshold"] >= 1:
+        row["topic_terms"] = 0
     if row["related_threshold"] > row["threshold"]:
         if "related_threshold" in given:
             raise _error(given, "related_threshold", f"must be at most NEARDUP_THRESHOLD = {row['threshold']:g}")

@@ -128,7 +128,7 @@ async def test_damage_of_any_column_stops_nothing(
     index, original, copy = await _used(open_index, file)
     await index.claim(Claim(original.id, "watch", token="t"))
     await index.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
-    await index.add_frequencies(bytes(4))
+    await index.add_frequencies("terms", bytes(4))
     serial = 0
     for table, column in DAMAGE:
         for value in ("text", 1 << 40, -1.5, b"\x05", b"\x05" * 400):
@@ -149,7 +149,7 @@ async def test_damage_of_any_column_stops_nothing(
                 assert original.id in str(error) or "neighbours" in str(error)  # noqa: PT017
             await index.take_over(0)
             await index.exchange_boilerplate({SOURCE: KnownBoilerplate()})
-            assert len(await index.add_frequencies(bytes(4))) > 4
+            assert len(await index.add_frequencies("terms", bytes(4))) > 4
             await index.similar(other.fingerprint, other.document, 3)
             await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
     assert serial > 80

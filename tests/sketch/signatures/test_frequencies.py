@@ -44,23 +44,23 @@ def counted(documents: int, counts: dict[int, int]) -> bytes:
 
 
 async def test_a_store_adds_up_what_processes_counted(index: Index) -> None:
-    await index.add_frequencies(counted(3, {0: 1, 7: 2, 0xFFFF: 3}))
-    documents, counts = unpack_sum(await index.add_frequencies(counted(4, {7: 4})))
+    await index.add_frequencies("terms", counted(3, {0: 1, 7: 2, 0xFFFF: 3}))
+    documents, counts = unpack_sum(await index.add_frequencies("terms", counted(4, {7: 4})))
 
     assert documents == 7
     assert {int(slot): int(counts[slot]) for slot in np.flatnonzero(counts)} == {0: 1, 7: 6, 0xFFFF: 3}
 
 
 async def test_all_counts_are_halved_at_the_most_documents(index: Index) -> None:
-    await index.add_frequencies(counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
-    documents, counts = unpack_sum(await index.add_frequencies(counted(1, {2: 2})))
+    await index.add_frequencies("terms", counted(MOST_DOCUMENTS - 1, {1: 30_000, 2: 7}))
+    documents, counts = unpack_sum(await index.add_frequencies("terms", counted(1, {2: 2})))
 
     assert (documents, counts[1], counts[2]) == (MOST_DOCUMENTS // 2, 15_000, 4)
 
 
 async def test_a_count_stops_at_its_highest(index: Index) -> None:
     for _ in range(3):
-        total = await index.add_frequencies(counted(1, {5: 60_000}))
+        total = await index.add_frequencies("terms", counted(1, {5: 60_000}))
 
     assert unpack_sum(total)[1][5] == 0xFFFF
 
@@ -68,14 +68,14 @@ async def test_a_count_stops_at_its_highest(index: Index) -> None:
 async def test_namespaces_and_configurations_count_apart(open_index: OpenIndex, store_url: str) -> None:
     for config in ("0000000a", "0000000b"):
         index = await open_index(store_url, config=config)
-        assert unpack_sum(await index.add_frequencies(counted(2, {1: 1})))[0] == 2
+        assert unpack_sum(await index.add_frequencies("terms", counted(2, {1: 1})))[0] == 2
 
 
 async def test_two_connections_count_together(open_index: OpenIndex, shared_url: str) -> None:
     one, other = [await open_index(shared_url) for _ in range(2)]
-    await one.add_frequencies(counted(5, {1: 5}))
+    await one.add_frequencies("terms", counted(5, {1: 5}))
 
-    assert unpack_sum(await other.add_frequencies(counted(1, {1: 1})))[0] == 6
+    assert unpack_sum(await other.add_frequencies("terms", counted(1, {1: 1})))[0] == 6
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -88,22 +88,22 @@ async def test_two_connections_count_together(open_index: OpenIndex, shared_url:
     )
 )
 async def test_a_store_sums_as_the_rules_say(index: Index, batches: list[tuple[int, dict[int, int]]]) -> None:
-    total = await index.add_frequencies(counted(0, {}))
+    total = await index.add_frequencies("terms", counted(0, {}))
     for documents, counts in batches:
         batch = counted(documents, counts)
-        total, expected = await index.add_frequencies(batch), add_counts(total, batch)
+        total, expected = await index.add_frequencies("terms", batch), add_counts(total, batch)
         assert total == expected
 
 
 async def test_in_redis_they_expire(open_index: OpenIndex, redis_url: str) -> None:
     index = await open_index(redis_url)
-    await index.add_frequencies(counted(1, {1: 1}))
+    await index.add_frequencies("terms", counted(1, {1: 1}))
     client = Redis.from_url(redis_url)
-    (name,) = client.scan_iter(match=f"*{index.layout.namespace}*:frequencies")  # type: ignore[attr-defined]
+    (name,) = client.scan_iter(match=f"*{index.layout.namespace}*:frequencies:terms")  # type: ignore[attr-defined]
 
     assert 24 * 3600 < client.ttl(name) <= 25 * 3600
     client.set(name, b"damaged")
-    assert unpack_sum(await index.add_frequencies(counted(2, {1: 1})))[0] == 2
+    assert unpack_sum(await index.add_frequencies("terms", counted(2, {1: 1})))[0] == 2
     client.close()
 
 

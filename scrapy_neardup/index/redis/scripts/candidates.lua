@@ -15,14 +15,15 @@ The generations and slices are those that lie within a window before and after t
 
 ARGV[1]  document key
 ARGV[2]  record of the document as an original
-ARGV[3]  32-bit keys, 4 bytes each, those of text and url first
-ARGV[4]  how many of the keys are those of text and url
+ARGV[3]  32-bit keys, 4 bytes each: those of identity (text and url) first, those of the topic last
+ARGV[4]  how many of the keys are those of identity, and how many those of the topic: "2 12"
 ARGV[5]  the document is dropped as a copy if its match holds at least this share of it; over 1 if it is never
          dropped
 ]]
 local NO_URL, NO_SOURCE, NO_ARTICLE, NO_LANGUAGE = string.rep('\0', 8), '\0\0\0\0', '\0\0\0\0', '\0\0'
 local key, packed_document, keys = ARGV[1], ARGV[2], ARGV[3]
-local identities = tonumber(ARGV[4])
+local identities, topic_keys = string.match(ARGV[4], '^(%d+) (%d+)$')
+identities, topic_keys = tonumber(identities), tonumber(topic_keys)
 
 local function second_of(document)
     return struct.unpack('>I4', document)
@@ -105,8 +106,8 @@ local function score_candidate(candidate, new, old)
     local copy = same_page or is_copy(new, old, similarity, score, overlap, same_source, same_text)
     local topic = 0
     if not copy and (score < policy.related_threshold or overlap == 0) then
-        topic = old.original == old.story and not same_source and topic_share(new.topic, old.topic) or 0
-        if topic == 0 or topic < policy.topic_threshold then return nil end
+        topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source)
+        if topic == 0 then return nil end
     end
     if not same_page and not same_text and have_same_template(new.specifics, old.specifics) then return nil end
     local class = copy and COPY or topic == 0 and RELATED or SAME_TOPIC

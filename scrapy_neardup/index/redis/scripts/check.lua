@@ -25,6 +25,8 @@ end
 local function link_record(new, best)
     local old = best.record
     new.story, new.candidate = old.story, best.key
+    new.story_topic = old.story_topic ~= '' and old.story_topic or old.topic
+    if best.related then new.story_topic = add_topic(new.story_topic, new.topic) end
     if best.related or best.state == LOST then return end
     local drops = is_dropped(best)
     if drops then

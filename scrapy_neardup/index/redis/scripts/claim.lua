@@ -23,7 +23,7 @@ local UPDATE = 0
 redis.call('ZCARD', KEYS[2])
 redis.call('ZCARD', KEYS[3])
 
-local stored = redis.call('HMGET', KEYS[1], 'levels', 'sources', 'ids', 'told')
+local stored = redis.call('HMGET', KEYS[1], 'levels', 'sources', 'ids', 'told', 'moved')
 if not stored[1] then
     redis.call('ZREM', KEYS[2], story)
     return nil
@@ -35,6 +35,8 @@ if granted then
     fields[#fields + 1] = string.match(granted, '^%d+ %x+ (%d+ %d+ %d+)') or ''
     return fields
 end
+
+if stored[5] and stored[5] ~= '' then return nil end -- its levels are those of another story now
 
 local levels, newest = tonumber(stored[1]), newest_source(stored[2], stored[3])
 local is_open = levels > 0 and levels < ENDED

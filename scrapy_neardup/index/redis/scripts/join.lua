@@ -11,7 +11,7 @@ of its figures before they changed, after they changed, and of all it has; a pac
 under which a run that died registered the same page, or nothing (if this key is a member, the joining document is not
 counted as a further item); window (seconds).
 
-Returns the counters in the order of COUNTERS.
+Returns the counters in the order of COUNTERS. If this story became a part of another one, nothing is joined.
 ]]
 local story, first_packed, first_owner, first_language, key, packed, owner, language, counted, copy, before, after, figures,
     neighbour, registered_before, window = unpack(ARGV)
@@ -127,7 +127,11 @@ local function is_member(document)
     return document == story or place(counters.ids, document, ITEM_BYTES) or redis.call('HEXISTS', KEYS[1], document) == 1
 end
 
-if not is_member(key) then
+if counters.moved ~= '' then
+    -- The caller joins the other story instead. Remember where this one went for as long as documents come.
+    redis.call('EXPIRE', KEYS[1], 2 * window)
+    redis.call('ZADD', KEYS[2], math.max(counters.last, second_of(key)), story)
+elseif not is_member(key) then
     local is_again = registered_before ~= '' and is_member(registered_before)
     if counters.joined == 0 then add(story, first_packed, first_owner, first_language, true, false, false) end
     confirm_changes()

@@ -137,9 +137,82 @@ local function count_shared(a, b, size)
     return in_a, in_b, shared
 end
 
-local function topic_share(a, b)
-    local _, _, shared = count_shared(a, b, NAME_BYTES)
-    return shared >= LEAST_SHARED_NAMES and 2 * NAME_BYTES * shared / (#a + #b) or 0
+-- Read a packed topic: the weights by slot, the sum of their squares; the weights of the terms that are in the title,
+-- and the sum of their squares. A topic is read once.
+local topics = {}
+local function read_topic(packed)
+    local topic = topics[packed]
+    if topic then return topic end
+    topic = { weights = {}, square = 0, titles = {}, title_square = 0 }
+    for at = 1, #packed - TOPIC_TERM_BYTES + 1, TOPIC_TERM_BYTES do
+        local high, low, weight = byte(packed, at, at + 2)
+        local slot, in_title = high * 256 + low, weight >= TITLE_BIT
+        weight = math.max(1, weight % TITLE_BIT)
+        topic.weights[slot] = weight
+        topic.square = topic.square + weight * weight
+        if in_title then
+            topic.titles[slot] = weight
+            topic.title_square = topic.title_square + weight * weight
+        end
+    end
+    topics[packed] = topic
+    return topic
+end
+
+-- Return the sum of the products of two topics, the largest product, and the number of products.
+local function products(weights_a, weights_b)
+    local sum, largest, count = 0, 0, 0
+    for slot, weight in pairs(weights_a) do
+        local other = weights_b[slot]
+        if other then
+            sum = sum + weight * other
+            largest = math.max(largest, weight * other)
+            count = count + 1
+        end
+    end
+    return sum, largest, count
+end
+
+local function topic_score(a, b)
+    local ours, theirs = read_topic(a), read_topic(b)
+    local sum, largest, count = products(ours.weights, theirs.weights)
+    if count < 2 then return 0 end
+    local score = LEAD_SHARE * (sum - largest / 2) / math.sqrt(ours.square * theirs.square)
+    sum, largest, count = products(ours.titles, theirs.titles)
+    if count < 2 then return score end
+    return score + (1 - LEAD_SHARE) * (sum - largest) / math.sqrt(ours.title_square * theirs.title_square)
+end
+
+local function topic_cosine(a, b)
+    local ours, theirs = read_topic(a), read_topic(b)
+    local sum = products(ours.weights, theirs.weights)
+    return sum > 0 and sum / math.sqrt(ours.square * theirs.square) or 0
+end
+
+local function related_topic_score(a, b, story, same_source)
+    if a == '' or b == '' then return 0 end
+    local score, least = topic_score(a, b), policy.topic_threshold + (same_source and SAME_SOURCE_EXTRA or 0)
+    if score < least then return 0 end
+    local are_titled = read_topic(a).title_square > 0 and read_topic(b).title_square > 0
+    if score < least + UNTITLED_EXTRA and not are_titled then return 0 end
+    return (story == '' or topic_cosine(a, story) >= LEAST_STORY_COSINE) and score or 0
+end
+
+local function add_topic(story, topic)
+    local weights, terms = {}, {}
+    for slot, weight in pairs(read_topic(story).weights) do weights[slot] = 3 * weight end
+    for slot, weight in pairs(read_topic(topic).weights) do weights[slot] = (weights[slot] or 0) + weight end
+    for slot, weight in pairs(weights) do terms[#terms + 1] = { slot = slot, weight = weight } end
+    table.sort(terms, function(a, b)
+        if a.weight ~= b.weight then return a.weight > b.weight end
+        return a.slot < b.slot
+    end)
+    local packed = {}
+    for index = 1, math.min(#terms, MOST_TOPIC_TERMS) do
+        local weight = math.max(1, math.floor(terms[index].weight * (TITLE_BIT - 1) / terms[1].weight))
+        packed[index] = struct.pack('>I2B', terms[index].slot, weight)
+    end
+    return table.concat(packed)
 end
 
 local function title_overlap(a, b)

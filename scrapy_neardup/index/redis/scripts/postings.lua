@@ -112,7 +112,8 @@ local function collect(value, index, start, own)
                 weights[candidate] = 0
                 candidates[#candidates + 1] = candidate
             end
-            weights[candidate] = weights[candidate] + (index <= identities and IDENTITY_WEIGHT or 1)
+            local weight = index <= identities and IDENTITY_WEIGHT or index > #tags - topic_keys and TOPIC_WEIGHT or TEXT_WEIGHT
+            weights[candidate] = weights[candidate] + weight
             left = left - 1
         end
     end
@@ -135,6 +136,7 @@ local function find_candidates(is_known)
             end
         end
     end
+    candidates = filter(candidates, function(each) return weights[each] >= LEAST_WEIGHT end)
     table.sort(candidates, function(a, b)
         if weights[a] ~= weights[b] then return weights[a] > weights[b] end
         return is_older(a, b)

@@ -8,6 +8,8 @@
 --   languages   "en 5 de 1"
 --   told        items, sources and changes at the last signal
 --   neighbours  other stories, packed one behind the other
+--   united      document keys of the stories that became a part of this one
+--   moved       document key of the story that this one became a part of; then the other fields no longer change
 -- and for each member that is kept, by its document key: its number and its packed fields.
 -- The entries are those of records/stories.py, the rules those of index/membership.py.
 local sub = string.sub
