@@ -140,15 +140,17 @@ class StoryTracker:
 
     def final_story(self, story: str) -> str:
         """Return the story that a story became a part of, as far as this process knows; else the story itself."""
-        return self._final.get(story, story)
+        while (final := self._final.get(story, story)) != story:
+            story = final
+        return story
 
     async def final_stories(self) -> dict[str, str]:
         """Return the stories that this process has met and that became a part of another one, with that other one."""
         return await self._store.final_stories(list(self._final))
 
     def _note_final(self, story: str, final: str) -> None:
-        self._final[story] = self._final[final] = final
         for each in (story, final):
+            self._final[each] = final
             self._final.move_to_end(each)
         while len(self._final) > _MOST_STORIES:
             self._final.popitem(last=False)
