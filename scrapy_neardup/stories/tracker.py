@@ -149,8 +149,10 @@ class StoryTracker:
         return await self._store.final_stories(list(self._final))
 
     def _note_final(self, story: str, final: str) -> None:
+        self._final.setdefault(final, final)  # it may have become a part of another story meanwhile
+        if story != final:
+            self._final[story] = final
         for each in (story, final):
-            self._final[each] = final
             self._final.move_to_end(each)
         while len(self._final) > _MOST_STORIES:
             self._final.popitem(last=False)
