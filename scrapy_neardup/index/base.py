@@ -142,7 +142,11 @@ class DamageLog:
         whole[_NEIGHBOURS] = self._readable_neighbours(whole[_NEIGHBOURS])
         if [*map(type, whole)] != _TYPES:
             raise StoreError(f"story {key.hex()}: its counters are not those of this version")
-        return StoryCounters(*whole)  # type: ignore[arg-type]  # checked above
+        counters = StoryCounters(*whole)  # type: ignore[arg-type]  # checked above
+        # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
+        if counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key):
+            raise StoreError(f"story {key.hex()}: it became a part of {counters.moved.hex()}, which is no earlier story")
+        return counters
 
     def _readable_neighbours(self, packed: object) -> bytes:
         """Return packed neighbours as they are, or nothing if they are damaged."""

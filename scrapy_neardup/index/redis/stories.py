@@ -66,7 +66,9 @@ class RedisStories:
         for _ in range(_ATTEMPTS):
             found = [await self._final(client, bytes.fromhex(each)) for each in (story, other.id)]
             stays, moves = sorted(found, key=lambda each: each.key)
-            if stays.key == moves.key or not may_unite(stays.counters, moves.counters):
+            if stays.key == moves.key:  # the one that was read last has what the other one brought
+                return found[1].counters.story(found[1].key)
+            if not may_unite(stays.counters, moves.counters):
                 return found[0].counters.story(found[0].key)
             for each in found:
                 if not each.counters.joined:
@@ -96,7 +98,9 @@ class RedisStories:
         last, window = _encode(moves.counters.last), _encode(self._window)
         members = read_members(moves.members)
         added = stays.members if not stays.version.strip() else []
-        added = [*added, *unite((stays.key, moves.key), stays.counters, moves.counters, members)]
+        known = {key for key, _ in stays.members}
+        more = unite((stays.key, moves.key), stays.counters, moves.counters, members)
+        added = [*added, *(each for each in more if each[0] not in known)]
         if prefix != other_prefix and not moves.is_marked:
             keys = self._name(moves.key), f"{other_prefix}:stories", f"{other_prefix}:events"
             arguments = moves.key, moves.version.encode(), last, window, stays.key
@@ -162,8 +166,9 @@ class RedisStories:
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
         pipeline = client.pipeline(transaction=False)
-        for story, token in grants:
-            pipeline.hdel(f"{self._layout.prefix_of_story(bytes.fromhex(story))}:grants", token)
+        for _, token in grants:  # the story may have become a part of one in another shard since
+            for prefix in self._layout.prefixes:
+                pipeline.hdel(f"{prefix}:grants", token)
         await pipeline.execute()
 
     async def take_over(self, client: Redis, seconds: float) -> list[UnconfirmedGrant]:

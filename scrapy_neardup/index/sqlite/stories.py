@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import astuple, replace
 
 from scrapy_neardup.document import Claim, Granted, Join, Member, Story, UnconfirmedGrant
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.membership import (
@@ -40,7 +42,7 @@ class SQLiteStories:
             (key, bytes.fromhex(join.member.id), bytes.fromhex(join.registered_before)),
         )
         before = counters.joined
-        to_keep = count_join(counters, join, {member.hex() for (member,) in rows})
+        to_keep = count_join(counters, join, {member.hex() for (member,) in rows}, key.hex())
         if counters.joined > before:
             self._save(sql, key, counters)
         self._keep(sql, key, to_keep)
@@ -61,7 +63,10 @@ class SQLiteStories:
         return stays.story(key)
 
     def final_stories(self, sql: sqlite3.Connection, stories: Collection[str]) -> dict[str, str]:
-        final = {story: self._final(sql, story)[0].hex() for story in stories}
+        final: dict[str, str] = {}
+        for story in stories:
+            with suppress(StoreError):  # damaged: it keeps its name
+                final[story] = self._final(sql, story)[0].hex()
         return {story: other for story, other in final.items() if story != other}
 
     def _final(self, sql: sqlite3.Connection, story: str, newest: bytes = b"") -> tuple[bytes, StoryCounters]:
