@@ -56,7 +56,7 @@ def flood(count: int, seed: int, window: int) -> Iterator[Article]:
             size=chance.choice((300, 300, 90)),
             short=short,
             specifics=chance.choice(_FILLED),
-            topic="" if short else chance.choice(("", "ABCdefgh", "ABCdefxy", "ABxyz")),
+            topic="" if short else chance.choice(("", "ABCdefgh", "ABCdefxy", "ABwxyz")),
             headline=chance.choice(("", "", "abcde", "axyz")),
             figures=chance.choice(("", "4 12 300 7 8 9", "5 12 300 7 8 9")),
             number=chance.choice(("", "", "1")),

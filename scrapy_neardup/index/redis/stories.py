@@ -70,9 +70,8 @@ class RedisStories:
                 return found[1].counters.story(found[1].key)
             if not may_unite(stays.counters, moves.counters):
                 return found[0].counters.story(found[0].key)
-            for each in found:
-                if not each.counters.joined:
-                    each.members = begin_story(each.counters, other)
+            if not found[1].counters.joined:
+                found[1].members = begin_story(found[1].counters, other)
             if await self._take_in(client, stays, moves):
                 return stays.counters.story(stays.key)
         raise StoreError(f"stories {story} and {other.id} change all the time")
