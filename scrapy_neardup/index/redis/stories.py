@@ -21,9 +21,9 @@ from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story,
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
+from scrapy_neardup.index.membership import MOST_FOLLOWED, begin_story, may_unite, unite
 from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import ScriptCall, WrongTypes, is_wrong_type, script
-from scrapy_neardup.index.membership import MOST_FOLLOWED, begin_story, may_unite, unite
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import owner_hash, pack_member, pack_neighbour, read_members
 from scrapy_neardup.records.packing import split
@@ -160,7 +160,7 @@ class RedisStories:
             return None
         fields = dict(zip(flat[::2], flat[1::2], strict=True))
         if moved := fields.get(b"moved"):
-            fields |= {key: packed for key, packed in (await self._final(client, moved)).members}
+            fields |= dict((await self._final(client, moved)).members)
         return Granted(_members(fields), read_extent(fields.get(b"told", b"").decode("ascii", "replace")))
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
