@@ -41,6 +41,11 @@ def _joins(process: int, firsts: list[Member]) -> list[Join]:
     ]
 
 
+def _uniting(process: int, first: Member) -> Join:
+    """The join of the document that fits two stories."""
+    return joining(first, f"{process} unites {first.title}", MINUTE, f"{process}-{first.id}.example")
+
+
 def _unite(url: str, namespace: str, process: int, stories: int) -> list[str]:
     """Join documents to stories and unite each story with the next one, in any order. Return the levels granted."""
     firsts, draw = RING[:stories], random.Random(process)
@@ -52,8 +57,8 @@ def _unite(url: str, namespace: str, process: int, stories: int) -> list[str]:
         if isinstance(step, Join):
             story = await index.join(step)
         else:
-            await index.join(joining(step[0], "all know this", MINUTE))
-            story = await index.unite(step[0].id, step[1])
+            story = await index.join(_uniting(process, step[0]))
+            story = await index.unite(story.id, step[1])
         return [story.id] if await index.claim(Claim(story.id, "watch", extent=story.extent)) else []
 
     async def work() -> list[str]:
@@ -91,12 +96,13 @@ async def test_processes_unite_stories_exactly_once(
     story = await index.join(joining(RING[stories - 1], "the last one", HOUR))
     members = await index.members(story.id)
     expected = {join.member.id for process in range(PROCESSES) for join in _joins(process, RING[:stories])}
-    expected |= {each.id for each in RING[:stories]} | {joining(RING[0], name).member.id for name in ()}
-    common = {joining(RING[0], "all know this", MINUTE).member.id, joining(RING[0], "the last one", HOUR).member.id}
+    expected |= {each.id for each in RING[:stories]}
+    expected |= {_uniting(process, first).member.id for process in range(PROCESSES) for first in RING[:stories]}
+    expected.add(joining(RING[0], "the last one", HOUR).member.id)
     assert story.id == RING[0].id
     assert sorted(story.united) == sorted(each.id for each in RING[1:stories])
-    assert {each.id for each in members} == expected | common
-    assert len(story.times) == story.items == len(expected | common)
+    assert {each.id for each in members} == expected
+    assert len(story.times) == story.items == len(expected)
     assert len(story.sources) == story.items
     assert {each.number for each in members} <= {*range(1, story.joined + 1)}
     # A level may be raised in several stories before they are one, but no more in the united story.
