@@ -106,14 +106,14 @@ class RedisStories:
         more = unite((stays.key, moves.key), stays.counters, moves.counters, members)
         added = [each for each in more if each[0] not in known]
         added += [] if stays.version.strip() else stays.members
+        if moves.is_marked:
+            return await self._write(client, stays, added)
         if prefix == other_prefix:
             return await self._write(client, stays, added, moves)
-        if not moves.is_marked:
-            keys = self._name(moves.key), f"{other_prefix}:stories", f"{other_prefix}:events"
-            arguments = moves.key, moves.version.encode(), last, _encode(self._window), stays.key
-            if (await self._types.run_or_raise(client, [(script("move"), keys, arguments)]))[0] is None:
-                return False
-        return await self._write(client, stays, added)
+        keys = self._name(moves.key), f"{other_prefix}:stories", f"{other_prefix}:events"
+        arguments = moves.key, moves.version.encode(), last, _encode(self._window), stays.key
+        (answer,) = await self._types.run_or_raise(client, [(script("move"), keys, arguments)])
+        return answer is not None and await self._write(client, stays, added)
 
     async def _write(
         self,
