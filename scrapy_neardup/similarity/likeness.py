@@ -265,10 +265,11 @@ class _Topic(NamedTuple):
 
 @lru_cache(2048)
 def _topic(packed: bytes) -> _Topic:
-    """Read a packed topic. Bytes behind the last whole term are ignored."""
+    """Read a packed topic. A term that comes again and bytes behind the last whole term are ignored."""
     terms = list(struct.iter_unpack(">HB", packed[: len(packed) // TOPIC_TERM_BYTES * TOPIC_TERM_BYTES]))
-    weights = {slot: max(1, weight & (TITLE_BIT - 1)) for slot, weight in terms}
-    in_title = frozenset(slot for slot, weight in terms if weight & TITLE_BIT)
+    by_slot = dict(reversed(terms))
+    weights = {slot: max(1, weight & (TITLE_BIT - 1)) for slot, weight in by_slot.items()}
+    in_title = frozenset(slot for slot, weight in by_slot.items() if weight & TITLE_BIT)
     return _Topic(
         weights,
         sum(weight * weight for weight in weights.values()),

@@ -147,12 +147,14 @@ local function read_topic(packed)
     for at = 1, #packed - TOPIC_TERM_BYTES + 1, TOPIC_TERM_BYTES do
         local high, low, weight = byte(packed, at, at + 2)
         local slot, in_title = high * 256 + low, weight >= TITLE_BIT
-        weight = math.max(1, weight % TITLE_BIT)
-        topic.weights[slot] = weight
-        topic.square = topic.square + weight * weight
-        if in_title then
-            topic.titles[slot] = weight
-            topic.title_square = topic.title_square + weight * weight
+        if not topic.weights[slot] then
+            weight = math.max(1, weight % TITLE_BIT)
+            topic.weights[slot] = weight
+            topic.square = topic.square + weight * weight
+            if in_title then
+                topic.titles[slot] = weight
+                topic.title_square = topic.title_square + weight * weight
+            end
         end
     end
     topics[packed] = topic
