@@ -20,6 +20,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.similarity.verdicts import verdict_of
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash, unpack_sketch
 from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
+from scrapy_neardup.sketch.guards.topic import shared_words
 from scrapy_neardup.sketch.running import LONG_TEXT, Knowledge, PacedSketcher, grouped
 from scrapy_neardup.stories import JoinMaker, StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
@@ -281,6 +282,9 @@ class NearDupDetector:
             figures=value_hashes(unpack_figures(fingerprint.figures)),
             figures_before=b"".join(change.before for change in changes),
             figures_after=b"".join(change.after for change in changes),
+            terms=shared_words(fingerprint.topic, match.candidate_topic, document.title, document.text)
+            if match.topic
+            else (),
         )
         return await self._unless_store_fails(self.stories.join(join))
 

@@ -253,6 +253,30 @@ def related_topic_score(
     return score if not story or topic_cosine(a, story) >= LEAST_STORY_COSINE else 0.0
 
 
+class SharedTerm(NamedTuple):
+    """A term that two topics share. Weights are from 1 to ``TITLE_BIT - 1``, in relation to the heaviest term."""
+
+    slot: int
+    weight_a: int
+    weight_b: int
+    in_titles: bool  # of both
+
+    @property
+    def product(self) -> int:
+        return self.weight_a * self.weight_b
+
+
+def shared_terms(a: bytes, b: bytes) -> list[SharedTerm]:
+    """Return the terms that two topics share, those that add most to their score first."""
+    ours, theirs = _topic(a), _topic(b)
+    in_titles = ours.in_title & theirs.in_title
+    shared = [
+        SharedTerm(slot, ours.weights[slot], theirs.weights[slot], slot in in_titles)
+        for slot in ours.weights.keys() & theirs.weights.keys()
+    ]
+    return sorted(shared, key=lambda term: (-term.product, term.slot))
+
+
 class _Topic(NamedTuple):
     weights: dict[int, int]  # by slot
     square: int  # sum of the squares of the weights

@@ -315,6 +315,7 @@ def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: 
         related=best.related,
         figures=record.figures,
         topic=best.topic,
+        candidate_topic=record.topic,
         neighbour=neighbour,
         language=_language_of(record),
         is_seen=best.state != "lost",
