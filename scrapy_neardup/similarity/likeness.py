@@ -204,17 +204,34 @@ def topic_score(a: bytes, b: bytes) -> float:
     that are in both titles, without the heaviest product. So one rare term in common is not enough: a name that two
     reports share does not make them reports of one event.
     """
+    return topic_parts(a, b).score
+
+
+class TopicParts(NamedTuple):
+    """The two parts of the score of two topics; their sum is in [0, 1]."""
+
+    lead: float = 0.0  # LEAD_SHARE of the cosine of all terms, without half of the heaviest product
+    titles: float = 0.0  # the rest of the cosine of the terms that are in both titles, without the heaviest product
+
+    @property
+    def score(self) -> float:
+        return self.lead + self.titles
+
+
+def topic_parts(a: bytes, b: bytes) -> TopicParts:
+    """Return the parts of ``topic_score``."""
     ours, theirs = _topic(a), _topic(b)
     shared = ours.weights.keys() & theirs.weights.keys()
     if len(shared) < 2:
-        return 0.0
+        return TopicParts()
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
-    score = LEAD_SHARE * (sum(products) - max(products) / 2) / math.sqrt(ours.square * theirs.square)
+    # The order of these operations is that of likeness.lua, so that all stores round alike.
+    lead, titles = LEAD_SHARE * (sum(products) - max(products) / 2) / math.sqrt(ours.square * theirs.square), 0.0
     if len(in_titles := shared & ours.in_title & theirs.in_title) > 1:
         products = [ours.weights[slot] * theirs.weights[slot] for slot in in_titles]
         squares = ours.title_square * theirs.title_square
-        score += (1 - LEAD_SHARE) * (sum(products) - max(products)) / math.sqrt(squares)
-    return score
+        titles = (1 - LEAD_SHARE) * (sum(products) - max(products)) / math.sqrt(squares)
+    return TopicParts(lead, titles)
 
 
 def topic_cosine(a: bytes, b: bytes) -> float:
@@ -247,10 +264,23 @@ def related_topic_score(
     ``story`` is the topic of the whole story, empty if that is ``b`` itself.
     """
     score = topic_score(a, b)
-    least = threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
-    if score < least or (score < least + UNTITLED_EXTRA and not (_topic(a).in_title and _topic(b).in_title)):
+    extras = topic_extras(a, b, same_source=same_source)
+    if score < threshold + extras.same_source + extras.untitled:
         return 0.0
     return score if not story or topic_cosine(a, story) >= LEAST_STORY_COSINE else 0.0
+
+
+class TopicExtras(NamedTuple):
+    """How much more than the threshold the score of two topics must be."""
+
+    same_source: float
+    untitled: float
+
+
+def topic_extras(a: bytes, b: bytes, *, same_source: bool) -> TopicExtras:
+    """Return what is added to the threshold for two topics. A topic has no title if none of its terms is in one."""
+    have_titles = bool(_topic(a).in_title and _topic(b).in_title)
+    return TopicExtras(SAME_SOURCE_EXTRA if same_source else 0.0, 0.0 if have_titles else UNTITLED_EXTRA)
 
 
 class SharedTerm(NamedTuple):

@@ -153,7 +153,7 @@ def score_candidate(
     )
 
 
-def is_same_source(a: Record, b: Record) -> bool:
+def is_same_source(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:
     """Decide whether two documents have the same source, if they have any."""
     return a.source_hash == b.source_hash and any(a.source_hash)
 

@@ -12,8 +12,7 @@ _LINE = 10  # words between two names
 
 def report(names: str, seed: object) -> str:
     """Return a text of random words with these names in its first lines."""
-    words = " ".join(text(seed, 150).split())
-    filler = iter(words.split())
+    filler = iter(text(seed, 150).split())
     return "\n".join(f"{' '.join(next(filler) for _ in range(_LINE))} {name} {next(filler)}" for name in names.split())
 
 
@@ -21,6 +20,7 @@ _SHARED = "Skerrow Tamsin"
 _BUDGET = "Aldermoor Brandreth Calverley Dunstable Everleigh Fairweather"
 _STRIKE = "Garroway Hollingbury Inchbold Jellicoe Kirkwhelp Lanchester"
 
-BUDGET = report(f"{_SHARED} {_BUDGET}", "budget")
+BUDGET_NAMES = f"{_SHARED} {_BUDGET}"
+BUDGET = report(BUDGET_NAMES, "budget")
 STRIKE = report(f"{_SHARED} {_STRIKE}", "strike")
 BOTH = report(f"{_SHARED} {_BUDGET} {_STRIKE}"[: -len(" Lanchester")], "both")

@@ -33,7 +33,7 @@ _MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are 
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
 _NAME_WEIGHT = 1.25
 _COMMONEST = 3  # the third commonest term of a document tells how many documents of its language there were
-_FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known to be rare
+FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known to be rare
 _MOST_TIMES = 0x7F
 _NAME_FLAG = 0x80
 _KEY_FACTOR, _KEY_SEED = np.uint32(0x9E37_79B1), np.uint32(0x709C_51F3)
@@ -119,7 +119,7 @@ class TopicWeights:
         if learns:
             self.frequencies.learn_slots(slots)
         documents = int(np.sort(counts)[-_COMMONEST:][0])
-        if documents < _FEWEST_DOCUMENTS:
+        if documents < FEWEST_DOCUMENTS:
             weights = np.where(is_name, 1.0, 0.0)
         else:
             weights = _RARITIES.take(documents, mode="clip") - _RARITIES.take(counts, mode="clip")
