@@ -20,6 +20,7 @@ LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")
 BANDS = (0.1, 0.16, 0.2, 0.25, 0.3, 0.4)
 _SHOWN = 400  # characters of a text
+_FEWEST = 5  # with fewer labels no precision is printed
 
 
 class Link(NamedTuple):
@@ -92,7 +93,10 @@ def report_links(links: Sequence[Link]) -> None:
 
 
 def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[frozenset[str], str]) -> str:
-    """Return the precision of the chosen links, estimated from labelled links of the same bands."""
+    """Return the precision of the chosen links, estimated from labelled links of the same bands.
+
+    If no chosen link of a band has a label, the labels of all links of the band are used.
+    """
     decided: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     of_all: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for link in links:
@@ -103,6 +107,8 @@ def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[froze
         label = labels.get(link.pair)
         if label in NAMES[:2]:
             decided[link.stratum][label] += 1
+    if sum(map(Counter.total, decided.values())) < _FEWEST:
+        return "-"
     right = total = 0.0
     for stratum, count in Counter(link.stratum for link in chosen).items():
         found = decided[stratum] or of_all[stratum]
