@@ -126,12 +126,20 @@ def score_candidate(
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
     copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
-    if not copy and (found.score < policy.related_threshold or not overlap):
+    are_alike = found.score >= policy.related_threshold and overlap > 0
+    # Two reports of one source may share a template or a frame. Then their topics must be alike too.
+    if not copy and (not are_alike or (same_source and new.topic and old.topic)):
         topic = related_topic_score(
-            new.topic, old.topic, old.story_topic, same_source=same_source, threshold=policy.topic_threshold
+            new.topic,
+            old.topic,
+            old.story_topic,
+            same_source=same_source and not are_alike,
+            threshold=policy.topic_threshold,
         )
         if not topic:
             return None
+    if are_alike:
+        topic = 0.0
     if not same_page and not same_text and have_same_template(new.specifics, old.specifics):
         return None
     share = found.similarity

@@ -27,6 +27,7 @@ from scrapy_neardup.sketch.text.body import Line
 
 LEAD_WORDS = 150
 KEYS = 12
+_TITLE_KEYS = 8
 _MOST_CHARACTERS = 1500  # of a line
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
 _NAME_WEIGHT = 1.25
@@ -112,7 +113,11 @@ class TopicWeights:
         packed["weight"] = np.maximum(chosen * (_LARGEST_WEIGHT / (chosen[0] or 1.0)), 1.0)
         packed["weight"] += in_title.take(heaviest) * np.uint8(TITLE_BIT)
         packed = packed[: int(np.count_nonzero(chosen))]
-        return packed.tobytes(), tuple(_keys_of(packed["slot"][:KEYS]).tolist())
+        # Reports of one event rather share the terms of their titles than the rarest terms of their texts.
+        title_first = np.argsort(packed["weight"] < TITLE_BIT, kind="stable")
+        titles = min(_TITLE_KEYS, int(np.count_nonzero(packed["weight"] >= TITLE_BIT)))
+        order = np.concatenate((title_first[:titles], np.sort(title_first[titles:])))
+        return packed.tobytes(), tuple(_keys_of(packed["slot"].take(order[:KEYS])).tolist())
 
 
 def _keys_of(slots: NDArray[np.uint16]) -> NDArray[np.uint32]:

@@ -105,10 +105,12 @@ local function score_candidate(candidate, new, old)
     if same_page and same_text and new.signature ~= old.signature and old.kept_share_parts < WHOLE_TEXT then return nil end
     local copy = same_page or is_copy(new, old, similarity, score, overlap, same_source, same_text)
     local topic = 0
-    if not copy and (score < policy.related_threshold or overlap == 0) then
-        topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source)
+    local are_alike = score >= policy.related_threshold and overlap > 0
+    if not copy and (not are_alike or (same_source and new.topic ~= '' and old.topic ~= '')) then
+        topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source and not are_alike)
         if topic == 0 then return nil end
     end
+    if are_alike then topic = 0 end
     if not same_page and not same_text and have_same_template(new.specifics, old.specifics) then return nil end
     local class = copy and COPY or topic == 0 and RELATED or SAME_TOPIC
     if same_text then class = same_page and PAGE_UNCHANGED or SAME_TEXT elseif same_page then class = PAGE_CHANGED end
