@@ -8,6 +8,9 @@ Document frequencies are learned from the stream. Documents of several languages
 tell their languages apart: the commonest terms of a document are in nearly every document of its language. So their
 frequencies tell how many documents of this language there were.
 
+Documents are looked up by the keys of a few terms: those of the title first, because reports of one event rather share
+the terms of their titles than the rarest terms of their texts, and then the heaviest ones.
+
 Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a stream online by such vectors.
 """
 
@@ -134,7 +137,6 @@ class TopicWeights:
         packed["weight"] = np.maximum(chosen * (_LARGEST_WEIGHT / (chosen[0] or 1.0)), 1.0)
         packed["weight"] += in_title.take(heaviest) * np.uint8(TITLE_BIT)
         packed = packed[: int(np.count_nonzero(chosen))]
-        # Reports of one event rather share the terms of their titles than the rarest terms of their texts.
         title_first = np.argsort(packed["weight"] < TITLE_BIT, kind="stable")
         titles = min(_TITLE_KEYS, int(np.count_nonzero(packed["weight"] >= TITLE_BIT)))
         order = np.concatenate((title_first[:titles], np.sort(title_first[titles:])))
