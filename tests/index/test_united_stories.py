@@ -35,7 +35,6 @@ async def unite_both(index: Index) -> Story:
     return await index.unite(LATE.id, EARLY)
 
 
-@pytest.mark.every_store
 @pytest.mark.parametrize("asks", ["the earlier", "the later"])
 async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) -> None:
     await begin_both(index)
@@ -49,7 +48,6 @@ async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) 
     assert story.languages == (("de", 1), ("en", 1))
 
 
-@pytest.mark.every_store
 async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behind_them(index: Index) -> None:
     await unite_both(index)
     await index.join(joining(EARLY, "e", 40 * MINUTE))
@@ -73,7 +71,6 @@ async def test_uniting_again_changes_nothing(index: Index) -> None:
     assert await index.members(EARLY.id) == members
 
 
-@pytest.mark.every_store
 async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: Index) -> None:
     once = await unite_both(index)
 
@@ -85,7 +82,6 @@ async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: 
     assert more == await index.join(joining(EARLY, "e", 40 * MINUTE))
 
 
-@pytest.mark.every_store
 async def test_claims_are_for_the_story_that_stays(index: Index) -> None:
     await unite_both(index)
 
@@ -213,7 +209,6 @@ async def test_a_united_story_takes_bounded_space(index: Index) -> None:
     assert len(members) <= MOST_MEMBERS_KEPT + MOST_SOURCES
 
 
-@pytest.mark.every_store
 async def test_a_story_that_moved_is_remembered_as_long_as_documents_join_it(index: Index) -> None:
     """A window after its last document nobody can match it any more."""
     await unite_both(index)
@@ -243,7 +238,6 @@ async def test_all_keys_of_redis_expire(open_index: OpenIndex, request: pytest.F
     assert all(0 < seconds <= 2 * DAY for seconds in lives.values()), lives
 
 
-@pytest.mark.every_store
 async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -> None:
     await begin_both(index)
     flood = Neighbour(member("flood").id, "https://flood.example/", "Flood")
