@@ -1,4 +1,4 @@
-"""``eval`` on reports in other words: final stories, alone, among other documents and by language."""
+"""``eval`` and ``tune`` on reports in other words: final stories, alone, among other documents and by language."""
 
 from __future__ import annotations
 
@@ -98,3 +98,34 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
     write(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(350)])
     found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "2", "--json")
     assert json.loads(found)["presets"]["news"]["labels"]["cluster"]["pairwise"]["recall"] == 1
+
+
+def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> None:
+    """Events have all their names in common, two events a third of theirs: too low a threshold makes them one story."""
+    shared = names("shared", 3)
+    rows = []
+    for event in range(3):
+        for number in range(3):
+            words = f"{shared} {names(event, 6)}"
+            rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
+            rows[-1]["original"] = number == 0
+    write(tmp_path / "gold.jsonl", rows)
+    given = "tune", "gold.jsonl", "--from", "0.45", "--to", "0.45", "--seeds", "1"
+    grid = "--topic-from", "0.06", "--topic-to", "0.96", "--topic-step", "0.1"
+    topics = json.loads(neardup(*given, *grid, "--json"))["topics"]
+    low, *_, high = topics["curve"]
+    assert (low["threshold"], high["threshold"]) == (0.06, 0.96)
+    assert low["pairwise"]["precision"] < 0.9
+    assert low["b_cubed"]["recall"] == 1
+    assert high["b_cubed"] == {"precision": 1, "recall": round(1 / 3, 4), "f1": 0.5}
+    assert topics["suggested"]["b_cubed"]["f1"] == 1
+    assert low["threshold"] < topics["suggested"]["threshold"] < high["threshold"]
+
+    printed = neardup(*given, *grid)
+    assert f"NEARDUP_TOPIC_THRESHOLD = {topics['suggested']['threshold']:g}\n" in printed
+    assert "<- suggested" in printed
+    no_grid = "--topic-from", "0.06", "--topic-to", "0.06"
+    assert "No topic threshold here has a pairwise precision of 0.9; try a higher --topic-to" in neardup(
+        *given, *no_grid
+    )
+    assert "topics" not in json.loads(neardup(*given, "--preset", "ddd", "--json"))
