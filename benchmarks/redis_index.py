@@ -3,12 +3,14 @@
 usage: python benchmarks/redis_index.py [--documents 100000] [--baseline 20000] [--grow [N ...]] [--processes 4]
 
 Everything is measured in one run on servers started for it, and printed as one table with the promised values and the
-ratios. Documents are random signatures (256 lanes, 38 bands of 3, 12 sample keys, 10 names and as many keys of pairs of
-them), spread evenly over 24 hours and 500 sources; 30 % are near-duplicates with 5 % of their lanes changed, and join
-their stories. Every second url has an article number. The learned boilerplate of each source is as large as it may
-become. datasketch gets one LSH for each hour, as people build a window with it, and all 25 are queried. It is also
-measured once without a window. Besides the elapsed time, the processor time of the server is shown, because other work
-on the same machine does not lengthen it.
+ratios. Documents are random signatures (256 lanes, 38 bands of 3, 12 sample keys) with topics of 40 terms, 12 of them
+keys, spread evenly over 24 hours and 500 sources. Some terms are as common as in an hour of the web. 30 % of the
+documents are near-duplicates with 5 % of their lanes changed. 10 % are reports in other words, which share half of
+their terms with an earlier document. Both join their stories. ``--without-topics`` leaves the topics out. Every second
+url has an article number. The learned boilerplate of each source is as large as it may become. datasketch gets one LSH
+for each hour, as people build a window with it, and all 25 are queried. It is also measured once without a window.
+Besides the elapsed time, the processor time of the server is shown, because other work on the same machine does not
+lengthen it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import multiprocessing
 import random
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -26,21 +29,35 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import redis
 import xxhash
 
-from scrapy_neardup.document import MOST_SOURCE_DOCUMENTS, Document, Fingerprint, Join, KnownBoilerplate, Match, Member
+from scrapy_neardup.document import (
+    MOST_SOURCE_DOCUMENTS,
+    Document,
+    Fingerprint,
+    Join,
+    Kind,
+    KnownBoilerplate,
+    Match,
+    Member,
+    Status,
+)
 from scrapy_neardup.index.redis.index import RedisIndex
+from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, TITLE_BIT
 from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.sketch.guards.topic import pack_topic, topic_keys
+from scrapy_neardup.sketch.guards.topic import KEYS
 from scrapy_neardup.sketch.signatures.minhash import band_keys, signature
 
-LANES, BANDS, ROWS, SAMPLES, NAMES = 256, 38, 3, 12, 10
+LANES, BANDS, ROWS, SAMPLES = 256, 38, 3, 12
 DAY = 24 * 3600
 NOON = 1_700_000_000
-DUPLICATES = 0.3
+DUPLICATES, RELATED = 0.3, 0.1
+SLOTS, IN_TITLE = 1 << 16, 8
+SKEW = 1.5  # some terms are in many topics; the commonest key has as many documents as in an hour of the web
 SOURCES = 500
 
 
@@ -68,24 +85,49 @@ def server() -> Iterator[str]:
             process.wait()
 
 
-def signatures(count: int, seed: int) -> Iterator[np.ndarray]:
-    """Random signatures; ``DUPLICATES`` of them are near-duplicates of a recent one."""
-    generator = np.random.default_rng(seed)
-    recent: list[np.ndarray] = []
+class Drawn(NamedTuple):
+    """The numbers of one document: its lanes, and the slots of its terms, the heaviest first."""
+
+    lanes: np.ndarray
+    slots: np.ndarray
+
+
+def drawn(count: int, seed: int) -> Iterator[Drawn]:
+    """Draw documents.
+
+    ``DUPLICATES`` of them are near-duplicates of a recent one, and ``RELATED`` of them have half of its terms.
+    """
+    generator, words = np.random.default_rng(seed), np.random.default_rng(seed + 1)
+    recent: list[Drawn] = []
     for _ in range(count):
         if recent and generator.random() < DUPLICATES:
-            minima = recent[generator.integers(len(recent))].copy()
+            other = recent[generator.integers(len(recent))]
+            minima = other.lanes.copy()
             changed = generator.integers(0, LANES, LANES // 20)
             minima[changed] = generator.integers(0, 1 << 32, len(changed), dtype=np.uint32)
+            yield Drawn(minima, other.slots)
         else:
-            minima = generator.integers(0, 1 << 32, LANES, dtype=np.uint32)
-            recent = [*recent[-999:], minima]
-        yield minima
+            slots = (SLOTS * words.random(MOST_TOPIC_TERMS) ** SKEW).astype(np.uint16)
+            if recent and words.random() < RELATED / (1 - DUPLICATES):
+                slots[::2] = recent[words.integers(len(recent))].slots[::2]
+            document = Drawn(generator.integers(0, 1 << 32, LANES, dtype=np.uint32), slots)
+            recent = [*recent[-999:], document]
+            yield document
 
 
-def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fingerprint, Document]]:
+def topic_of(slots: np.ndarray) -> tuple[bytes, tuple[int, ...]]:
+    """Return the topic of a document and its keys, as a sketcher makes them."""
+    weights = np.linspace(TITLE_BIT - 1, 30, len(slots)).astype(int)
+    weights[:IN_TITLE] += TITLE_BIT
+    topic = b"".join(struct.pack(">HB", slot, weight) for slot, weight in zip(slots, weights, strict=True))
+    return topic, tuple(xxhash.xxh32_intdigest(slot.tobytes(), 77) for slot in slots[:KEYS])
+
+
+def documents(
+    count: int, seed: int = 1, end: int = NOON, *, topics: bool = True
+) -> Iterator[tuple[Fingerprint, Document]]:
     generator = random.Random(seed)
-    for number, lanes in enumerate(signatures(count, seed)):
+    for number, (lanes, slots) in enumerate(drawn(count, seed)):
         seen_at = end - DAY + DAY * number / count
         origin = generator.randrange(SOURCES)
         url = f"https://www.source-{origin}.example/news/2023/11/14/some-story-{number}.html"
@@ -93,7 +135,7 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
         packed = lanes.astype(">u4").tobytes()
         # A near-duplicate keeps most of its shingles, so most of its samples: they follow the lanes.
         samples = tuple(xxhash.xxh32_intdigest(packed[8 * lane : 8 * lane + 8], 99) for lane in range(SAMPLES))
-        names = tuple(sorted(xxhash.xxh32_intdigest(packed[-8 * lane - 8 :][:8], 77) for lane in range(NAMES)))
+        topic, topic_keys = topic_of(slots) if topics else (b"", ())
         key = int(seen_at).to_bytes(4, "big") + generator.randbytes(4)
         yield (
             Fingerprint(
@@ -105,8 +147,8 @@ def documents(count: int, seed: int = 1, end: int = NOON) -> Iterator[tuple[Fing
                 identity_keys=identity_keys,
                 band_keys=band_keys(lanes[None], BANDS, ROWS)[0],
                 sample_keys=samples,
-                topic_keys=topic_keys(names),
-                topic=pack_topic(names),
+                topic=topic,
+                topic_keys=topic_keys,
                 figures=generator.randbytes(generator.randrange(60, 140)),
                 specifics=generator.randbytes(3 * generator.randrange(12, 25)),
                 titles=generator.randbytes(2 * generator.randrange(4, 11)),
@@ -136,11 +178,11 @@ async def check_and_join(index: RedisIndex, fingerprint: Fingerprint, document: 
 
 
 def joined(match: Match, document: Document) -> Join:
-    """As the detector joins a near-duplicate."""
+    """As the detector joins a near-duplicate or a report in other words."""
     first = Member(match.story, match.url, match.title, source(match.url), source(match.url), "original")
-    member = Member(
-        document.id, document.url, document.title, source(document.url), source(document.url), "duplicate", "near"
-    )
+    owner = source(document.url)
+    status: tuple[Status, Kind | None] = ("related", None) if match.related else ("duplicate", "near")
+    member = Member(document.id, document.url, document.title, owner, owner, *status)
     return Join(first, member)
 
 
@@ -148,13 +190,13 @@ def source(url: str) -> str:
     return url.split("/")[2].removeprefix("www.")
 
 
-async def fill(url: str, namespace: str, count: int) -> float:
+async def fill(url: str, namespace: str, count: int, *, topics: bool) -> float:
     """Register a day of documents and their stories, 64 travelling together; returns bytes a document."""
     index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
     await index.open()
     before = used_memory(url)
     batch = []
-    for entry in documents(count):
+    for entry in documents(count, topics=topics):
         batch.append(entry)
         if len(batch) == 64:
             await asyncio.gather(*(check_and_join(index, *each) for each in batch))
@@ -165,20 +207,20 @@ async def fill(url: str, namespace: str, count: int) -> float:
     return (used_memory(url) - before) / count
 
 
-def arriving_now(count: int, seed: int) -> list[tuple[Fingerprint, Document]]:
+def arriving_now(count: int, seed: int, *, topics: bool) -> list[tuple[Fingerprint, Document]]:
     """Documents of the window's last second; made before anything is timed."""
     entries = []
-    for fingerprint, document in documents(count, seed=seed):
+    for fingerprint, document in documents(count, seed=seed, topics=topics):
         key = NOON.to_bytes(4, "big") + bytes.fromhex(document.id)[4:]
         entries.append((fingerprint, Document(key.hex(), document.url, "", document.title, "", NOON)))
     return entries
 
 
-async def latency(url: str, namespace: str, checks: int) -> tuple[list[float], float]:
+async def latency(url: str, namespace: str, checks: int, *, topics: bool) -> tuple[list[float], float]:
     """Milliseconds of single checks, one after the other, and of the server's processor a check."""
     index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
     await index.open()
-    entries, times = arriving_now(checks, seed=2), []
+    entries, times = arriving_now(checks, 2, topics=topics), []
     cpu = server_seconds(url)
     for fingerprint, document in entries:
         start = time.perf_counter()
@@ -189,10 +231,10 @@ async def latency(url: str, namespace: str, checks: int) -> tuple[list[float], f
     return times, cpu / checks * 1000
 
 
-async def _work(url: str, namespace: str, seed: int, checks: int) -> float:
+async def _work(url: str, namespace: str, seed: int, checks: int, topics: bool) -> float:
     index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
     await index.open()
-    entries = arriving_now(checks, seed)
+    entries = arriving_now(checks, seed, topics=topics)
     start = time.perf_counter()
     for done in range(0, checks, 64):
         await asyncio.gather(*(index.check(*each) for each in entries[done : done + 64]))
@@ -201,9 +243,9 @@ async def _work(url: str, namespace: str, seed: int, checks: int) -> float:
     return took
 
 
-def work(url: str, namespace: str, seed: int, checks: int) -> float:
+def work(url: str, namespace: str, seed: int, checks: int, topics: bool) -> float:
     """Seconds that so many checks took one process, 64 of them travelling together."""
-    return asyncio.run(_work(url, namespace, seed, checks))
+    return asyncio.run(_work(url, namespace, seed, checks, topics))
 
 
 def server_seconds(url: str) -> float:
@@ -229,12 +271,12 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
     hours = [lsh(f"{'hour' if hourly else 'all'}-{hour}") for hour in range(25 if hourly else 1)]
     for hour, index in enumerate(hours):
         with index.insertion_session() as session:
-            for number, lanes in enumerate(signatures(count // len(hours), seed=hour + 10)):
+            for number, (lanes, _) in enumerate(drawn(count // len(hours), seed=hour + 10)):
                 session.insert(f"{hour}-{number}", minhash(lanes), check_duplication=False)
     size = (used_memory(url) - before) / count
     times = []
     cpu = server_seconds(url)
-    for number, lanes in enumerate(signatures(checks, seed=99)):
+    for number, (lanes, _) in enumerate(drawn(checks, seed=99)):
         document = minhash(lanes)
         start = time.perf_counter()
         for index in hours:
@@ -244,11 +286,11 @@ def datasketch_times(url: str, count: int, checks: int, hourly: bool) -> tuple[l
     return times, size, (server_seconds(url) - cpu) / checks * 1000
 
 
-def several_processes(url: str, processes: int, checks: int) -> tuple[float, float]:
+def several_processes(url: str, processes: int, checks: int, *, topics: bool) -> tuple[float, float]:
     """Checks a second of all processes together, and those one processor of the server would serve."""
     cpu = server_seconds(url)
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        took = pool.starmap(work, [(url, "main", seed, checks) for seed in range(20, 20 + processes)])
+        took = pool.starmap(work, [(url, "main", seed, checks, topics) for seed in range(20, 20 + processes)])
     return processes * checks / max(took), processes * checks / (server_seconds(url) - cpu)
 
 
@@ -270,12 +312,12 @@ class Measured:
         return sorted(self.times)[int(len(self.times) * 0.99)]
 
 
-def measure_ours(count: int, checks: int, processes: int) -> tuple[Measured, float, float]:
+def measure_ours(count: int, checks: int, processes: int, *, topics: bool) -> tuple[Measured, float, float]:
     """Beside what is measured, checks a second of several processes (see ``several_processes``); 0 of none."""
     with server() as url:
-        size = asyncio.run(fill(url, "main", count))
-        times, cpu = asyncio.run(latency(url, "main", checks))
-        rate, served = several_processes(url, processes, checks // 64 * 64) if processes else (0.0, 0.0)
+        size = asyncio.run(fill(url, "main", count, topics=topics))
+        times, cpu = asyncio.run(latency(url, "main", checks, topics=topics))
+        rate, served = several_processes(url, processes, checks // 64 * 64, topics=topics) if processes else (0.0, 0.0)
     return Measured(count, times, cpu, size), rate, served
 
 
@@ -293,7 +335,12 @@ def rows(ours: Measured, theirs: list[Measured], grown: list[Measured], rates: s
     slower = (f"{each.median / ours.median:.0f} times" for each in theirs)
     yield "check p50 against ours", ">= 100 and >= 10 times", "1", *slower
     yield "server's processor a check, ms", "", f"{ours.cpu:.3f}", *(f"{each.cpu:.3f}" for each in theirs)
-    yield "bytes a document", "<= 1,900", f"{ours.size:,.0f}", *(f"{each.size:,.0f}" for each in theirs)
+    yield (
+        "bytes a document",
+        "<= 2,200; <= 1,900 without topics",
+        f"{ours.size:,.0f}",
+        *(f"{each.size:,.0f}" for each in theirs),
+    )
     larger = (f"{each.size / ours.size:.1f} times" for each in theirs)
     yield "bytes a document against ours", "", "1", *larger
     yield "checks a second of several processes; one processor would serve", ">= 3,000", rates, *("" for _ in theirs)
@@ -310,14 +357,15 @@ def main() -> None:
     parser.add_argument("--baseline", type=int, default=20_000, help="documents of datasketch's LSH; 0 leaves it out")
     parser.add_argument("--checks", type=int, default=3000)
     parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--without-topics", dest="topics", action="store_false", help="documents have no topics")
     parser.add_argument(
         "--grow", type=int, nargs="*", help="windows of other sizes too; without numbers 10,000 and 1,000,000 documents"
     )
     options = parser.parse_args()
-    ours, rate, served = measure_ours(options.documents, options.checks, options.processes)
+    ours, rate, served = measure_ours(options.documents, options.checks, options.processes, topics=options.topics)
     theirs = [measure_datasketch(options.baseline, hourly) for hourly in (True, False)] if options.baseline else []
     sizes = options.grow if options.grow is None else options.grow or [10_000, 1_000_000]
-    grown = [measure_ours(count, options.checks, 0)[0] for count in sizes or ()]
+    grown = [measure_ours(count, options.checks, 0, topics=options.topics)[0] for count in sizes or ()]
     rates = f"{rate:,.0f}; {served:,.0f}"
     names = ("", "asked", "scrapy-neardup", "datasketch, one LSH an hour", "datasketch, one LSH")
     print(f"| {' | '.join(names[: 3 + len(theirs)])} |\n{'|---' * (3 + len(theirs))}|")

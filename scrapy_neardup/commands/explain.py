@@ -121,8 +121,7 @@ def _print(options: argparse.Namespace, comparison: Comparison) -> None:
 
 def _print_topic(console: PlainConsole, topic: TopicComparison) -> None:
     """Print the parts of the score of the topics, what it has to reach, and the terms."""
-    extras = {"one source": topic.same_source_extra, "no title": topic.untitled_extra}
-    added = "".join(f" + {extra:g} ({reason})" for reason, extra in extras.items() if extra)
+    added = f" + {topic.same_source_extra:g} (one source)" if topic.same_source_extra else ""
     is_enough = "enough" if topic.score >= topic.needed else "not enough"
     console.print(f"\nTopics: {topic.score:.3f}, {is_enough}", style="bold")
     console.print(f"  score: {topic.from_terms:.3f} (terms) + {topic.from_titles:.3f} (titles)")

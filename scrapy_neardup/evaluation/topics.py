@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.similarity.likeness import TITLE_BIT, shared_terms, topic_extras, topic_parts
+from scrapy_neardup.similarity.likeness import SAME_SOURCE_EXTRA, TITLE_BIT, shared_terms, topic_parts
 from scrapy_neardup.similarity.verification import is_same_source
 from scrapy_neardup.sketch.guards.topic import words_of
 from scrapy_neardup.sketch.signatures.base import Frequencies
@@ -47,7 +47,6 @@ class TopicComparison:
     score: float
     threshold: float
     same_source_extra: float
-    untitled_extra: float
     needed: float
     shared_keys: int
     learned_from: str
@@ -64,7 +63,7 @@ def compare_topics(
     topics = [each.topic for each in prints]
     shared = shared_terms(*topics)
     first, second = (words_of([term.slot for term in shared], each.title, each.text) for each in documents)
-    parts, extras = topic_parts(*topics), topic_extras(*topics, same_source=is_same_source(*prints))
+    parts, extra = topic_parts(*topics), SAME_SOURCE_EXTRA if is_same_source(*prints) else 0.0
     return TopicComparison(
         terms=tuple(
             WeighedTerm(
@@ -76,13 +75,12 @@ def compare_topics(
             )
             for term in shared
         ),
-        from_terms=parts.lead,
+        from_terms=parts.terms,
         from_titles=parts.titles,
         score=parts.score,
         threshold=threshold,
-        same_source_extra=extras.same_source,
-        untitled_extra=extras.untitled,
-        needed=threshold + extras.same_source + extras.untitled,
+        same_source_extra=extra,
+        needed=threshold + extra,
         shared_keys=len(set(prints[0].topic_keys) & set(prints[1].topic_keys)),
         learned_from=learned.source,
         documents=learned.frequencies.documents,

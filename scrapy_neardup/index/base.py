@@ -142,7 +142,11 @@ class DamageLog:
         whole[_NEIGHBOURS] = self._readable_neighbours(whole[_NEIGHBOURS])
         if [*map(type, whole)] != _TYPES:
             raise StoreError(f"story {key.hex()}: its counters are not those of this version")
-        return StoryCounters(*whole)  # type: ignore[arg-type]  # checked above
+        counters = StoryCounters(*whole)  # type: ignore[arg-type]  # checked above
+        # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
+        if counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key):
+            raise StoreError(f"story {key.hex()}: it is a part of {counters.moved.hex()}, which is no earlier story")
+        return counters
 
     def _readable_neighbours(self, packed: object) -> bytes:
         """Return packed neighbours as they are, or nothing if they are damaged."""
@@ -270,10 +274,10 @@ class Index(Protocol):
         """Return all documents that match, best first; register nothing. This reads every record: it is for people."""
 
     async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
-        """Add document frequencies of one kind to those of all processes. Return the packed sum (``records/feature_counts.py``).
+        """Add document frequencies of one kind to those of all processes. Return the packed sum.
 
-        The sum expires a window after the last addition. Raise StoreUnavailable if the store does not answer in time;
-        the frequencies may then be added or not.
+        See ``records/feature_counts.py``. The sum expires a window after the last addition. Raise StoreUnavailable if
+        the store does not answer in time; the frequencies may then be added or not.
         """
 
     async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:

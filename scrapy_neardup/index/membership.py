@@ -54,7 +54,7 @@ MOST_NEIGHBOURS = 16
 MOST_UNITED = 64
 """How many stories may become a part of one story."""
 
-MOST_FOLLOWED = 8
+MOST_FOLLOWED = MOST_UNITED + 1
 """How many times a story is followed to the one that it became a part of."""
 
 MOST_GRANTS = 10_000
@@ -66,16 +66,19 @@ SETTLED = b"\xff" * 4
 NO_VALUE = bytes(VALUE_BYTES)
 
 
-def count_join(counters: StoryCounters, join: Join, known: Container[str]) -> list[tuple[bytes, bytes]]:
+def count_join(
+    counters: StoryCounters, join: Join, known: Container[str], story: str = ""
+) -> list[tuple[bytes, bytes]]:
     """Count a document into its story; into a new story count its first document too.
 
     Return the members to keep, packed, by document key. A document that is a member already changes nothing; ``known``
-    has the ids of members that the caller knows of.
+    has the ids of members that the caller knows of. ``story`` is the story that the join's own story became a part of.
     """
+    story = story or join.story
     items = set(split(counters.items_seen, ITEM_BYTES))
 
     def is_member(document: str) -> bool:
-        return document == join.story or document in known or bytes.fromhex(document) in items
+        return document == story or document in known or bytes.fromhex(document) in items
 
     to_keep: list[tuple[bytes, bytes]] = []
     if is_member(join.member.id):
@@ -91,7 +94,7 @@ def count_join(counters: StoryCounters, join: Join, known: Container[str]) -> li
     if counted and member.language:
         _count_language(counters, member.language)
     is_news |= _note_figures(counters, key, owner, join)
-    _add_neighbour(counters, bytes.fromhex(join.story), pack_neighbour(join.neighbour))
+    _add_neighbour(counters, bytes.fromhex(story), pack_neighbour(join.neighbour))
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, number_member(counters.joined, pack_member(member))))
     return to_keep
@@ -143,7 +146,9 @@ def unite(
     for language, count in moves.items_by_language.items():
         _count_language(stays, language, count)
     stays.united += key_moves + moves.united
-    for neighbour in unpack_neighbours(moves.neighbours):
+    neighbours = unpack_neighbours(stays.neighbours) + unpack_neighbours(moves.neighbours)
+    stays.neighbours = b""
+    for neighbour in neighbours:
         _add_neighbour(stays, key_stays, pack_neighbour(neighbour))
     moves.moved = key_stays
     return [
@@ -210,9 +215,10 @@ def _note_value(counters: StoryCounters, value: bytes, printed_by: bytes) -> Non
 
 
 def _add_neighbour(counters: StoryCounters, story: bytes, neighbour: bytes) -> None:
-    """Keep a packed neighbour, unless it is the story itself or is kept already."""
+    """Keep a packed neighbour, unless it is the story itself, a part of it, or is kept already."""
     known = [bytes.fromhex(each.story) for each in unpack_neighbours(counters.neighbours)]
-    if neighbour and neighbour[:KEY_BYTES] not in (story, *known) and len(known) < MOST_NEIGHBOURS:
+    own = story, *split(counters.united, KEY_BYTES)
+    if neighbour and neighbour[:KEY_BYTES] not in (*own, *known) and len(known) < MOST_NEIGHBOURS:
         counters.neighbours += neighbour
 
 

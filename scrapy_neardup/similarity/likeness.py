@@ -35,10 +35,11 @@ SAME_NAMES, SAME_FIGURES = 0.6, 0.2
 TOPIC_TERM_BYTES = 3  # of a term in a topic: the slot and the weight, see sketch.guards.topic
 TITLE_BIT = 0x80  # added to the weight of a term that is in the title
 MOST_TOPIC_TERMS = 40
-LEAD_SHARE = 0.87  # of the score of two topics; the rest is the likeness of the titles
-# Two topics of one source, or topics without a title, need a higher score.
-SAME_SOURCE_EXTRA, UNTITLED_EXTRA = 0.15, 0.1
-LEAST_STORY_COSINE = 0.25  # of a document and the story that it joins
+COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
+UNKNOWN_COVERAGE = 0.25  # of a document without a title
+SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
+SAME_SOURCE_EXTRA = 0.1  # two topics of one source need a score that is so much higher
+LEAST_STORY_COSINE = 0.2  # of a document and the story that it joins
 # A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.05, 0.2
 
@@ -198,11 +199,11 @@ def _figures(packed: bytes) -> set[tuple[bytes, str]]:
 
 
 def topic_score(a: bytes, b: bytes) -> float:
-    """Return how alike two topics are, in [0, 1].
+    """Return how alike two topics are, in [0, 1]; 0 if they share fewer than two terms.
 
-    It is the cosine of the weights, without half of the heaviest product, and to a smaller part the cosine of the terms
-    that are in both titles, without the heaviest product. So one rare term in common is not enough: a name that two
-    reports share does not make them reports of one event.
+    The larger part of the score is the cosine of the weights, without the heaviest product: one name that two reports
+    share does not make them reports of one event. The smaller part is the coverage of the titles: the share of
+    a title's squared weights whose terms the other document has, mean of both.
     """
     return topic_parts(a, b).score
 
@@ -210,12 +211,12 @@ def topic_score(a: bytes, b: bytes) -> float:
 class TopicParts(NamedTuple):
     """The two parts of the score of two topics; their sum is in [0, 1]."""
 
-    lead: float = 0.0  # LEAD_SHARE of the cosine of all terms, without half of the heaviest product
-    titles: float = 0.0  # the rest of the cosine of the terms that are in both titles, without the heaviest product
+    terms: float = 0.0  # the rest of the score: the cosine of all terms, without the heaviest product
+    titles: float = 0.0  # COVERAGE_SHARE of the score: how much of each title the other document covers
 
     @property
     def score(self) -> float:
-        return self.lead + self.titles
+        return self.terms + self.titles
 
 
 def topic_parts(a: bytes, b: bytes) -> TopicParts:
@@ -226,12 +227,15 @@ def topic_parts(a: bytes, b: bytes) -> TopicParts:
         return TopicParts()
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
     # The order of these operations is that of likeness.lua, so that all stores round alike.
-    lead, titles = LEAD_SHARE * (sum(products) - max(products) / 2) / math.sqrt(ours.square * theirs.square), 0.0
-    if len(in_titles := shared & ours.in_title & theirs.in_title) > 1:
-        products = [ours.weights[slot] * theirs.weights[slot] for slot in in_titles]
-        squares = ours.title_square * theirs.title_square
-        titles = (1 - LEAD_SHARE) * (sum(products) - max(products)) / math.sqrt(squares)
-    return TopicParts(lead, titles)
+    cosine = (sum(products) - max(products)) / math.sqrt(ours.square * theirs.square)
+    coverage = (_coverage(ours, shared) + _coverage(theirs, shared)) / 2
+    return TopicParts((1 - COVERAGE_SHARE) * cosine, COVERAGE_SHARE * coverage)
+
+
+def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:
+    if not topic.title_square:
+        return UNKNOWN_COVERAGE
+    return sum(topic.weights[slot] * topic.weights[slot] for slot in shared & topic.in_title) / topic.title_square
 
 
 def topic_cosine(a: bytes, b: bytes) -> float:
@@ -256,31 +260,16 @@ def add_topic(story: bytes, topic: bytes) -> bytes:
     )
 
 
-def related_topic_score(
-    a: bytes, b: bytes, story: bytes, *, same_source: bool, threshold: float
-) -> float:
+def related_topic_score(a: bytes, b: bytes, story: bytes, *, same_source: bool, threshold: float) -> float:
     """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
 
     ``story`` is the topic of the whole story, empty if that is ``b`` itself.
     """
     score = topic_score(a, b)
-    extras = topic_extras(a, b, same_source=same_source)
-    if score < threshold + extras.same_source + extras.untitled:
+    least = threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
+    if score < least:
         return 0.0
     return score if not story or topic_cosine(a, story) >= LEAST_STORY_COSINE else 0.0
-
-
-class TopicExtras(NamedTuple):
-    """How much more than the threshold the score of two topics must be."""
-
-    same_source: float
-    untitled: float
-
-
-def topic_extras(a: bytes, b: bytes, *, same_source: bool) -> TopicExtras:
-    """Return what is added to the threshold for two topics. A topic has no title if none of its terms is in one."""
-    have_titles = bool(_topic(a).in_title and _topic(b).in_title)
-    return TopicExtras(SAME_SOURCE_EXTRA if same_source else 0.0, 0.0 if have_titles else UNTITLED_EXTRA)
 
 
 class SharedTerm(NamedTuple):
@@ -316,10 +305,11 @@ class _Topic(NamedTuple):
 
 @lru_cache(2048)
 def _topic(packed: bytes) -> _Topic:
-    """Read a packed topic. Bytes behind the last whole term are ignored."""
+    """Read a packed topic. A term that comes again and bytes behind the last whole term are ignored."""
     terms = list(struct.iter_unpack(">HB", packed[: len(packed) // TOPIC_TERM_BYTES * TOPIC_TERM_BYTES]))
-    weights = {slot: max(1, weight & (TITLE_BIT - 1)) for slot, weight in terms}
-    in_title = frozenset(slot for slot, weight in terms if weight & TITLE_BIT)
+    by_slot = dict(reversed(terms))
+    weights = {slot: max(1, weight & (TITLE_BIT - 1)) for slot, weight in by_slot.items()}
+    in_title = frozenset(slot for slot, weight in by_slot.items() if weight & TITLE_BIT)
     return _Topic(
         weights,
         sum(weight * weight for weight in weights.values()),

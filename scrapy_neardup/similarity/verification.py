@@ -15,19 +15,21 @@ from scrapy_neardup.similarity.likeness import (
     SAME,
     SAME_TITLES,
     STRONG_EVIDENCE,
+    SUPPORTING_SHARE,
     UNITING_COSINE,
     UNITING_EXTRA,
     Likeness,
+    add_topic,
     have_other_figures,
     have_same_template,
-    add_topic,
-    related_topic_score,
     is_copy_within_source,
     likeness_of,
+    related_topic_score,
     share_of,
     share_of_larger,
     title_overlap,
     topic_cosine,
+    topic_score,
 )
 from scrapy_neardup.similarity.policy import Policy
 
@@ -126,7 +128,10 @@ def score_candidate(
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
     copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
-    if not copy and (found.score < policy.related_threshold or not overlap):
+    are_alike = found.score >= policy.related_threshold and overlap > 0
+    if not copy and are_alike and not _supports(new, old, same_source, policy):
+        return None
+    if not copy and not are_alike:
         topic = related_topic_score(
             new.topic, old.topic, old.story_topic, same_source=same_source, threshold=policy.topic_threshold
         )
@@ -151,6 +156,18 @@ def score_candidate(
         topic=topic,
         state=state,
     )
+
+
+def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bool:
+    """Decide whether the topics of two texts that share a part allow that they are related.
+
+    The part may be a template, a frame of the site or a paragraph that is used again. Within one source that is more
+    probable.
+    """
+    if not new.topic or not old.topic:
+        return True
+    share = 1.0 if same_source else SUPPORTING_SHARE
+    return topic_score(new.topic, old.topic) >= share * policy.topic_threshold
 
 
 def is_same_source(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:

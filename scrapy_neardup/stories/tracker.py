@@ -24,7 +24,7 @@ from scrapy_neardup.document import (
     Story,
     UnconfirmedGrant,
 )
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.stories.event import Draft, StoryEvent
 from scrapy_neardup.stories.rules import (
     DAY,
@@ -117,8 +117,7 @@ class StoryTracker:
         """Return the event if this document tips its story to a level, or if a running event warrants an update."""
         story = await self._store.join(join)
         if join.also is not None and self.final_story(join.also.id) != story.id:
-            story = await self._store.unite(story.id, join.also)
-            self._note_final(join.also.id, story.id)
+            story = await self._unite(story, join.also)
         self._note_final(join.story, story.id)
         level = self._due(story, join.member.seen_at)
         is_known = story.is_running or story.id in self._raised or story.id in self._story_locks
@@ -137,6 +136,18 @@ class StoryTracker:
         except StoreError as error:
             story_lock.error = error
             raise
+
+    async def _unite(self, story: Story, other: Member) -> Story:
+        try:
+            united = await self._store.unite(story.id, other)
+        except StoreUnavailable:
+            raise
+        except StoreError as error:
+            logger.warning("Story %s stays apart from story %s: %s", story.id, other.id, error)
+            return story
+        if other.id in (united.id, *united.united):  # else one of them has too many parts already
+            self._note_final(other.id, united.id)
+        return united
 
     def final_story(self, story: str) -> str:
         """Return the story that a story became a part of, as far as this process knows; else the story itself."""

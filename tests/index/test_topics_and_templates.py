@@ -1,86 +1,202 @@
-"""Every store: reports on the same names are related, and reports of one template are no match."""
+"""Every store: reports of one event are related by their topics, and reports of one template are no match."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 from conftest import OpenIndex
-from documents import WIRE, Article, check, specifics
+from documents import MINUTE, WIRE, Article, band_keys, check, specifics, topic
 
+from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
+from scrapy_neardup.similarity.likeness import SAME_SOURCE_EXTRA, UNTITLED_EXTRA, topic_score
+from scrapy_neardup.similarity.verification import MAX_CANDIDATES, MOST_POSTINGS
+from scrapy_neardup.sketch.guards.topic import KEYS
+
+SCORE = topic_score(topic("ABcdefgh"), topic("ABuvwxyz"))
+"""Of two terms in common, both in the title."""
+
+
+async def match_of(index: Index, *articles: Article) -> Match | None:
+    """Check articles one after the other, and return the match of the last one."""
+    for article in articles:
+        match = await check(index, article)
+    return match
 
 
 @pytest.mark.parametrize(
     ("one", "other", "matches"),
     [
-        ("abcde", "abcde", True),
-        ("abcd", "abcd", False),  # too few to tell
-        ("abcdefghijkl", "abcdemnopqrst", True),  # 5 of 12 and of 13 are 0.4
-        ("abcdefghijklm", "abcdenopqrstu", False),
-        ("efghijkl", "abcdefgh", False),  # no two of the first four in common: never compared
-        ("", "abcdefgh", False),
+        ("ABcdefgh", "ABcdefgh", True),
+        ("ABcdefgh", "ABuvwxyz", True),
+        ("Abcdefgh", "Abuvwxyz", True),
+        ("ABcdefgh", "Auvwxyzt", False),  # one term is not enough, however rare it is
+        ("ABcdefghijklmnop", "ABqrstuvwxyz0123", False),  # two of so many terms
+        ("abcdefgh", "abcuvwxy", True),  # texts without a title need more
+        ("abcdefgh", "abuvwxyz", False),
+        ("ABcdefgh", "abuvwxyz", False),  # also if only one of the two has a title
+        ("", "ABcdefgh", False),
     ],
 )
-async def test_a_report_on_the_same_names_is_related(index: Index, one: str, other: str, matches: bool) -> None:
-    await check(index, Article("wire", names=one))
-
-    match = await check(index, Article("own report", names=other))
+async def test_a_report_with_the_same_terms_is_related(index: Index, one: str, other: str, matches: bool) -> None:
+    match = await match_of(index, Article("wire", topic=one), Article("own report", topic=other))
 
     assert (match is not None) is matches
-    assert match is None or (match.related, match.score < Policy().related_threshold) == (True, True)
+    if match is not None:
+        assert match.related
+        assert match.score < Policy().related_threshold
+        assert match.topic == topic_score(topic(one), topic(other))
 
 
-async def test_a_topic_is_asked_from_its_very_threshold_on(open_index: OpenIndex, store_url: str) -> None:
-    for threshold, matches in ((0.625, True), (0.626, False)):
-        index = await open_index(store_url, Policy(topic_threshold=threshold), namespace=f"{threshold}")
-        await check(index, Article("wire", names="abcdefgh"))
+@pytest.mark.parametrize(
+    ("one", "source", "extra"),
+    [
+        ("ABcdefgh", "other.example", 0.0),
+        ("ABcdefgh", "wire.example", SAME_SOURCE_EXTRA),
+        ("abcdefgh", "other.example", UNTITLED_EXTRA),
+        ("abcdefgh", "wire.example", SAME_SOURCE_EXTRA + UNTITLED_EXTRA),
+    ],
+)
+async def test_a_topic_counts_from_its_very_threshold_on(
+    open_index: OpenIndex, store_url: str, one: str, source: str, extra: float
+) -> None:
+    """A daily column by one source on one politician is no coverage, so one source needs more."""
+    other = "ABCDefuv" if one[0] == "A" else "abcdefuv"
+    score = topic_score(topic(one), topic(other))
+    threshold = score - extra
+    while threshold + extra > score:  # rounded up
+        threshold = math.nextafter(threshold, 0)
+    for asked, matches in ((threshold, True), (threshold + 1e-9, False)):
+        index = await open_index(store_url, Policy(topic_threshold=asked), namespace=f"{matches}")
+        first = Article("wire", source="wire.example", topic=one)
 
-        match = await check(index, Article("own report", names="abcdeijk"))
+        match = await match_of(index, first, Article("own report", source=source, topic=other))
 
         assert (match is not None) is matches
 
 
-async def test_a_topic_joins_what_the_story_began_with_alone(index: Index) -> None:
-    """Copies of the first document are what it was; a rewrite of it may be about something else already."""
-    first = Article("wire", names="abcdefgh")
-    await check(index, first)
-    rewrite = Article("rewrite", names="abcdefxy")
-    by_rewrite = await check(index, rewrite)
-    of_rewrite = await check(index, Article("rewrite of the rewrite", names="abcxyz"))
-    copy = Article("copy", like="wire", equal=100, names="abcdtuvw")
-    await check(index, copy)
-    by_copy = await check(index, Article("own report", names="abtuvw"))
+async def test_one_common_key_makes_no_candidate(index: Index) -> None:
+    """The topics are alike, but by terms that are too light to be keys. A window in several shards reads more."""
+    one, other = "abcdefghijklMNOPQR", "astuvwxyz012MNOPQR"
+    match = await match_of(index, Article("wire", topic=one), Article("own report", topic=other))
 
-    assert by_rewrite is not None
-    assert (by_rewrite.original, by_rewrite.story, by_rewrite.candidate) == (first.id, first.id, first.id)
-    assert of_rewrite is None
+    assert len(set(one[:KEYS]) & set(other[:KEYS])) == 1
+    assert topic_score(topic(one), topic(other)) > Policy().topic_threshold
+    assert (match is None) is not isinstance(index, ShardedRedisIndex)
+
+
+async def test_two_common_keys_make_a_candidate(index: Index) -> None:
+    one, other = "abcdefghijklMNOPQR", "abtuvwxyz012MNOPQR"
+
+    assert await match_of(index, Article("wire", topic=one), Article("own report", topic=other)) is not None
+
+
+@pytest.mark.parametrize(("bands", "is_copy"), [(3, True), (1, False)])
+async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
+    open_index: OpenIndex, store_url: str, bands: int, is_copy: bool
+) -> None:
+    """More reports on the topic than are read, each with four common keys; the copy has a few common bands."""
+    index = await open_index(store_url)
+    if isinstance(index, ShardedRedisIndex):
+        pytest.skip("each shard chooses among the candidates that it knows")
+    original = Article("wire", topic="rstuv")
+    fingerprint = replace(original.fingerprint, band_keys=original.fingerprint.band_keys[:bands])
+    await index.check(fingerprint, original.document)
+    groups = ("ABCD", "EFGH", "IJKL")
+    reports = [Article(f"report {n}", at=MINUTE, topic=groups[n % 3] + "mnopq") for n in range(MAX_CANDIDATES + 4)]
+    assert len(reports) / len(groups) <= MOST_POSTINGS
+
+    match = await match_of(index, *reports, Article("copy", like="wire", equal=100, topic="ABCDEFGHIJKL"))
+
+    assert match is not None
+    assert (match.candidate == original.id, match.related) == (is_copy, not is_copy)
+    assert len(band_keys(original.fingerprint.signature)) > bands
+
+
+async def story_sizes(index: Index, topics: Sequence[str]) -> list[int]:
+    """How many of these articles each story has, in the order of the stories."""
+    sizes: dict[str, int] = {}
+    for number, terms in enumerate(topics):
+        article = Article(f"report {number}", at=MINUTE * number, topic=terms)
+        match = await check(index, article)
+        story = match.story if match else article.id
+        sizes[story] = sizes.get(story, 0) + 1
+    return list(sizes.values())
+
+
+@pytest.mark.parametrize("step", [3, 4, 5])
+async def test_a_chain_of_topics_is_cut(index: Index, step: int) -> None:
+    """Each report has terms in common with the one before, and soon none with the first one."""
+    letters = [chr(0x4E00 + number) for number in range(200)]
+
+    sizes = await story_sizes(index, ["".join(letters[step * n : step * n + 8]) for n in range(20)])
+
+    assert max(sizes) <= 3
+    assert min(sizes[:-1]) >= 2  # each of them resembles the one before
+
+
+async def test_a_report_that_resembles_one_member_and_the_story_joins(index: Index) -> None:
+    """The same as its best match would not do, if the story as a whole were about something else."""
+    first, second = Article("wire", topic="ABCdefgh"), Article("report", topic="ABCduvwx", at=MINUTE)
+    third = Article("report of both", topic="DUVabxyz", at=2 * MINUTE)
+
+    match = await match_of(index, first, second, third)
+
+    assert match is not None
+    assert (match.candidate, match.story) == (second.id, first.id)
+
+
+async def test_a_copy_joins_by_the_topic_of_its_own(index: Index) -> None:
+    first = Article("wire", topic="ABCdefgh")
+    copy = Article("copy", like="wire", equal=100, topic="ABCdtuvw")
+    by_copy = await match_of(index, first, copy, Article("own report", topic="ABTuvwxy"))
+
     assert by_copy is not None
     assert (by_copy.original, by_copy.story, by_copy.candidate) == (first.id, first.id, copy.id)
 
 
-@pytest.mark.parametrize(("source", "matches"), [("wire.example", False), ("other.example", True), ("", True)])
-async def test_one_source_writes_of_the_same_names_day_by_day(index: Index, source: str, matches: bool) -> None:
-    await check(index, Article("wire", source="wire.example", names="abcdefgh"))
-
-    match = await check(index, Article("own report", source=source, names="abcdefgh"))
-
-    assert (match is not None) is matches
-
-
 async def test_a_copy_is_related_to_nothing_by_its_topic(index: Index) -> None:
     original = Article("wire")
-    for article in (Article("another report", names="abcdefgh"), original):
+    for article in (Article("another report", topic="ABCdefgh"), original):
         await check(index, article)
 
-    match = await check(index, Article("copy", like="wire", equal=100, names="abcdefgh"))
+    match = await check(index, Article("copy", like="wire", equal=100, topic="ABCdefgh"))
 
     assert match is not None
-    assert (match.original, match.related) == (original.id, False)
+    assert (match.original, match.related, match.topic) == (original.id, False, 0.0)
 
 
 async def test_reports_of_one_template_are_not_joined_by_their_topic(index: Index) -> None:
-    await check(index, Article("wire", names="abcdefgh", specifics=specifics("AB", "123")))
+    await check(index, Article("wire", topic="ABCdefgh", specifics=specifics("AB", "123")))
 
-    assert await check(index, Article("report", names="abcdefgh", specifics=specifics("CD", "456"))) is None
+    assert await check(index, Article("report", topic="ABCdefgh", specifics=specifics("CD", "456"))) is None
+
+
+@pytest.mark.parametrize(
+    ("other", "unites"),
+    [
+        ("UVWXefyz", True),
+        ("UVWXyz01", False),  # the document fits both, but the stories have nothing in common
+        ("Uefyz012", False),  # hardly enough to join it
+    ],
+)
+async def test_stories_are_one_if_a_document_fits_both_and_they_are_alike(
+    open_index: OpenIndex, store_url: str, other: str, unites: bool
+) -> None:
+    index = await open_index(store_url, Policy(topic_threshold=0.2))
+    first, second = Article("wire", topic="ABCDefgh"), Article("other wire", topic=other, at=MINUTE)
+    assert await match_of(index, first, second) is None
+
+    match = await check(index, Article("report", topic="ABCDefUVWX", at=2 * MINUTE))
+
+    assert match is not None
+    assert (match.story, match.neighbour and match.neighbour.story) == (first.id, second.id)
+    assert match.neighbour is not None
+    assert match.neighbour.unites is unites
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
 
 ARTICLE = Article(
-    url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", names="abcd", headline="xy"
+    url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", topic="ABcd", headline="xy"
 )
 POLICY = Policy(drops=True)
 LINE = {
@@ -68,7 +68,7 @@ def _record(draw: random.Random, folder: Path) -> None:
         return
     to_match(scored)
     link_record(new, scored, POLICY, 0.7).pack()
-    choose_match([scored]).answer()
+    choose_match([scored]).answer(new, POLICY)
     with suppress(ValueError):  # the detector says which document it is of
         changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
 

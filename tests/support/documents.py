@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.index import Index
 from scrapy_neardup.sketch.guards.figures import Figure, pack_figures
+from scrapy_neardup.sketch.guards.topic import KEYS
 
 MINUTE = 60
 HOUR = 3600

@@ -20,7 +20,8 @@ def flood(count: int, seed: int, window: int) -> Iterator[Article]:
     """Yield documents of a few texts and their edits, in the order of arrival.
 
     Many more than 16 share a key, many more than 32 are candidates. One in five is late, by seconds or by days; a few
-    are days ahead, alone or in a row. The clock goes on by less than a window at a time.
+    are days ahead, alone or in a row. The clock goes on by less than a window at a time. Documents with one term in
+    common have two: a window in several shards does not ask for the second one.
     """
     chance = random.Random(seed)
     clock, left, base = 3.0 * DAY, 0, ""
@@ -56,7 +57,7 @@ def flood(count: int, seed: int, window: int) -> Iterator[Article]:
             size=chance.choice((300, 300, 90)),
             short=short,
             specifics=chance.choice(_FILLED),
-            names="" if short else chance.choice(("", "abcdefgh", "abcdefxy", "abcxyz")),
+            topic="" if short else chance.choice(("", "ABCdefgh", "ABCdefxy", "ABwxyz")),
             headline=chance.choice(("", "", "abcde", "axyz")),
             figures=chance.choice(("", "4 12 300 7 8 9", "5 12 300 7 8 9")),
             number=chance.choice(("", "", "1")),

@@ -47,3 +47,12 @@ def said(value: str) -> bytes:
 
 def speaking(name: str, language: str) -> Join:
     return Join(FIRST, replace(member(name, 60, f"{name}.example"), language=language))
+
+
+def beginning(name: str, at: float = 0, source: str = "", **more: str) -> Member:
+    """The first document of another story than that of ``FIRST``."""
+    return replace(member(name, at, source or f"{name}.example", status="original"), **more)  # type: ignore[arg-type]
+
+
+def joining(first: Member, name: str, at: float = 0, source: str = "", **more: str) -> Join:
+    return Join(first, member(name, at, source or f"{name}.example", **more))  # type: ignore[arg-type]

@@ -226,7 +226,8 @@ class RedisIndex(Index):
         posted = fingerprint.identity_keys + fingerprint.text_keys
         least_dropped = self.policy.least_dropped_share(document.source)
         key = bytes.fromhex(document.id)
-        arguments = window_arguments(key, record, posted, (len(fingerprint.identity_keys), len(fingerprint.topic_keys)), least_dropped)
+        kinds = len(fingerprint.identity_keys), len(fingerprint.topic_keys)
+        arguments = window_arguments(key, record, posted, kinds, least_dropped)
         return self._check_script, self.layout.check_keys(self.layout.prefix, seconds_of(key)), arguments
 
     def _match(self, new: Record, answer: object) -> Match | BaseException | None:

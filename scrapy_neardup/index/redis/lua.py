@@ -36,7 +36,15 @@ from scrapy_neardup.similarity.policy import Policy
 logger = logging.getLogger(__name__)
 
 _WINDOW = "likeness", "candidates", "postings"
-_BEFORE = {"check": _WINDOW, "check_shard": _WINDOW, "join": ("story",), "claim": ("story",), "unite": ("moving",), "move": ("moving",)}
+_STORY, _MOVING = ("story",), ("moving",)
+_BEFORE = {
+    "check": _WINDOW,
+    "check_shard": _WINDOW,
+    "join": _STORY,
+    "claim": _STORY,
+    "unite": _MOVING,
+    "move": _MOVING,
+}
 _MODULES = documents, members, feature_counts, stories, likeness, verification, membership, runs
 _POLICY = (
     *("window", "measure", "threshold", "related_threshold", "topic_threshold"),

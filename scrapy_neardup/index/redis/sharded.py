@@ -59,15 +59,16 @@ class Question:
     key: bytes
     record: Record  # as an original
     keys: frozenset[int]
-    parts: dict[int, tuple[list[int], list[int]]]  # by shard: its keys of text and url, and its other keys
+    parts: dict[int, tuple[list[int], ...]]  # by shard: its keys of identity, of the text, and of the topic
     least_dropped: float  # it is dropped as a copy if its match holds at least this share of it
 
     @classmethod
     def of(
         cls, fingerprint: Fingerprint, document: Document, shards: int, least_dropped: float, run: int = 0
     ) -> Question:
-        parts: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for kind, keys in enumerate((fingerprint.identity_keys, fingerprint.text_keys)):
+        parts: dict[int, tuple[list[int], ...]] = defaultdict(lambda: ([], [], []))
+        text_keys = fingerprint.band_keys + fingerprint.sample_keys
+        for kind, keys in enumerate((fingerprint.identity_keys, text_keys, fingerprint.topic_keys)):
             for key in keys:
                 parts[shard_of(key, shards)][kind].append(key)
         return cls(
@@ -168,12 +169,11 @@ class ShardedRedisIndex(RedisIndex):
 
     async def _ask_shards(self, question: Question) -> dict[int, Sequence[bytes]]:
         calls: list[ScriptCall] = []
-        for shard, (identities, others) in question.parts.items():
+        for shard, (identities, texts, topics) in question.parts.items():
             prefix = self.layout.prefixes[shard]
             keys = *self.layout.check_keys(prefix, seconds_of(question.key)), f"{prefix}:pending".encode()
-            of_document = window_arguments(
-                question.key, question.record, identities + others, (len(identities), 0), question.least_dropped
-            )
+            posted, kinds = identities + texts + topics, (len(identities), len(topics))
+            of_document = window_arguments(question.key, question.record, posted, kinds, question.least_dropped)
             arguments = *of_document, pack_keys(sorted(question.keys)), str(MOST_RETURNED).encode()
             calls.append((self._check_script, keys, arguments))
         answers = await self._calls.submit(calls)

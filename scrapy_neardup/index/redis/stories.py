@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from typing import cast
@@ -21,9 +23,9 @@ from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story,
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
+from scrapy_neardup.index.membership import MOST_FOLLOWED, begin_story, may_unite, unite
 from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import ScriptCall, WrongTypes, is_wrong_type, script
-from scrapy_neardup.index.membership import MOST_FOLLOWED, begin_story, may_unite, unite
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import owner_hash, pack_member, pack_neighbour, read_members
 from scrapy_neardup.records.packing import split
@@ -31,6 +33,7 @@ from scrapy_neardup.records.stories import COUNTERS, LEVEL_BITS, StoryCounters, 
 
 _UNLINKED_AT_ONCE = 1000
 _ATTEMPTS = 32  # to unite two stories that others change at the same time
+_PAUSE = 0.002  # seconds, at most, before the second attempt; further pauses are longer
 
 
 class RedisStories:
@@ -63,14 +66,19 @@ class RedisStories:
 
     async def unite(self, client: Redis, story: str, other: Member) -> Story:
         """See ``Index.unite``. If somebody changes one of the two stories meanwhile, read them again."""
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
+            await _pause(attempt)
             found = [await self._final(client, bytes.fromhex(each)) for each in (story, other.id)]
             stays, moves = sorted(found, key=lambda each: each.key)
-            if stays.key == moves.key or not may_unite(stays.counters, moves.counters):
+            if stays.key == moves.key:  # the one that was read last has what the other one brought
+                return found[1].counters.story(found[1].key)
+            if not may_unite(stays.counters, moves.counters):
                 return found[0].counters.story(found[0].key)
-            for each in found:
-                if not each.counters.joined:
-                    each.members = begin_story(each.counters, other)
+            if not found[1].counters.joined:
+                found[1].members = begin_story(found[1].counters, other)
+                if len(self._layout.prefixes) > 1:  # keep it first: this process may die before the two are one
+                    await self._write(client, found[1], found[1].members)
+                    continue
             if await self._take_in(client, stays, moves):
                 return stays.counters.story(stays.key)
         raise StoreError(f"stories {story} and {other.id} change all the time")
@@ -93,47 +101,69 @@ class RedisStories:
     async def _take_in(self, client: Redis, stays: _StoredStory, moves: _StoredStory) -> bool:
         """Make one story a part of the other one. Return False if one of them has changed since it was read."""
         prefix, other_prefix = map(self._layout.prefix_of_story, (stays.key, moves.key))
-        last, window = _encode(moves.counters.last), _encode(self._window)
-        members = read_members(moves.members)
-        added = stays.members if not stays.version.strip() else []
-        added = [*added, *unite((stays.key, moves.key), stays.counters, moves.counters, members)]
-        if prefix != other_prefix and not moves.is_marked:
-            keys = self._name(moves.key), f"{other_prefix}:stories", f"{other_prefix}:events"
-            arguments = moves.key, moves.version.encode(), last, window, stays.key
-            if (await self._types.run_or_raise(client, [(script("move"), keys, arguments)]))[0] is None:
-                return False
-        names = [self._name(stays.key), f"{prefix}:stories", f"{prefix}:events"]
+        last, members = _encode(moves.counters.last), read_members(moves.members)
+        known = {key for key, _ in stays.members}
+        more = unite((stays.key, moves.key), stays.counters, moves.counters, members)
+        added = [each for each in more if each[0] not in known]
+        added += [] if stays.version.strip() else stays.members
+        if moves.is_marked:
+            return await self._write(client, stays, added)
         if prefix == other_prefix:
+            return await self._write(client, stays, added, moves)
+        keys = self._name(moves.key), f"{other_prefix}:stories", f"{other_prefix}:events"
+        arguments = moves.key, moves.version.encode(), last, _encode(self._window), stays.key
+        (answer,) = await self._types.run_or_raise(client, [(script("move"), keys, arguments)])
+        return answer is not None and await self._write(client, stays, added)
+
+    async def _write(
+        self,
+        client: Redis,
+        stays: _StoredStory,
+        added: Sequence[tuple[bytes, bytes]],
+        moves: _StoredStory | None = None,
+    ) -> bool:
+        """Write a story that stays, and mark the one that moves if it is in the same shard.
+
+        Return False if one of them has changed since it was read.
+        """
+        prefix = self._layout.prefix_of_story(stays.key)
+        names = [self._name(stays.key), f"{prefix}:stories", f"{prefix}:events"]
+        marked = moves or stays
+        if moves is not None:
             names.append(self._name(moves.key))
         newest = _encode(stays.counters.newest_source) if stays.counters.is_open else b""
         fields = [*zip(map(str.encode, COUNTERS), map(_packed, astuple(stays.counters)), strict=True), *added]
         call = (
-            *(stays.key, stays.version.encode(), _encode(stays.counters.last), newest, window),
-            *(moves.key, moves.version.encode(), last, *(part for field in fields for part in field)),
+            *(stays.key, stays.version.encode(), _encode(stays.counters.last), newest, _encode(self._window)),
+            *(marked.key, marked.version.encode(), _encode(marked.counters.last)),
+            *(part for field in fields for part in field),
         )
         return (await self._types.run_or_raise(client, [(script("unite"), names, call)]))[0] is not None
 
     async def _finish_move(self, client: Redis, key: bytes, counters: StoryCounters) -> None:
         """Take in a story of another shard, if the process that marked it died before it did so."""
-        if len(self._layout.prefixes) == 1:
-            return
-        for _ in range(_ATTEMPTS):
-            stays = await self._load(client, counters.moved)
-            if key in split(stays.counters.united, KEY_BYTES) or stays.counters.moved or not stays.counters.joined:
-                return
-            moves = await self._load(client, key)
-            moves.is_marked = True
-            if await self._take_in(client, stays, moves):
-                return
+        if len(self._layout.prefixes) > 1:
+            united = await cast("Awaitable[bytes | None]", client.hget(self._name(counters.moved), "united"))
+            if key not in split(united or b"", KEY_BYTES):
+                await self._final(client, key)
 
     async def _final(self, client: Redis, key: bytes) -> _StoredStory:
-        """Return the story that a story became a part of, which may be itself."""
-        found = await self._load(client, key)
-        for _ in range(MOST_FOLLOWED):
-            if not found.counters.moved:
+        """Return the story that a story became a part of, which may be itself.
+
+        If a process died between the steps by which stories of two shards become one, take the last step.
+        """
+        for attempt in range(_ATTEMPTS):
+            await _pause(attempt)
+            passed, found = [], await self._load(client, key)
+            while found.counters.moved:
+                passed.append(found)
+                found = await self._load(client, found.counters.moved)
+            united = split(found.counters.united, KEY_BYTES)
+            left = [each for each in passed if each.key not in united]
+            if not left or not found.counters.joined or len(self._layout.prefixes) == 1:
                 break
-            await self._finish_move(client, found.key, found.counters)
-            found = await self._load(client, found.counters.moved)
+            left[-1].is_marked = True
+            await self._take_in(client, found, left[-1])
         return found
 
     async def _load(self, client: Redis, key: bytes) -> _StoredStory:
@@ -157,13 +187,14 @@ class RedisStories:
             return None
         fields = dict(zip(flat[::2], flat[1::2], strict=True))
         if moved := fields.get(b"moved"):
-            fields |= {key: packed for key, packed in (await self._final(client, moved)).members}
+            fields |= dict((await self._final(client, moved)).members)
         return Granted(_members(fields), read_extent(fields.get(b"told", b"").decode("ascii", "replace")))
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
         pipeline = client.pipeline(transaction=False)
-        for story, token in grants:
-            pipeline.hdel(f"{self._layout.prefix_of_story(bytes.fromhex(story))}:grants", token)
+        for _, token in grants:  # the story may have become a part of one in another shard since
+            for prefix in self._layout.prefixes:
+                pipeline.hdel(f"{prefix}:grants", token)
         await pipeline.execute()
 
     async def take_over(self, client: Redis, seconds: float) -> list[UnconfirmedGrant]:
@@ -271,6 +302,12 @@ def _story(key: bytes, counters: StoryCounters | BaseException) -> Story | BaseE
         return counters.story(key)
     except StoreError as error:
         return error
+
+
+async def _pause(attempt: int) -> None:
+    """Wait before another attempt, each process for another time: else they would stop each other again."""
+    if attempt:
+        await asyncio.sleep(random.uniform(0, _PAUSE * attempt))
 
 
 def _packed(value: object) -> bytes:

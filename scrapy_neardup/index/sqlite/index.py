@@ -52,8 +52,8 @@ from scrapy_neardup.similarity.verification import (
     choose_match,
     most_similar,
     score_candidate,
-    weights_of,
     to_match,
+    weights_of,
 )
 
 _BATCH = 64

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import astuple, replace
 
 from scrapy_neardup.document import Claim, Granted, Join, Member, Story, UnconfirmedGrant
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.membership import (
@@ -40,7 +42,7 @@ class SQLiteStories:
             (key, bytes.fromhex(join.member.id), bytes.fromhex(join.registered_before)),
         )
         before = counters.joined
-        to_keep = count_join(counters, join, {member.hex() for (member,) in rows})
+        to_keep = count_join(counters, join, {member.hex() for (member,) in rows}, key.hex())
         if counters.joined > before:
             self._save(sql, key, counters)
         self._keep(sql, key, to_keep)
@@ -51,9 +53,9 @@ class SQLiteStories:
         (key, stays), (key_moves, moves) = sorted(found, key=lambda each: each[0])
         if key == key_moves or not may_unite(stays, moves):
             return next(counters.story(each) for each, counters in found)
-        for each, counters in found:
-            if not counters.joined:
-                self._keep(sql, each, begin_story(counters, other))
+        other_key, of_other = found[1]
+        if not of_other.joined:
+            self._keep(sql, other_key, begin_story(of_other, other))
         self._keep(sql, key, unite((key, key_moves), stays, moves, self.members(sql, key_moves.hex())))
         self._save(sql, key, stays)
         self._save(sql, key_moves, moves)
@@ -61,8 +63,14 @@ class SQLiteStories:
         return stays.story(key)
 
     def final_stories(self, sql: sqlite3.Connection, stories: Collection[str]) -> dict[str, str]:
-        final = {story: self._final(sql, story)[0].hex() for story in stories}
+        final = {story: self._final_key(sql, bytes.fromhex(story)).hex() for story in stories}
         return {story: other for story, other in final.items() if story != other}
+
+    def _final_key(self, sql: sqlite3.Connection, key: bytes) -> bytes:
+        """Return the key of the story that a story became a part of, its own key if its counters are damaged."""
+        with suppress(StoreError):
+            return self._final(sql, key.hex())[0]
+        return key
 
     def _final(self, sql: sqlite3.Connection, story: str, newest: bytes = b"") -> tuple[bytes, StoryCounters]:
         """Return the key and the counters of the story that a story became a part of, which may be itself.
@@ -121,7 +129,7 @@ class SQLiteStories:
         taken_over = []
         for token, key, told, note in rows:
             is_whole = self._are_bytes("a grant", key) and all(isinstance(each, str) for each in (token, told, note))
-            key = self._final(sql, key.hex())[0] if is_whole else key
+            key = self._final_key(sql, key) if is_whole else key
             row = sql.execute(f"SELECT {_COUNTERS} FROM stories_{self._space} WHERE key = ?", (key,)).fetchone()
             if not is_whole or row is None or (story := self._damage.readable_story(key, row)) is None:
                 self.confirm(sql, [("", token)])
@@ -140,7 +148,7 @@ class SQLiteStories:
         return [story for key, *row in rows if (story := self._damage.readable_story(key, row)) is not None]
 
     def _final_members(self, sql: sqlite3.Connection, story: str) -> tuple[Member, ...]:
-        return self.members(sql, self._final(sql, story)[0].hex())
+        return self.members(sql, self._final_key(sql, bytes.fromhex(story)).hex())
 
     def members(self, sql: sqlite3.Connection, story: str) -> tuple[Member, ...]:
         rows = sql.execute(f"SELECT key, packed FROM members_{self._space} WHERE story = ?", (bytes.fromhex(story),))

@@ -27,6 +27,7 @@ from scrapy_neardup.sketch.text.body import Line
 
 LEAD_WORDS = 150
 KEYS = 12
+_TITLE_KEYS = 8
 MOST_SHARED_WORDS = 5
 _MOST_CHARACTERS = 1500  # of a line
 _MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are looked for
@@ -133,7 +134,11 @@ class TopicWeights:
         packed["weight"] = np.maximum(chosen * (_LARGEST_WEIGHT / (chosen[0] or 1.0)), 1.0)
         packed["weight"] += in_title.take(heaviest) * np.uint8(TITLE_BIT)
         packed = packed[: int(np.count_nonzero(chosen))]
-        return packed.tobytes(), tuple(_keys_of(packed["slot"][:KEYS]).tolist())
+        # Reports of one event rather share the terms of their titles than the rarest terms of their texts.
+        title_first = np.argsort(packed["weight"] < TITLE_BIT, kind="stable")
+        titles = min(_TITLE_KEYS, int(np.count_nonzero(packed["weight"] >= TITLE_BIT)))
+        order = np.concatenate((title_first[:titles], np.sort(title_first[titles:])))
+        return packed.tobytes(), tuple(_keys_of(packed["slot"].take(order[:KEYS])).tolist())
 
 
 def _keys_of(slots: NDArray[np.uint16]) -> NDArray[np.uint32]:
@@ -142,9 +147,7 @@ def _keys_of(slots: NDArray[np.uint16]) -> NDArray[np.uint32]:
     return keys
 
 
-def _with_title(
-    lead: Lead, title: Collection[int]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
+def _with_title(lead: Lead, title: Collection[int]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
     """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
     slots, times = lead >> _BYTE, lead.astype(np.uint8)
     if not title:

@@ -20,7 +20,7 @@ from scrapy_neardup.records.documents import IS_DROPPED, new_record, read_record
 
 READ_AND_PACK = "local record = unpack_record(ARGV[1]) return record and pack_record(record)"
 ARTICLE = Article(
-    url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", names="abcd", headline="xy"
+    url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", topic="ABcd", headline="xy"
 )
 
 
@@ -47,7 +47,7 @@ def test_lua_reads_and_packs_the_records_that_python_does(redis_url: str) -> Non
 SCRIPTS = [path.stem for path in Path(lua.__file__).with_name("scripts").glob("*.lua")]
 
 
-@pytest.mark.parametrize("name", sorted(set(SCRIPTS) - {"likeness", "candidates", "postings", "story"}))
+@pytest.mark.parametrize("name", sorted(set(SCRIPTS) - {"likeness", "candidates", "postings", "story", "moving"}))
 def test_a_script_has_every_constant_that_it_names(name: str) -> None:
     """Lua takes a name that nobody has defined for nil, and has room for 200 local names."""
     source = lua.Script(name, Policy()).source

@@ -109,7 +109,21 @@ DAMAGE = [
     (table, column)
     for table, columns in {
         "documents_1": ["record"],
-        "stories_1": ["joined", "levels", "last", "ids", "sources", "said", "told", "languages", "neighbours"],
+        "stories_1": [
+            *(
+                "joined",
+                "levels",
+                "last",
+                "ids",
+                "sources",
+                "said",
+                "told",
+                "languages",
+                "neighbours",
+                "united",
+                "moved",
+            )
+        ],
         "members_1": ["key", "packed"],
         "learned_1": ["entry"],
         "frequencies_1": ["total"],

@@ -76,6 +76,12 @@ local function is_copy(new, old, similarity, score, overlap, same_source, same_t
     return enough and not have_other_figures(new.figures, old.figures)
 end
 
+-- As verification._supports.
+local function supports(new, old, same_source)
+    if new.topic == '' or old.topic == '' then return true end
+    return topic_score(new.topic, old.topic) >= (same_source and 1 or SUPPORTING_SHARE) * policy.topic_threshold
+end
+
 -- Candidates of a lower class are better: the page itself unchanged, the same text, the page itself changed, a copy, a
 -- related text, a text on the same topic.
 local PAGE_UNCHANGED, SAME_TEXT, PAGE_CHANGED, COPY, RELATED, SAME_TOPIC = 1, 2, 3, 4, 5, 6
@@ -105,7 +111,9 @@ local function score_candidate(candidate, new, old)
     if same_page and same_text and new.signature ~= old.signature and old.kept_share_parts < WHOLE_TEXT then return nil end
     local copy = same_page or is_copy(new, old, similarity, score, overlap, same_source, same_text)
     local topic = 0
-    if not copy and (score < policy.related_threshold or overlap == 0) then
+    local are_alike = score >= policy.related_threshold and overlap > 0
+    if not copy and are_alike and not supports(new, old, same_source) then return nil end
+    if not copy and not are_alike then
         topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source)
         if topic == 0 then return nil end
     end

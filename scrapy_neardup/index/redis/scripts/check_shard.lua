@@ -24,7 +24,7 @@ if known and redis.call('HEXISTS', pending, key) == 0 then
     return old and { known, packed, state_of(old, document.run, MOST_LINKS) } or { known }
 end
 
-find_candidates(known)
+find_candidates(TOPIC_WEIGHT, known) -- another shard may have another key that both documents share
 local scored, lost, damaged = score_candidates()
 for _, candidate in ipairs(scored) do candidate.keys = redis.call('HGET', pending, candidate.key) or '' end
 table.sort(scored, function(a, b)

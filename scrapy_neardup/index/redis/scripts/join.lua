@@ -106,10 +106,10 @@ local function note_values(values, owner, is_numbered)
     return is_new
 end
 
--- Keep the neighbour, unless it is the story itself or is kept already. Damaged neighbours are forgotten.
+-- Keep the neighbour, unless it is the story itself, a part of it, or is kept already. Damaged neighbours are forgotten.
 local function add_neighbour()
     local new, at, count = unpack_neighbour(neighbour, 1), 1, 0
-    if not new or new.story == story then return end
+    if not new or new.story == story or place(counters.united, new.story, KEY_BYTES) then return end
     while at <= #counters.neighbours do
         local known
         known, at = unpack_neighbour(counters.neighbours, at)

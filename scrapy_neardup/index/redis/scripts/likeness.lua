@@ -147,12 +147,14 @@ local function read_topic(packed)
     for at = 1, #packed - TOPIC_TERM_BYTES + 1, TOPIC_TERM_BYTES do
         local high, low, weight = byte(packed, at, at + 2)
         local slot, in_title = high * 256 + low, weight >= TITLE_BIT
-        weight = math.max(1, weight % TITLE_BIT)
-        topic.weights[slot] = weight
-        topic.square = topic.square + weight * weight
-        if in_title then
-            topic.titles[slot] = weight
-            topic.title_square = topic.title_square + weight * weight
+        if not topic.weights[slot] then
+            weight = math.max(1, weight % TITLE_BIT)
+            topic.weights[slot] = weight
+            topic.square = topic.square + weight * weight
+            if in_title then
+                topic.titles[slot] = weight
+                topic.title_square = topic.title_square + weight * weight
+            end
         end
     end
     topics[packed] = topic
@@ -173,14 +175,22 @@ local function products(weights_a, weights_b)
     return sum, largest, count
 end
 
+local function coverage(topic, other)
+    if topic.title_square == 0 then return UNKNOWN_COVERAGE end
+    local square = 0
+    for slot, weight in pairs(topic.titles) do
+        if other.weights[slot] then square = square + weight * weight end
+    end
+    return square / topic.title_square
+end
+
 local function topic_score(a, b)
     local ours, theirs = read_topic(a), read_topic(b)
     local sum, largest, count = products(ours.weights, theirs.weights)
     if count < 2 then return 0 end
-    local score = LEAD_SHARE * (sum - largest / 2) / math.sqrt(ours.square * theirs.square)
-    sum, largest, count = products(ours.titles, theirs.titles)
-    if count < 2 then return score end
-    return score + (1 - LEAD_SHARE) * (sum - largest) / math.sqrt(ours.title_square * theirs.title_square)
+    local cosine_of_topics = (sum - largest) / math.sqrt(ours.square * theirs.square)
+    local both = (coverage(ours, theirs) + coverage(theirs, ours)) / 2
+    return (1 - COVERAGE_SHARE) * cosine_of_topics + COVERAGE_SHARE * both
 end
 
 local function topic_cosine(a, b)
@@ -193,8 +203,6 @@ local function related_topic_score(a, b, story, same_source)
     if a == '' or b == '' then return 0 end
     local score, least = topic_score(a, b), policy.topic_threshold + (same_source and SAME_SOURCE_EXTRA or 0)
     if score < least then return 0 end
-    local are_titled = read_topic(a).title_square > 0 and read_topic(b).title_square > 0
-    if score < least + UNTITLED_EXTRA and not are_titled then return 0 end
     return (story == '' or topic_cosine(a, story) >= LEAST_STORY_COSINE) and score or 0
 end
 

@@ -9,7 +9,9 @@ end
 
 local function mark_as_moved(name, stories, events, moves, stays, last, window)
     redis.call('HSET', name, 'moved', stays)
-    for index = 1, NUMBERS do redis.call('HSETNX', name, COUNTERS[index], 0) end -- a story that was not kept yet
+    if redis.call('HEXISTS', name, COUNTERS[1]) == 0 then -- a story that was not kept yet
+        for index = 1, NUMBERS do redis.call('HSET', name, COUNTERS[index], 0) end
+    end
     redis.call('EXPIRE', name, 2 * window)
     redis.call('ZADD', stories, last, moves)
     redis.call('ZREM', events, moves)

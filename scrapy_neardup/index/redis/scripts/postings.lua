@@ -120,8 +120,9 @@ local function collect(value, index, start, own)
     room[index] = left
 end
 
--- Find the documents of the window that share a key with this one and arrived before it, the likeliest first.
-local function find_candidates(is_known)
+-- Find the documents of the window that arrived before this one and share keys of at least this weight, the likeliest
+-- first.
+local function find_candidates(least_weight, is_known)
     for generation = generations, 1, -1 do
         local bits = bits_of(generation)
         local values = bits and redis.call('HMGET', KEYS[generation], unpack(shards_of(bits))) or {}
@@ -136,7 +137,7 @@ local function find_candidates(is_known)
             end
         end
     end
-    candidates = filter(candidates, function(each) return weights[each] >= LEAST_WEIGHT end)
+    candidates = filter(candidates, function(each) return weights[each] >= least_weight end)
     table.sort(candidates, function(a, b)
         if weights[a] ~= weights[b] then return weights[a] > weights[b] end
         return is_older(a, b)

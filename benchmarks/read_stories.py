@@ -1,0 +1,174 @@
+"""Score links and stories of real pages by the labels of people who read them; used by stories.py.
+
+The labels are in labels/stories.jsonl (pairs of pages) and labels/story-members.jsonl (events of pages).
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from accuracy import _table
+
+from scrapy_neardup.evaluation.pages import Page
+
+LABELS = Path(__file__).parent / "labels"
+NAMES = ("same", "other", "unsure")
+BANDS = (0.1, 0.16, 0.2, 0.25, 0.3, 0.4)
+_SHOWN = 400  # characters of a text
+_FEWEST = 5  # with fewer labels no precision is printed
+
+
+class Link(NamedTuple):
+    """A related page and its match. ``topic`` is the score of the topics, 0 if the texts are alike."""
+
+    page: Page
+    match: Page
+    topic: float
+    same_source: bool
+
+    @property
+    def pair(self) -> frozenset[str]:
+        return frozenset((str(self.page.recorded.id), str(self.match.recorded.id)))
+
+    @property
+    def language(self) -> str:
+        one, other = (str(page.recorded.extra.get("lang") or "unknown") for page in (self.page, self.match))
+        return one if one == other else "two languages"
+
+    @property
+    def sites(self) -> str:
+        return "within one source" if self.same_source else "across sources"
+
+    @property
+    def band(self) -> str:
+        if not self.topic:
+            return "text"
+        place = bisect(BANDS, self.topic)
+        return f"topic from {BANDS[place - 1]}" if place else "topic below"
+
+    @property
+    def stratum(self) -> tuple[str, str]:
+        return self.band, self.sites
+
+
+def read_pairs() -> dict[frozenset[str], str]:
+    rows = (json.loads(line) for line in (LABELS / "stories.jsonl").read_text(encoding="utf-8").splitlines())
+    return {frozenset((row["a"], row["b"])): row["label"] for row in rows}
+
+
+def read_events() -> dict[str, str | None]:
+    rows = (json.loads(line) for line in (LABELS / "story-members.jsonl").read_text(encoding="utf-8").splitlines())
+    return {row["id"]: row["event"] for row in rows}
+
+
+def report_links(links: Sequence[Link]) -> None:
+    """Print how many of the links are right.
+
+    Links of one band of scores stand for each other: the share of right ones among the labelled links is applied to
+    all links of the band. So it does no harm that more of the weak links have a label.
+    """
+    labels = read_pairs()
+    title = f"Links of real pages at their real times: {len(links)} related pages, asked: at least 90 of 100 right"
+    head = ("", "links", *NAMES, "precision")
+    rows = []
+    groups: list[tuple[str, Callable[[Link], str]]] = [
+        ("all", lambda link: "all"),
+        ("score", lambda link: link.band),
+        ("sites", lambda link: link.sites),
+        ("language", lambda link: link.language),
+    ]
+    for _, group_of in groups:
+        members: dict[str, list[Link]] = defaultdict(list)
+        for link in links:
+            members[group_of(link)].append(link)
+        for name, chosen in sorted(members.items(), key=lambda item: -len(item[1])):
+            counts = Counter(labels[link.pair] for link in chosen if link.pair in labels)
+            rows.append((name, len(chosen), *(counts[each] for each in NAMES), _precision(chosen, links, labels)))
+    _table(title, head, rows)
+
+
+def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[frozenset[str], str]) -> str:
+    """Return the precision of the chosen links, estimated from labelled links of the same bands.
+
+    If no chosen link of a band has a label, the labels of all links of the band are used.
+    """
+    decided: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    of_all: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for link in links:
+        label = labels.get(link.pair)
+        if label in NAMES[:2]:
+            of_all[link.stratum][label] += 1
+    for link in chosen:
+        label = labels.get(link.pair)
+        if label in NAMES[:2]:
+            decided[link.stratum][label] += 1
+    if sum(map(Counter.total, decided.values())) < _FEWEST:
+        return "-"
+    right = total = 0.0
+    for stratum, count in Counter(link.stratum for link in chosen).items():
+        found = decided[stratum] or of_all[stratum]
+        if found:
+            right += count * found["same"] / found.total()
+            total += count
+    return f"{right / total:.3f}" if total else "-"
+
+
+def report_stories(stories: Sequence[Sequence[Page]]) -> None:
+    """Print how many of the stories are about one event, and which are not."""
+    events = read_events()
+    counts: Counter[str] = Counter()
+    mixed = []
+    for members in sorted(stories, key=len, reverse=True):
+        judgement, named = _judgement([events.get(str(page.recorded.id), "") for page in members])
+        counts[judgement] += 1
+        if judgement == "two":
+            mixed.append(f"- {len(members)} pages: " + ", ".join(f"{count} {name}" for name, count in named))
+    title = f"Stories of real pages with 4 or more sources: {len(stories)}, asked: at most 1 in 10 is two events"
+    rows = [
+        (counts["one"], counts["two"], counts["unread"], f"{counts['two'] / max(1, counts['one'] + counts['two']):.3f}")
+    ]
+    _table(title, ("one event", "two or more", "unread", "share of two or more"), rows)
+    print("\n".join(mixed))
+
+
+def _judgement(events: Sequence[str | None]) -> tuple[str, list[tuple[str, int]]]:
+    """Return "one", "two" or "unread", and the events with their numbers of pages.
+
+    A story is two events if two pages of another event are in it, or if a fifth of its pages belong elsewhere. A page
+    of which the reader was not sure (None) counts for neither. A story is unread if a third of its pages have no label.
+    """
+    counts = Counter(event for event in events if event)
+    if 3 * sum(event == "" for event in events) >= len(events):
+        return "unread", []
+    (_, largest), *others = counts.most_common() or [("", 0)]
+    strangers = counts.total() - largest
+    is_two = any(count > 1 for _, count in others) or (strangers > 0 and 5 * strangers >= len(events))
+    return ("two" if is_two else "one"), counts.most_common()
+
+
+def write_unread(path: Path, links: Sequence[Link], stories: Sequence[Sequence[Page]]) -> None:
+    """Write the links and the pages of stories that have no label, with lines to copy into the labels."""
+    labels, events = read_pairs(), read_events()
+    lines = []
+    for link in links:
+        if link.pair not in labels:
+            ids = {"a": link.page.recorded.id, "b": link.match.recorded.id}
+            stub = {**ids, "label": "", "score": round(link.topic, 3), "why": ""}
+            lines += [json.dumps(stub), f"{link.sites}, {link.band}", _shown(link.page), _shown(link.match), ""]
+    for members in sorted(stories, key=len, reverse=True):
+        if any(str(page.recorded.id) not in events for page in members):
+            for page in members:
+                event = events.get(str(page.recorded.id), "")
+                lines += [json.dumps({"id": page.recorded.id, "event": event}), _shown(page)]
+            lines.append("")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    print(f"\n{path}: links and stories without a label")
+
+
+def _shown(page: Page) -> str:
+    return f"   {page.title} | {page.recorded.url}\n      {' '.join(page.text.split())[:_SHOWN]}"

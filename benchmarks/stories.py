@@ -1,0 +1,339 @@
+"""Measure how well coverage of one event joins one story, in whatever words it is written.
+
+usage: python benchmarks/stories.py [--data DIR] [--orders 5] [--workers N] [--only SET ...] [--read FILE]
+
+DIR as for accuracy.py. Four sets are measured:
+
+rewritten  reports of events in other words, among other pages, all at random times within one window. The threshold of
+           topics is also fitted on one half of the events and measured on the other half
+same       reports of pairs of events that resemble each other
+gold       the gold set, in which clusters about one event count as one
+stream     real pages at their real times: links and stories, by the labels of people who read them
+
+``--read FILE`` writes the links and stories of real pages that nobody has labelled; see labels/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from accuracy import _default_data, _pages, _table, _unpacked
+from read_stories import Link, report_links, report_stories, write_unread
+
+from scrapy_neardup.content import source_of
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.evaluation.labels import read_background, read_labelled
+from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
+from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.evaluation.protocols import COPIES
+from scrapy_neardup.evaluation.replay import replay
+from scrapy_neardup.evaluation.sketches import SharedSketches
+from scrapy_neardup.settings import NearDupSettings
+
+SETS = ("rewritten", "same", "gold", "stream")
+SETTINGS = NearDupSettings(store="memory://")
+START = 1_573_776_000.0  # 15 November 2019, UTC
+WINDOW = 23.9 * 3600  # all documents are seen within this time
+THRESHOLDS = (0.08, 0.12, 0.16, 0.2, 0.24, 0.28)
+RESAMPLES = 2000
+INTERVAL = 0.95
+ONE_EVENT = {  # merged label -> event: wire stories and later reports on one event are two clusters of copies
+    "Release": "Adobe",
+    "Judgement": "FCC_Water",
+    "People": "Gum",
+    "Paparazzi": "Plea",
+    "Plot": "Saddam_Execution",
+    "Tsunami2": "Tsunami",
+    "Tsunami3": "Tsunami",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, default=_default_data())
+    parser.add_argument("--orders", type=int, default=5, help="random orders of the labelled sets")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--only", nargs="+", choices=SETS, default=SETS, metavar="SET", help=f"of {', '.join(SETS)}")
+    parser.add_argument("--read", type=Path, metavar="FILE", help="write the links and stories without a label")
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        data = _unpacked(options.data, stack)
+        with PageReader(SETTINGS, options.workers) as reader:
+            others = _pages(reader, read_background([data / "stream-dev.jsonl"])) if options.only != ["same"] else []
+            gold = read_labelled(data / "gold-dev.jsonl", ("cluster", "merged")) if "gold" in options.only else None
+            gold_pages = _pages(reader, gold.documents) if gold else []
+        if "rewritten" in options.only:
+            _rewritten(_corpus(data / "rewritten-dev.jsonl", others), options.orders, options.workers)
+        if "same" in options.only:
+            _same(_corpus(data / "same-event.jsonl"), options.orders, options.workers)
+        if gold is not None:
+            _gold(gold_pages, gold.clusters, options.orders, options.workers)
+        if "stream" in options.only:
+            _stream(others, options.read)
+
+
+# Stories of one order
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Pages with the event of each, None for background."""
+
+    pages: Sequence[Page]
+    events: Sequence[str | None]
+
+    @cached_property
+    def names(self) -> list[str]:
+        return sorted({event for event in self.events if event is not None})
+
+    def only(self, names: Iterable[str]) -> list[str | None]:
+        """Return the events with all others as background."""
+        wanted = set(names)
+        return [event if event in wanted else None for event in self.events]
+
+
+def _corpus(path: Path, others: Sequence[Page] = ()) -> Corpus:
+    recorded = read_background([path])
+    pages = [Page(each, each.text or "") for each in recorded]
+    return Corpus([*pages, *others], [*(str(each.extra["cluster"]) for each in recorded), *([None] * len(others))])
+
+
+class Order(NamedTuple):
+    """For each page, in the order of the corpus: the page that began its final story, and the page that it is a copy
+    of (or None). ``came`` holds the positions of the pages in the order in which they came."""
+
+    stories: list[str]
+    copies: list[int | None]
+    came: list[int]
+
+
+class Listener(NearDupDetector):
+    """A detector that remembers the match of each document."""
+
+    def __init__(self, *arguments: NearDupSettings, shared: SharedSketches) -> None:
+        super().__init__(*arguments, run="", sketcher=shared.new_sketcher())
+        self.matches: dict[str, Match] = {}
+
+    async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+        match = await super()._check_index(fingerprint, document)
+        if match is not None:
+            self.matches[document.id] = match
+        return match
+
+
+class Answer(NamedTuple):
+    document: str
+    status: str
+    story: str
+    match: Match | None
+
+
+async def _judge(pages: Iterable[Page], threshold: float | None, shared: SharedSketches) -> list[Answer]:
+    """Return one answer a page. Stories are those that are known at the end."""
+    detector = Listener(replace(SETTINGS, topic_threshold=threshold), shared=shared)
+    await detector.open()
+    try:
+        judged = [each async for each in replay(pages, detector)]
+        final = await detector.final_stories()
+    finally:
+        await detector.close()
+    answers = []
+    for number, each in enumerate(judged):
+        document = each.document.id if each.document else f"none {number}"
+        story = each.verdict.story or document
+        answers.append(Answer(document, each.verdict.status, final.get(story, story), detector.matches.get(document)))
+    return answers
+
+
+def _order(corpus: Corpus, seed: int, threshold: float | None, shared: SharedSketches) -> Order:
+    """Judge all pages at random times within one window."""
+    draw = random.Random(seed)
+    times = [START + draw.uniform(0, WINDOW) for _ in corpus.pages]
+    came = sorted(range(len(times)), key=times.__getitem__)
+    timed = (
+        replace(corpus.pages[each], recorded=replace(corpus.pages[each].recorded, time=times[each])) for each in came
+    )
+    answers = asyncio.run(_judge(timed, threshold, shared))
+    position = {answer.document: place for place, answer in zip(came, answers, strict=True)}
+    stories: list[str] = [""] * len(came)
+    copies: list[int | None] = [None] * len(came)
+    for place, answer in zip(came, answers, strict=True):
+        stories[place] = answer.story
+        if answer.status in COPIES and answer.match:
+            copies[place] = position[answer.match.candidate]
+    return Order(stories, copies, came)
+
+
+_here: tuple[Corpus, SharedSketches]  # of a worker process
+
+
+def _begin(corpus: Corpus) -> None:
+    global _here
+    _here = corpus, SharedSketches(SETTINGS)
+
+
+def _order_here(task: tuple[int, float | None]) -> Order:
+    corpus, shared = _here
+    return _order(corpus, *task, shared)
+
+
+def _orders(
+    corpus: Corpus, seeds: int, thresholds: Sequence[float | None], workers: int
+) -> dict[float | None, list[Order]]:
+    """Return one order for each seed at each threshold. None is the threshold of the preset."""
+    tasks = [(seed, threshold) for seed in range(seeds) for threshold in thresholds]
+    with ProcessPoolExecutor(workers, initializer=_begin, initargs=(corpus,)) as pool:
+        made = list(zip(tasks, pool.map(_order_here, tasks), strict=True))
+    return {wanted: [order for (_, threshold), order in made if threshold == wanted] for wanted in thresholds}
+
+
+def _rates(score: Score) -> tuple[str, str, str]:
+    return f"{score.precision:.3f}", f"{score.recall:.3f}", f"{score.f1:.3f}"
+
+
+def _scores(orders: Sequence[Order], events: Sequence[str | None]) -> tuple[Score, Score]:
+    """Return the means over the orders: pairwise and B-cubed."""
+    return (
+        mean([pairwise(events, order.stories) for order in orders]),
+        mean([b_cubed(events, order.stories) for order in orders]),
+    )
+
+
+def _print_scores(title: str, orders: Sequence[Order], events: Sequence[str | None], asked: Sequence[str]) -> None:
+    names = "pairwise", "B-cubed"
+    rows = [(name, *_rates(score)) for name, score in zip(names, _scores(orders, events), strict=True)]
+    _table(
+        title,
+        ("stories", "precision", "recall", "F1", "asked"),
+        [(*row, ask) for row, ask in zip(rows, asked, strict=True)],
+    )
+
+
+# The labelled sets
+
+
+def _rewritten(corpus: Corpus, seeds: int, workers: int) -> None:
+    orders = _orders(corpus, seeds, (None, *THRESHOLDS), workers)
+    title = (
+        f"Reports in other words: {len(corpus.names)} events among {corpus.events.count(None)} pages, {seeds} orders"
+    )
+    _print_scores(title, orders[None], corpus.events, ("precision >= 0.90", "F1 >= 0.90"))
+    _fit(corpus, orders, random.Random(seeds))
+    shown = ((each, _scores(orders[each], corpus.events)) for each in THRESHOLDS)
+    rows = [(each, *_rates(pairs), *_rates(documents)) for each, (pairs, documents) in shown]
+    head = ("threshold", "pairwise precision", "recall", "F1", "B-cubed precision", "recall", "F1")
+    _table("By threshold", head, rows)
+
+
+def _fit(corpus: Corpus, orders: dict[float | None, list[Order]], draw: random.Random) -> None:
+    halves = corpus.names[::2], corpus.names[1::2]
+    rows = []
+    for fitted_on, measured_on in (halves, halves[::-1]):
+        fitted, best = (_best_threshold(corpus, orders, half) for half in (fitted_on, measured_on))
+        found = _f1(_event_scores(corpus, orders[fitted], measured_on))
+        least, most = _interval(_event_scores(corpus, orders[best], measured_on), draw)
+        rows.append((len(fitted_on), fitted, len(measured_on), f"{found:.3f}", best, f"{least:.3f} to {most:.3f}"))
+    head = (
+        "events",
+        "best threshold",
+        "other events",
+        "their B-cubed F1",
+        "their best threshold",
+        "95 % interval there",
+    )
+    _table("The threshold fitted on one half of the events, measured on the other half", head, rows)
+
+
+def _best_threshold(corpus: Corpus, orders: dict[float | None, list[Order]], names: Sequence[str]) -> float:
+    return max(THRESHOLDS, key=lambda each: _f1(_event_scores(corpus, orders[each], names)))
+
+
+class EventScore(NamedTuple):
+    """Sums over the documents of one event in all orders."""
+
+    precision: float
+    recall: float
+    documents: int
+
+
+def _event_scores(corpus: Corpus, orders: Sequence[Order], names: Sequence[str]) -> list[EventScore]:
+    scores = []
+    for name in names:
+        events = corpus.only([name])
+        count = len(events) - events.count(None)
+        mean_score = mean([b_cubed(events, order.stories) for order in orders])
+        scores.append(EventScore(count * mean_score.precision, count * mean_score.recall, count))
+    return scores
+
+
+def _f1(scores: Sequence[EventScore]) -> float:
+    precision, recall, documents = map(sum, zip(*scores, strict=True))
+    return Score.from_rates(precision / documents, recall / documents).f1
+
+
+def _interval(scores: Sequence[EventScore], draw: random.Random) -> tuple[float, float]:
+    """Return the bootstrap interval of B-cubed F1: events are drawn again, with replacement."""
+    drawn = sorted(_f1(draw.choices(scores, k=len(scores))) for _ in range(RESAMPLES))
+    cut = round((1 - INTERVAL) / 2 * RESAMPLES)
+    return drawn[cut], drawn[-cut - 1]
+
+
+def _same(corpus: Corpus, seeds: int, workers: int) -> None:
+    orders = _orders(corpus, seeds, (None,), workers)[None]
+    title = f"Pairs of events that resemble each other: {len(corpus.pages)} reports, {seeds} orders"
+    _print_scores(title, orders, corpus.events, ("precision >= 0.90, recall >= 0.5", ""))
+
+
+def _gold(pages: Sequence[Page], clusters: dict[str, tuple[str, ...]], seeds: int, workers: int) -> None:
+    corpus = Corpus(pages, [ONE_EVENT.get(name, name) for name in clusters["merged"]])
+    orders = _orders(corpus, seeds, (None,), workers)[None]
+    _print_scores(f"Gold set by event: {len(pages)} pages, {seeds} orders", orders, corpus.events, ("", "F1 >= 0.95"))
+    rows = [(label, *_rates(mean([_online(order, names) for order in orders]))) for label, names in clusters.items()]
+    _table("Gold set: online, copies only", ("label", "precision", "recall", "F1"), rows)
+
+
+def _online(order: Order, clusters: Sequence[str]) -> Score:
+    arrival = {place: number for number, place in enumerate(order.came)}
+    links = (order.copies[place] for place in order.came)
+    return online([clusters[each] for each in order.came], [None if link is None else arrival[link] for link in links])
+
+
+# Real pages
+
+
+def _stream(pages: Sequence[Page], unread: Path | None) -> None:
+    came = sorted(pages, key=lambda page: page.recorded.time or 0.0)
+    answers = asyncio.run(_judge(came, None, SharedSketches(SETTINGS)))
+    page_of = {answer.document: page for page, answer in zip(came, answers, strict=True)}
+    links: list[Link] = []
+    stories: dict[str, list[Page]] = {}
+    for page, answer in zip(came, answers, strict=True):
+        stories.setdefault(answer.story, []).append(page)
+        if answer.status == "related" and answer.match:
+            other = page_of[answer.match.candidate]
+            same_source = source_of(page.recorded.url) == source_of(other.recorded.url)
+            links.append(Link(page, other, answer.match.topic, same_source))
+    report_links(links)
+    large = [members for members in stories.values() if _sources(members) >= 4]
+    report_stories(large)
+    if unread:
+        write_unread(unread, links, large)
+
+
+def _sources(members: Sequence[Page]) -> int:
+    return len({source_of(page.recorded.url) for page in members})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,327 @@
+"""Every store: two stories that turn out to be one are united, and nothing of them is lost or counted twice."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from conftest import STORES, USUAL, OpenIndex
+from documents import DAY, HOUR, MINUTE, START, Article, check, digest
+from joins import beginning, changed, joining, member, said
+from redis import Redis
+
+from scrapy_neardup.document import Claim, Extent, Member, Neighbour, Story
+from scrapy_neardup.index import Index, Selection
+from scrapy_neardup.index.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES, MOST_UNITED
+
+EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
+"""Of two stories the one with the earlier first document stays."""
+
+
+async def begin_both(index: Index) -> None:
+    """Two stories of three documents each, one of whose sources has a document in both."""
+    for each in (
+        joining(EARLY, "a", 10 * MINUTE, "a.example"),
+        joining(EARLY, "b", 20 * MINUTE, "b.example", status="related"),
+        joining(LATE, "c", 30 * MINUTE, "c.example"),
+        joining(LATE, "d", 5 * MINUTE, "a.example"),
+    ):
+        await index.join(each)
+
+
+async def unite_both(index: Index) -> Story:
+    await begin_both(index)
+    return await index.unite(LATE.id, EARLY)
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize("asks", ["the earlier", "the later"])
+async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) -> None:
+    await begin_both(index)
+
+    story = await (index.unite(EARLY.id, LATE) if asks == "the earlier" else index.unite(LATE.id, EARLY))
+
+    assert (story.id, story.united) == (EARLY.id, (LATE.id,))
+    assert (story.joined, story.items, story.copies) == (6, 6, 3)
+    assert [(each - START) // MINUTE for each in story.times] == [0, 1, 5, 10, 20, 30]
+    assert [(each - START) // MINUTE for each in story.sources] == [0, 1, 5, 20, 30]  # the first time of each source
+    assert story.languages == (("de", 1), ("en", 1))
+
+
+@pytest.mark.every_store
+async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behind_them(index: Index) -> None:
+    await unite_both(index)
+    await index.join(joining(EARLY, "e", 40 * MINUTE))
+    await index.join(joining(LATE, "f", 41 * MINUTE))
+
+    members = await index.members(EARLY.id)
+
+    assert [each.title for each in members] == ["early", "a", "b", "late", "c", "d", "e", "f"]
+    assert [each.number for each in members] == [*range(1, 9)]
+    assert members[2].status == "related"
+
+
+async def test_uniting_again_changes_nothing(index: Index) -> None:
+    once = await unite_both(index)
+    members = await index.members(EARLY.id)
+
+    for _ in range(3):
+        assert await index.unite(EARLY.id, LATE) == once
+        assert await index.unite(LATE.id, EARLY) == once
+        assert await index.unite(EARLY.id, EARLY) == once
+    assert await index.members(EARLY.id) == members
+
+
+@pytest.mark.every_store
+async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: Index) -> None:
+    once = await unite_both(index)
+
+    again = await index.join(joining(LATE, "c", 30 * MINUTE, "c.example"))
+    more = await index.join(joining(LATE, "e", 40 * MINUTE))
+
+    assert again == once
+    assert (more.id, more.items, more.joined) == (EARLY.id, 7, 7)
+    assert more == await index.join(joining(EARLY, "e", 40 * MINUTE))
+
+
+@pytest.mark.every_store
+async def test_claims_are_for_the_story_that_stays(index: Index) -> None:
+    await unite_both(index)
+
+    assert await index.claim(Claim(LATE.id, "watch")) is None
+    granted = await index.claim(Claim(EARLY.id, "watch"))
+    assert granted is not None
+    assert len(granted.members) == 6
+    assert await index.claim(Claim(EARLY.id, "watch")) is None
+
+
+@pytest.mark.parametrize("raised_by", [EARLY, LATE], ids=["the earlier", "the later"])
+async def test_a_level_that_one_of_them_raised_is_not_raised_again(index: Index, raised_by: Member) -> None:
+    await begin_both(index)
+    await index.claim(Claim(raised_by.id, "watch", extent=Extent(4, 3)))
+
+    story = await index.unite(EARLY.id, LATE)
+
+    assert (story.levels, story.signalled) == (("watch",), Extent(4, 3))
+    assert await index.claim(Claim(EARLY.id, "watch")) is None
+    assert await index.claim(Claim(EARLY.id, "update", extent=Extent(7, 5))) is None  # it has not doubled
+    assert await index.claim(Claim(EARLY.id, "update", extent=Extent(9, 6))) is not None
+    assert await index.claim(Claim(EARLY.id, "breaking")) is not None
+
+
+@pytest.mark.parametrize("running", ["the earlier", "the later", "both"])
+async def test_an_event_that_runs_in_one_of_them_goes_on(index: Index, running: str) -> None:
+    await begin_both(index)
+    for story in (EARLY, LATE):
+        await index.claim(Claim(story.id, "breaking"))
+        if running not in ("both", "the earlier" if story is EARLY else "the later"):
+            assert await index.claim(Claim(story.id, "ended", START + HOUR)) is not None
+
+    await index.unite(EARLY.id, LATE)
+
+    (opened,) = await index.open_events()
+    assert (opened.id, opened.levels, opened.items) == (EARLY.id, ("watch", "breaking"), 6)
+    assert await index.open_events(START + 29 * MINUTE) == []
+    assert await index.open_events(START + 30 * MINUTE) == [opened]
+    assert await index.claim(Claim(LATE.id, "ended", START + HOUR)) is None
+    assert await index.claim(Claim(EARLY.id, "ended", START + HOUR)) is not None
+
+
+async def test_two_events_that_have_ended_stay_ended(index: Index) -> None:
+    await begin_both(index)
+    for story in (EARLY, LATE):
+        await index.claim(Claim(story.id, "breaking"))
+        await index.claim(Claim(story.id, "ended", START + HOUR))
+
+    assert "ended" in (await index.unite(EARLY.id, LATE)).levels
+    assert await index.open_events() == []
+
+
+@pytest.mark.parametrize("confirms", [EARLY.id, LATE.id], ids=["the earlier", "the later"])
+async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(index: Index, confirms: str) -> None:
+    await begin_both(index)
+    claim = Claim(LATE.id, "watch", token="0123456789abcdef", note="a note")
+    await index.claim(claim)
+    await index.unite(EARLY.id, LATE)
+
+    again = await index.claim(claim)
+    (untold,) = await index.take_over(0)
+
+    assert again is not None
+    assert {each.title for each in again.members} == {"early", "a", "b", "late", "c", "d"}
+    assert (untold.token, untold.note, untold.story.id) == (claim.token, "a note", EARLY.id)
+    assert [each.title for each in untold.members] == ["early", "a", "b", "late", "c", "d"]
+    await index.confirm([(confirms, claim.token)])
+    assert await index.take_over(0) == []
+
+
+@pytest.mark.every_store
+async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
+    """From the last one on, so that each step makes the chain longer."""
+    firsts = [beginning(f"first {number}", number) for number in range(14)]
+    await index.join(joining(firsts[-1], "joins the last one", HOUR))
+    for one, other in zip(firsts[-2::-1], firsts[:0:-1], strict=True):
+        await index.unite(other.id, one)
+    others = [each.id for each in firsts[1:]]
+
+    assert await index.final_stories([each.id for each in firsts]) == dict.fromkeys(others, firsts[0].id)
+    assert await index.final_stories([beginning("another").id]) == {}
+    story = await index.join(joining(firsts[-1], "joins the last one too", HOUR))
+    assert (story.id, story.items, set(story.united)) == (firsts[0].id, 16, set(others))
+    assert len(await index.members(firsts[0].id)) == 16
+
+
+@pytest.mark.parametrize("begun", [EARLY, LATE], ids=["the earlier", "the later"])
+async def test_a_story_of_one_document_is_united_too(index: Index, begun: Member) -> None:
+    await index.join(joining(begun, "a", HOUR))
+
+    story = await index.unite(begun.id, LATE if begun is EARLY else EARLY)
+
+    assert (story.id, story.items, story.joined, len(story.sources)) == (EARLY.id, 3, 3, 3)
+    assert story.languages == (("de", 1), ("en", 1))
+    assert {each.title for each in await index.members(EARLY.id)} == {"early", "late", "a"}
+    assert (await index.join(joining(LATE, "b", HOUR))).items == 4
+
+
+async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None:
+    await index.join(joining(EARLY, "a", HOUR))
+    others = [beginning(f"other {number}", MINUTE + number) for number in range(MOST_UNITED + 1)]
+
+    for each in others:
+        story = await index.unite(EARLY.id, each)
+
+    assert (len(story.united), story.items) == (MOST_UNITED, MOST_UNITED + 2)
+    assert others[-1].id not in await index.final_stories([each.id for each in others])
+    assert (await index.join(joining(others[-1], "b", HOUR))).id == others[-1].id
+    assert (await index.join(joining(others[0], "b", HOUR))).id == EARLY.id
+
+
+async def test_a_united_story_takes_bounded_space(index: Index) -> None:
+    for number in range(520):
+        first = EARLY if number % 2 else LATE
+        await index.join(joining(first, f"item {number}", 2 * MINUTE + number))
+
+    story = await index.unite(EARLY.id, LATE)
+
+    assert (story.items, story.joined) == (522, 522)
+    assert len(story.times) == MOST_ITEM_TIMES
+    assert story.times[-1] == START + 2 * MINUTE + 519
+    assert len(story.sources) == MOST_SOURCES
+    members = await index.members(EARLY.id)
+    assert {each.number for each in members} >= {*range(1, MOST_MEMBERS_KEPT + 1)}
+    assert len(members) <= MOST_MEMBERS_KEPT + MOST_SOURCES
+
+
+@pytest.mark.every_store
+async def test_a_story_that_moved_is_remembered_as_long_as_documents_join_it(index: Index) -> None:
+    """A window after its last document nobody can match it any more."""
+    await unite_both(index)
+
+    async def pass_hours(begin: int, end: int) -> None:
+        for hour in range(begin, end):  # two documents an hour: they agree on the time
+            await check(index, Article(f"other {hour}", at=hour * HOUR))
+            await check(index, Article(f"another {hour}", at=hour * HOUR + MINUTE))
+
+    await pass_hours(1, 20)
+    assert (await index.join(joining(LATE, "e", 20 * HOUR))).id == EARLY.id
+    await pass_hours(20, 40)
+    assert (await index.join(joining(LATE, "f", 40 * HOUR))).items == 8
+    await pass_hours(40, 70)
+    assert await index.final_stories([LATE.id]) == {}
+    assert await index.members(EARLY.id) == ()
+
+
+async def test_all_keys_of_redis_expire(open_index: OpenIndex, request: pytest.FixtureRequest, namespace: str) -> None:
+    for name in ("redis", "redis-5-shards"):
+        index = await open_index(STORES[name](request), namespace=name)
+        await unite_both(index)
+        await index.unite(beginning("new", 3).id, beginning("newer", 4))
+    with Redis.from_url(request.getfixturevalue("redis_url")) as client:
+        lives = {key: client.ttl(key) for key in client.scan_iter(match=f"{{neardup:{namespace}*")}
+    assert len(lives) >= 8
+    assert all(0 < seconds <= 2 * DAY for seconds in lives.values()), lives
+
+
+@pytest.mark.every_store
+async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -> None:
+    await begin_both(index)
+    flood = Neighbour(member("flood").id, "https://flood.example/", "Flood")
+    await index.join(replace(joining(LATE, "e", HOUR), neighbour=flood))
+    await index.unite(EARLY.id, LATE)
+
+    for source in ("a.example", "late.example", "flood.example"):
+        await index.purge(Selection(source, digest(source, 4)))
+
+    assert [each.title for each in await index.members(EARLY.id)] == ["early", "b", "c", "e"]
+    story = await index.join(joining(LATE, "f", 2 * HOUR))
+    assert (story.id, story.items, story.neighbours) == (EARLY.id, 8, ())
+
+
+async def test_the_parts_of_a_story_are_not_its_neighbours(index: Index) -> None:
+    early, late, other = (Neighbour(each.id, "", "") for each in (EARLY, LATE, member("other")))
+    await index.join(replace(joining(EARLY, "a", HOUR), neighbour=late))
+    await index.join(replace(joining(LATE, "b", HOUR), neighbour=early))
+    await index.join(replace(joining(LATE, "c", HOUR), neighbour=other))
+
+    story = await index.unite(EARLY.id, LATE)
+    assert story.neighbours == (other,)
+    for first, neighbour in ((EARLY, late), (LATE, early), (LATE, late)):
+        story = await index.join(replace(joining(first, f"d {neighbour}", HOUR), neighbour=neighbour))
+    assert story.neighbours == (other,)
+
+
+async def test_changes_of_both_stories_count_once(index: Index) -> None:
+    """A source of one story confirms the figure that a source of the other one brought."""
+    await index.join(replace(changed("one", "a.example", "12"), first=EARLY))
+    await index.join(replace(changed("two", "b.example", "31", before="9"), first=LATE))
+    await index.join(replace(joining(LATE, "three", 70), figures=said("31")))
+
+    story = await index.unite(EARLY.id, LATE)
+    assert len(story.changes) == 1
+    again = await index.unite(EARLY.id, LATE)
+    confirmed = await index.join(replace(joining(LATE, "four", 80), figures=said("12") + said("31")))
+
+    assert again.changes == story.changes
+    assert len(confirmed.changes) == 2
+    assert {document for document, _ in confirmed.changes} == {member("one", 60).id, member("two", 60).id}
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_stores_unite_alike(open_index: OpenIndex, request: pytest.FixtureRequest, seed: int) -> None:
+    firsts = [beginning(f"first {number}", 10 * number) for number in range(12)]
+    answers = {}
+    for name, url in USUAL.items():
+        index, draw = await open_index(url(request), namespace=f"{seed}-{name}"), random.Random(seed)
+        given: list[object] = []
+        for number in range(150):
+            first, other = draw.sample(firsts, 2)
+            joins = joining(first, f"{draw.randrange(100)}", draw.randrange(HOUR), f"{draw.randrange(30)}.example")
+            values = [said(str(value)) for value in draw.sample(range(20), 3)]
+            neighbour = Neighbour(draw.choice(firsts).id, "", "")
+            story = await index.join(
+                replace(
+                    joins,
+                    counted=draw.random() < 0.9,
+                    figures_before=values[0],
+                    figures_after=values[1],
+                    figures=b"".join(values[1:]),
+                    neighbour=draw.choice((None, neighbour)),
+                )
+            )
+            given.append(story)
+            if number % 12 == 5:
+                given.append(await index.unite(story.id, other))
+            if number % 20 == 7:
+                level = draw.choice(("watch", "breaking", "ended", "update"))
+                claim = Claim(draw.choice((story.id, first.id)), level, START + HOUR, extent=story.extent)  # type: ignore[arg-type]
+                given.append(await index.claim(claim))
+        final = await index.final_stories([each.id for each in firsts])
+        given += [final, await index.open_events(), await index.open_events(START + HOUR // 2)]
+        given += [await index.members(each.id) for each in firsts if each.id not in final]
+        answers[name] = given
+        assert 4 <= len(final) <= 11
+
+    for name, given in answers.items():
+        for one, other in zip(answers["memory"], given, strict=True):
+            assert one == other, name

@@ -1,0 +1,151 @@
+"""How alike two topics are: laws of the scores, and Lua computes them bit for bit as Python does."""
+
+from __future__ import annotations
+
+import random
+import struct
+
+import pytest
+from documents import topic
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from redis import Redis
+
+from scrapy_neardup.index import Policy
+from scrapy_neardup.index.redis import lua
+from scrapy_neardup.similarity.likeness import (
+    LEAST_STORY_COSINE,
+    MOST_TOPIC_TERMS,
+    SAME_SOURCE_EXTRA,
+    TITLE_BIT,
+    TOPIC_TERM_BYTES,
+    UNTITLED_EXTRA,
+    add_topic,
+    related_topic_score,
+    topic_cosine,
+    topic_score,
+)
+
+_TERMS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 255)), max_size=40, unique_by=lambda term: term[0])
+TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">HB", *term) for term in terms))
+"""Few slots, so that two topics have some in common."""
+
+DAMAGED = st.one_of(TOPICS, st.binary(max_size=255), st.tuples(TOPICS, TOPICS).map(lambda two: b"".join(two)[:255]))
+
+
+def slots(packed: bytes) -> list[int]:
+    return [slot for slot, _ in struct.iter_unpack(">HB", packed)]
+
+
+@given(one=TOPICS, other=TOPICS)
+def test_scores_are_symmetric_shares(one: bytes, other: bytes) -> None:
+    for score in (topic_score, topic_cosine):
+        assert score(one, other) == score(other, one)
+        assert 0.0 <= score(one, other) <= 1.0 + 1e-12
+
+
+@given(one=TOPICS, other=TOPICS)
+def test_one_term_in_common_scores_nothing(one: bytes, other: bytes) -> None:
+    common = set(slots(one)) & set(slots(other))
+
+    assert (topic_score(one, other) > 0) is (len(common) >= 2)
+    assert (topic_cosine(one, other) > 0) is bool(common)
+
+
+@given(one=TOPICS)
+def test_a_topic_is_most_like_itself(one: bytes) -> None:
+    assert topic_cosine(one, one) == (1.0 if one else 0.0)
+    assert topic_score(one, one) <= 1.0
+
+
+@given(one=TOPICS, other=TOPICS, order=st.randoms(use_true_random=False))
+def test_the_order_of_terms_does_not_matter(one: bytes, other: bytes, order: random.Random) -> None:
+    terms = [one[at : at + TOPIC_TERM_BYTES] for at in range(0, len(one), TOPIC_TERM_BYTES)]
+    order.shuffle(terms)
+
+    assert topic_score(b"".join(terms), other) == topic_score(one, other)
+    assert add_topic(other, b"".join(terms)) == add_topic(other, one)
+
+
+@given(story=TOPICS, one=TOPICS)
+def test_a_story_keeps_its_heaviest_terms(story: bytes, one: bytes) -> None:
+    added = add_topic(story, one)
+    weights = [weight for _, weight in struct.iter_unpack(">HB", added)]
+
+    assert len(weights) <= MOST_TOPIC_TERMS
+    assert weights == sorted(weights, reverse=True)
+    assert set(slots(added)) <= set(slots(story)) | set(slots(one))
+    assert not weights or (weights[0] == TITLE_BIT - 1 and weights[-1] >= 1)  # a story has no title
+
+
+@given(story=TOPICS)
+def test_a_document_like_its_story_changes_it_little(story: bytes) -> None:
+    assert topic_cosine(add_topic(story, story), story) >= (0.97 if story else 0.0)
+
+
+def test_a_title_in_common_counts_more() -> None:
+    untitled, titled = (topic_score(topic(one), topic(one[:4] + "wxyz")) for one in ("abcdefgh", "ABCDefgh"))
+
+    assert titled > untitled
+    assert topic_score(topic("Abcdefgh"), topic("Abcdwxyz")) == untitled  # one term of the titles is a name
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same_source", "extra"),
+    [
+        ("ABcdefgh", "ABcduvwx", False, 0.0),
+        ("ABcdefgh", "ABcduvwx", True, SAME_SOURCE_EXTRA),
+        ("abcdefgh", "abcduvwx", False, UNTITLED_EXTRA),
+        ("ABcdefgh", "abcduvwx", False, UNTITLED_EXTRA),
+        ("abcdefgh", "abcduvwx", True, SAME_SOURCE_EXTRA + UNTITLED_EXTRA),
+    ],
+)
+def test_one_source_and_texts_without_a_title_need_more(one: str, other: str, same_source: bool, extra: float) -> None:
+    score = topic_score(topic(one), topic(other))
+
+    def related(threshold: float) -> float:
+        return related_topic_score(topic(one), topic(other), b"", same_source=same_source, threshold=threshold)
+
+    assert related(score - extra - 1e-9) == score
+    assert related(score - extra + 1e-9) == 0.0
+
+
+def test_a_document_has_to_resemble_the_story_as_a_whole() -> None:
+    def related(story: str) -> float:
+        return related_topic_score(topic("ABcdefgh"), topic("ABcduvwx"), topic(story), same_source=False, threshold=0.1)
+
+    assert topic_cosine(topic("ABcdefgh"), topic("efuvwxyz")) == LEAST_STORY_COSINE
+    assert related("efuvwxyz") == related("") > 0.0
+    assert related("euvwxyz0") == 0.0
+
+
+@given(topics=st.tuples(DAMAGED, DAMAGED, DAMAGED), same_source=st.booleans())
+def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes, bytes], same_source: bool) -> None:
+    one, other, story = topics
+    assert 0.0 <= topic_score(one, other) <= 1.0 + 1e-12
+    assert 0.0 <= topic_cosine(one, story) <= 1.0 + 1e-12
+    assert 0.0 <= related_topic_score(one, other, story, same_source=same_source, threshold=0.16) <= 1.0 + 1e-12
+    assert len(add_topic(story, one)) <= MOST_TOPIC_TERMS * TOPIC_TERM_BYTES
+
+
+CODE = """
+local a, b, story, same_source = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
+local related = related_topic_score(a, b, story, same_source)
+return { string.format('%.17g %.17g %.17g', topic_score(a, b), topic_cosine(a, story), related), add_topic(story, a) }
+"""
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(topics=st.tuples(DAMAGED, DAMAGED, st.one_of(st.just(b""), DAMAGED)), same_source=st.booleans())
+def test_lua_computes_what_python_does(
+    redis_keys: Redis, topics: tuple[bytes, bytes, bytes], same_source: bool
+) -> None:
+    one, other, story = topics
+    policy = Policy(topic_threshold=0.1)
+    text = lua._read("likeness") + CODE
+
+    numbers, added = redis_keys.eval(lua.block(text, policy) + text, 0, *topics, int(same_source))
+
+    related = related_topic_score(one, other, story, same_source=same_source, threshold=policy.topic_threshold)
+    assert [*map(float, numbers.split())] == [topic_score(one, other), topic_cosine(one, story), related]
+    assert added == add_topic(story, one)
