@@ -19,9 +19,8 @@ class Policy:
 
     A candidate with the same url or the same text is a match. Any other candidate is a copy if its score is at least
     ``threshold``, and related if its score is at least ``related_threshold``. A candidate with a lower score is still
-    related if all of this is true: it is of another source, it is the first document of a story or a copy of it, and it
-    shares ``topic_threshold`` of its names with the document. So a story grows by rewrites of its first document, and
-    not by rewrites of rewrites. ``scope`` never excludes candidates with the document's own url.
+    related if the score of the two topics is at least ``topic_threshold``, see ``likeness.related_topic_score``.
+    ``scope`` never excludes candidates with the document's own url.
 
     With ``by_titles``, two documents of one source under different urls need more evidence to be copies the more their
     titles differ, see ``likeness.is_copy_within_source``. ``drop_share`` and ``keep_sources`` decide which copies are
