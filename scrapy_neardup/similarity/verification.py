@@ -162,9 +162,9 @@ def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bo
     """Decide whether the topics of two texts that share a part allow that they are related.
 
     The part may be a template, a frame of the site or a paragraph that is used again. Within one source that is more
-    probable.
+    probable. Nothing can be said if neither text has a topic.
     """
-    if not new.topic or not old.topic:
+    if not new.topic and not old.topic:
         return True
     return topic_score(new.topic, old.topic) >= least_supporting_score(same_source, policy.topic_threshold)
 

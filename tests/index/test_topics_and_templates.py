@@ -13,12 +13,9 @@ from documents import MINUTE, WIRE, Article, band_keys, check, specifics, topic
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
-from scrapy_neardup.similarity.likeness import SAME_SOURCE_EXTRA, UNTITLED_EXTRA, topic_score
+from scrapy_neardup.similarity.likeness import SAME_SOURCE_EXTRA, topic_score
 from scrapy_neardup.similarity.verification import MAX_CANDIDATES, MOST_POSTINGS
 from scrapy_neardup.sketch.guards.topic import KEYS
-
-SCORE = topic_score(topic("ABcdefgh"), topic("ABuvwxyz"))
-"""Of two terms in common, both in the title."""
 
 
 async def match_of(index: Index, *articles: Article) -> Match | None:
@@ -33,12 +30,11 @@ async def match_of(index: Index, *articles: Article) -> Match | None:
     [
         ("ABcdefgh", "ABcdefgh", True),
         ("ABcdefgh", "ABuvwxyz", True),
-        ("Abcdefgh", "Abuvwxyz", True),
         ("ABcdefgh", "Auvwxyzt", False),  # one term is not enough, however rare it is
-        ("ABcdefghijklmnop", "ABqrstuvwxyz0123", False),  # two of so many terms
-        ("abcdefgh", "abcuvwxy", True),  # texts without a title need more
-        ("abcdefgh", "abuvwxyz", False),
-        ("ABcdefgh", "abuvwxyz", False),  # also if only one of the two has a title
+        ("ABcdefgh", "abUVwxyz", False),  # each title says something else
+        ("ABcdefgh", "abuvwxyz", True),
+        ("abcdefgh", "abcduvwx", True),  # texts without a title need more
+        ("abcdefgh", "abcuvwxy", False),
         ("", "ABcdefgh", False),
     ],
 )
@@ -57,8 +53,7 @@ async def test_a_report_with_the_same_terms_is_related(index: Index, one: str, o
     [
         ("ABcdefgh", "other.example", 0.0),
         ("ABcdefgh", "wire.example", SAME_SOURCE_EXTRA),
-        ("abcdefgh", "other.example", UNTITLED_EXTRA),
-        ("abcdefgh", "wire.example", SAME_SOURCE_EXTRA + UNTITLED_EXTRA),
+        ("abcdefgh", "wire.example", SAME_SOURCE_EXTRA),
     ],
 )
 async def test_a_topic_counts_from_its_very_threshold_on(
@@ -128,14 +123,14 @@ async def story_sizes(index: Index, topics: Sequence[str]) -> list[int]:
     return list(sizes.values())
 
 
-@pytest.mark.parametrize("step", [3, 4, 5])
-async def test_a_chain_of_topics_is_cut(index: Index, step: int) -> None:
+@pytest.mark.parametrize(("step", "most"), [(3, 7), (4, 3)])
+async def test_a_chain_of_topics_is_cut(index: Index, step: int, most: int) -> None:
     """Each report has terms in common with the one before, and soon none with the first one."""
     letters = [chr(0x4E00 + number) for number in range(200)]
 
     sizes = await story_sizes(index, ["".join(letters[step * n : step * n + 8]) for n in range(20)])
 
-    assert max(sizes) <= 3
+    assert max(sizes) <= most
     assert min(sizes[:-1]) >= 2  # each of them resembles the one before
 
 
@@ -181,7 +176,7 @@ async def test_reports_of_one_template_are_not_joined_by_their_topic(index: Inde
     [
         ("UVWXefyz", True),
         ("UVWXyz01", False),  # the document fits both, but the stories have nothing in common
-        ("Uefyz012", False),  # hardly enough to join it
+        ("uefyz012", False),  # hardly enough to join it
     ],
 )
 async def test_stories_are_one_if_a_document_fits_both_and_they_are_alike(

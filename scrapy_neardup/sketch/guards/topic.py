@@ -109,8 +109,8 @@ class TopicWeights:
         """Return the packed topic of a document, and its look-up keys. With ``learns`` count the document.
 
         ``title`` are the slots of the terms of the title. A packed topic has ``TOPIC_TERM_BYTES`` for each term: the
-        slot (2 bytes), and the weight, at most ``_LARGEST_WEIGHT``. ``TITLE_BIT`` is added to the weight of terms of
-        the title.
+        slot (2 bytes), and the weight, at most ``_LARGEST_WEIGHT``. ``TITLE_BIT`` is added to the weight of a term that
+        is in the title.
         """
         if not len(lead):
             return b"", ()

@@ -78,7 +78,7 @@ end
 
 -- As verification._supports.
 local function supports(new, old, same_source)
-    if new.topic == '' or old.topic == '' then return true end
+    if new.topic == '' and old.topic == '' then return true end
     return topic_score(new.topic, old.topic) >= (same_source and 1 or SUPPORTING_SHARE) * policy.topic_threshold
 end
 

@@ -1,0 +1,159 @@
+"""A document that fits two stories makes one of them, and their events are one from then on."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import USUAL
+from newsdesk import MINUTE, Newsroom, opened, text
+
+from scrapy_neardup.document import Document, Verdict
+
+FIRST, SECOND, BOTH = range(8), range(6, 14), range(2, 12)
+"""The names of three reports: two in common, which is too few, and six, which is enough."""
+
+
+def report(seed: object, names: Sequence[int], event: object = "") -> str:
+    """Return words of its own in which names stand, the same for the same event."""
+    draw = random.Random(f"{seed}{event}")
+    words = text((seed, event), 60).split()
+    for number in names:
+        name = "".join(random.Random(f"{event}{number}").choices("abdegiklmnoprstuv", k=8)).capitalize()
+        words.insert(draw.randrange(1, len(words)), name)
+    return " ".join(words)
+
+
+async def publish(room: Newsroom, seed: str, names: Sequence[int], at: float, copies: int = 0) -> list[Verdict]:
+    """A report by one source, and copies of it by others, one a minute."""
+    body = report(seed, names)
+    return [await room.publish(seed, f"{seed}{copy}", at + copy * MINUTE, text=body) for copy in range(copies + 1)]
+
+
+async def test_a_document_that_fits_two_stories_makes_them_one(newsroom: Newsroom) -> None:
+    (first,) = await publish(newsroom, "first", FIRST, 0)
+    second, copy = await publish(newsroom, "second", SECOND, 10 * MINUTE, copies=1)
+    (both,) = await publish(newsroom, "both", BOTH, 20 * MINUTE)
+    (late,) = await publish(newsroom, "second", SECOND, 30 * MINUTE)
+
+    assert (second.status, copy.status) == ("original", "duplicate")
+    assert second.story == copy.story != first.story
+    assert (both.status, both.story) == ("related", first.story)
+    assert late.story == first.story
+    assert await newsroom.detector.final_stories() == {second.story: first.story}
+
+
+async def test_the_event_counts_the_sources_of_both(newsroom: Newsroom) -> None:
+    await publish(newsroom, "first", FIRST, 0, copies=2)
+    await publish(newsroom, "second", SECOND, 5 * MINUTE, copies=2)
+    assert newsroom.events == []
+    (both,) = await publish(newsroom, "both", BOTH, 10 * MINUTE)
+
+    assert both.event == "breaking"
+    (event,) = newsroom.events
+    assert (event.story.items, len(event.story.sources), len(event.members)) == (7, 7, 7)
+    assert {member.status for member in event.members} == {"original", "duplicate", "related"}
+
+
+async def test_no_level_is_raised_twice(newsroom: Newsroom) -> None:
+    """Each story was an event already; from the union on there is one event, which doubles and ends once."""
+    await publish(newsroom, "first", FIRST, 0, copies=6)
+    await publish(newsroom, "second", SECOND, 10 * MINUTE, copies=6)
+    assert newsroom.levels == ["breaking", "breaking"]
+    await publish(newsroom, "both", BOTH, 20 * MINUTE)
+    before = len(newsroom.events)
+    await publish(newsroom, "first", FIRST, 21 * MINUTE + 7, copies=3)
+    for number in range(20):
+        await newsroom.publish("second", f"more{number}", 30 * MINUTE + number, text=report("second", SECOND))
+    await newsroom.detector.finish(all_over=True)
+    events = newsroom.events + newsroom.detector.take_events()
+
+    story = events[0].story.id
+    assert all(event.story.id == story for event in events[before:])
+    assert Counter(event.level for event in events[2:])["breaking"] == 0
+    assert Counter(event.level for event in events)["ended"] == 1
+    assert len({event.id for event in events}) == len(events)
+
+
+async def test_documents_that_are_checked_together_have_the_final_story() -> None:
+    async with opened(store="memory://") as room:
+        given = [
+            room.article(f"{seed} {copy}", f"{seed}{copy}", (10 * n + copy) * MINUTE, text=report(seed, names))
+            for n, (seed, names) in enumerate((("first", FIRST), ("second", SECOND), ("both", BOTH)))
+            for copy in range(2)
+        ]
+        verdicts = await room.detector.check_in_order(given)
+
+        assert {verdict.story for verdict in verdicts} == {given[0].id}
+        assert [verdict.status for verdict in verdicts] == ["original", "duplicate"] * 2 + ["related", "duplicate"]
+
+
+async def test_stories_with_too_many_parts_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document of each story asks to unite them, and is refused."""
+    monkeypatch.setattr("scrapy_neardup.index.membership.MOST_UNITED", 0)
+    async with opened(store="memory://") as room:
+        (first,) = await publish(room, "first", FIRST, 0)
+        (second,) = await publish(room, "second", SECOND, 10 * MINUTE)
+        (both,) = await publish(room, "both", BOTH, 20 * MINUTE)
+        (too,) = await publish(room, "both too", range(4, 14), 21 * MINUTE)
+        (again,) = await publish(room, "both", BOTH, 22 * MINUTE)
+
+        assert (both.story, too.story, again.story) == (first.story, second.story, first.story)
+        assert await room.detector.final_stories() == {}
+
+
+@pytest.mark.parametrize("column", ["sources", "moved", "united", "levels"])
+async def test_a_damaged_story_does_not_hold_up_the_one_it_belongs_to(tmp_path: Path, column: str) -> None:
+    file = tmp_path / "window.sqlite"
+    async with opened(store=f"sqlite:///{file}") as room:
+        (first, *_) = await publish(room, "first", FIRST, 0, copies=4)
+        (second, *_) = await publish(room, "second", SECOND, 10 * MINUTE, copies=1)
+        with closing(sqlite3.connect(file, isolation_level=None)) as sql:
+            sql.execute(f"UPDATE stories_1 SET {column} = ? WHERE key = ?", (b"damaged", bytes.fromhex(second.story)))
+        (both,) = await publish(room, "both", BOTH, 20 * MINUTE)
+
+        assert (both.status, both.story, both.event) == ("related", first.story, "breaking")
+        assert await room.detector.final_stories() == {}
+
+
+def _stream(room: Newsroom, seed: int) -> list[Document]:
+    draw = random.Random(seed)
+    made = []
+    for event in range(6):
+        for number in range(8):
+            names = draw.choice((FIRST, SECOND, BOTH))
+            at = draw.uniform(0, 90 * MINUTE)
+            made.append(
+                (
+                    at,
+                    room.article(
+                        f"{event} {number}", f"s{draw.randrange(20)}", at, text=report(number % 5, names, event)
+                    ),
+                )
+            )
+    return [article for _, article in sorted(made, key=lambda each: each[0])]
+
+
+async def _judged(seed: int, **settings: object) -> object:
+    async with opened(**settings) as room:
+        verdicts = [await room.detector.check(article) for article in _stream(room, seed)]
+        await room.detector.finish(all_over=True)
+        events = [(each.level, each.time, each.story, each.members) for each in room.detector.take_events()]
+        return verdicts, events, await room.detector.final_stories()
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_replay_says_the_same_every_time_and_over_every_store(
+    request: pytest.FixtureRequest, namespace: str, seed: int
+) -> None:
+    said = await _judged(seed, store="memory://", run="")
+
+    assert said == await _judged(seed, store="memory://", run="")
+    assert len(said[2]) >= 2  # type: ignore[index]  # final stories
+    for name in ("sqlite", "redis"):
+        assert said == await _judged(seed, store=USUAL[name](request), namespace=f"{namespace}-{seed}", run=""), name
