@@ -12,13 +12,15 @@ from typing import TypeVar
 
 from scrapy_neardup.content import require_domain, require_page, source_of, url_identity
 from scrapy_neardup.content.document_maker import DocumentMaker
-from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Status, Verdict, unchecked
+from scrapy_neardup.document import Document, Fingerprint, Match, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.similarity.verdicts import verdict_of
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash, unpack_sketch
 from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
+from scrapy_neardup.sketch.guards.topic import shared_words
 from scrapy_neardup.sketch.running import LONG_TEXT, Knowledge, PacedSketcher, grouped
 from scrapy_neardup.stories import JoinMaker, StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
@@ -27,7 +29,6 @@ logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
 _MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
-_NEAR_SIZE = 0.75  # if one shingle set is smaller than this share of the other set, the copy is abridged or extended
 
 
 class NearDupDetector:
@@ -201,7 +202,7 @@ class NearDupDetector:
         answers = await asyncio.gather(*checks)
         self._events += [event for _, event in answers if event]
         await self._advance(documents)
-        # Documents that were checked together also learn which stories became one meanwhile, in whatever order that was.
+        # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
         return [self._with_final_story(verdict) for verdict, _ in answers]
 
     def _with_final_story(self, verdict: Verdict) -> Verdict:
@@ -233,9 +234,16 @@ class NearDupDetector:
     async def final_stories(self) -> dict[str, str]:
         """Return the stories of earlier verdicts that became a part of another story since, with that other story.
 
-        Raise StoreError if the store does not answer.
+        Never raises. If the store does not answer, log a warning, and return those that became a part of another story
+        through a document of this process.
         """
-        return await self.stories.final_stories()
+        try:
+            if self.breaker.is_open:
+                raise StoreUnavailable("it does not answer")
+            return await self.stories.final_stories()
+        except StoreError as error:
+            logger.warning("The final stories cannot be read from the store, so some may be missing: %s", error)
+            return self.stories.known_final_stories()
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
@@ -249,11 +257,13 @@ class NearDupDetector:
         try:
             match = await self._check_index(fingerprint, document)
             changes = await self._changes_of(document, fingerprint, match)
-            verdict = self._verdict(document, fingerprint, match, changes)
+            verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], self.index.policy)
         except StoreError as error:
             self.breaker.failed(error)
             return unchecked("store-unavailable"), None
         self.breaker.succeeded()
+        if match is not None and verdict.would_drop:
+            self._deliver_with_match(document, match)
         if match is None:
             self.sketcher.learn(document)  # only originals: a story counts once, however many papers print it
         is_too_short = not fingerprint.signature  # a notice or a caption: copies of it are not coverage of a story
@@ -272,6 +282,9 @@ class NearDupDetector:
             figures=value_hashes(unpack_figures(fingerprint.figures)),
             figures_before=b"".join(change.before for change in changes),
             figures_after=b"".join(change.after for change in changes),
+            terms=shared_words(fingerprint.topic, match.candidate_topic, document.title, document.text)
+            if match.topic
+            else (),
         )
         return await self._unless_store_fails(self.stories.join(join))
 
@@ -329,43 +342,6 @@ class NearDupDetector:
         with self.timings["check"].measure():
             return await self.index.check(fingerprint, document)
 
-    def _verdict(
-        self, document: Document, fingerprint: Fingerprint, match: Match | None, changes: Sequence[Change]
-    ) -> Verdict:
-        if match is None or not match.is_seen or (fingerprint.is_boilerplate and not match.same_text):
-            return self._unmatched(match.story if match else document.id, fingerprint)
-        status: Status
-        kind: Kind | None = None
-        if match.related:
-            status = "related"
-        elif changes or self._is_changed_page(match):
-            status = "update"
-        else:
-            status, kind = "duplicate", self._kind(match)
-        least_share = self.index.policy.least_dropped_share(document.source)
-        if would_drop := status == "duplicate" and match.kept_share >= least_share:
-            self._deliver_with_match(document, match)
-        return Verdict(
-            status,
-            kind=kind,
-            original=match.original,
-            original_url=match.url or None,
-            match=match.candidate,
-            match_url=match.candidate_url or None,
-            similarity=round(match.similarity, 4),
-            containment=round(match.containment, 4),
-            share=round(match.share, 4),
-            would_drop=would_drop,
-            story=match.story,
-            changes=tuple(change.line for change in changes),
-        )
-
-    @staticmethod
-    def _unmatched(story: str, fingerprint: Fingerprint) -> Verdict:
-        if fingerprint.is_boilerplate:
-            return unchecked("boilerplate")
-        return Verdict("original", story=story) if fingerprint.signature else unchecked("too-short")
-
     def _deliver_with_match(self, document: Document, match: Match) -> None:
         """Deliver a dropped copy as soon as its match is delivered."""
         if self.delivery is None or not self.index.policy.drops:
@@ -374,10 +350,6 @@ class NearDupDetector:
             self.delivery.deliver([document.id])
         elif match.run == self.index.run:
             self.delivery.deliver_with(document.id, match.candidate)
-
-    def _is_changed_page(self, match: Match) -> bool:
-        is_kept = self.settings.keep_updates or match.score < self.preset.threshold
-        return is_kept and match.same_url and not match.same_text
 
     async def _changes_of(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Sequence[Change]:
         if match is None or not match.is_seen:
@@ -399,12 +371,3 @@ class NearDupDetector:
             return ()
         # Packed figures have no labels: labels are read from the text, and only if a figure changed.
         return changed_figures(old, find_figures(document.text))
-
-    @staticmethod
-    def _kind(match: Match) -> Kind:
-        if match.same_text:
-            return "revisit" if match.same_url else "exact"
-        if not match.containment or match.similarity / match.containment >= _NEAR_SIZE:
-            return "near"
-        # The containment is the share of the smaller text that the larger one holds.
-        return "abridged" if match.share >= match.containment else "extended"

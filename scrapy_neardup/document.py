@@ -132,6 +132,7 @@ class Match:
     related: bool  # similar enough to join the story, too different to be a copy
     figures: bytes  # packed, of the candidate
     topic: float = 0.0  # score of the topics if only they make it related, else 0; see ``likeness.topic_score``
+    candidate_topic: bytes = b""  # packed
     neighbour: Neighbour | None = None  # the best match in another story; None if the document was checked before
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
     # False if the candidate's run died before it delivered the candidate. Then no document may become a copy of it.
@@ -173,6 +174,9 @@ def unchecked(reason: Reason) -> Verdict:
 class Member:
     """The data that a story keeps of one of its documents.
 
+    ``topic`` is the score of its topic if it joined only by its topic, else 0. ``terms`` are the heaviest terms that it
+    then shares with its match, as words of its own; a few at most.
+
     ``number`` counts the members from 1, in the order in which they joined. The times of the documents do not matter.
     It is 0 before the document has joined.
     """
@@ -186,6 +190,8 @@ class Member:
     kind: Kind | None = None
     changes: tuple[str, ...] = ()
     language: str = ""
+    topic: float = 0.0
+    terms: tuple[str, ...] = ()
     number: int = 0
 
     @property

@@ -18,6 +18,7 @@ from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.feeds import dropped_items
 from scrapy_neardup.crawl.file_locations import log_window_location
+from scrapy_neardup.crawl.final_stories import FinalStories
 from scrapy_neardup.crawl.freezing import freeze, unfreeze
 from scrapy_neardup.crawl.item_context import Page, current_item
 from scrapy_neardup.crawl.item_fields import Tagger, text_of
@@ -68,6 +69,7 @@ class NearDupPipeline(Component):
         log_window_location(self.settings)
         self.sinks = EventSinks(crawler, self.settings)
         self.dropped = dropped_items(crawler, self.settings)
+        self.final_stories = FinalStories(crawler, self.settings)
         self.answers = AnswerOrder[Verdict]()
         self._prepared: asyncio.Task[None] | None = None
         self._is_frozen = False
@@ -94,6 +96,7 @@ class NearDupPipeline(Component):
         try:
             await self.detector.finish()
             await self._send_events()
+            await self._write_final_stories()
             await self.sinks.close()
         finally:
             if self.dropped is not None:
@@ -266,6 +269,13 @@ class NearDupPipeline(Component):
             await self.crawler.signals.send_catch_log_async(
                 signals.story_event, event=event, report=report, spider=self.crawler.spider
             )
+
+    async def _write_final_stories(self) -> None:
+        if not (final_stories := await self.detector.final_stories()):
+            return
+        if self.crawler.stats is not None:
+            self.crawler.stats.set_value("neardup/stories_united", len(final_stories))
+        await self.final_stories.write(final_stories)
 
     async def _close_if_wanted(self) -> None:
         if self.settings.on_store_error != "close" or self._closing is not None:

@@ -30,6 +30,9 @@ OnStoreError = Literal["keep", "close"]
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(time)s.jsonl"
 """The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
 
+DEFAULT_STORIES_FEED = "neardup-stories/%(name)s-%(time)s.jsonl"
+"""The default of ``NEARDUP_STORIES_FEED``. The path is relative to the data directory."""
+
 TAGS = (
     "neardup_status",
     "neardup_kind",
@@ -264,6 +267,7 @@ class NearDupSettings:
     events_per_day: float = _setting(17.0, _number(float, 0, 1_000_000))
     source_owners: dict[str, str] = _setting({}, _owners)
     events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")), _without_password)
+    stories_feed: str | None = _setting(DEFAULT_STORIES_FEED, _feed, _without_password)
     events_stream: str | None = _setting(None, _optional(_text(r".+", _ALLOWED_STREAMS)), _without_password)
     events_webhook: str | None = _setting(
         None, _optional(_text(r"https?://[^/\s]+\S*", "an http or https url, or None")), _without_secrets

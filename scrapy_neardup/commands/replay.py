@@ -38,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the verdicts here: one line for each input line, in the same order",
     )
     parser.add_argument("--events", metavar="EVENTS.jsonl", type=Path, help="one special report per event raised")
+    parser.add_argument(
+        "--stories",
+        metavar="STORIES.jsonl",
+        type=Path,
+        help="one line for each story that became a part of another one after its id was written",
+    )
     parser.add_argument("--store", metavar="URL", default="memory://", help="default: memory://, never the live window")
     add_preset(parser)
     add_workers(parser, "processes that extract and sketch")
@@ -49,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    for output in (options.output, options.events):
+    for output in (options.output, options.events, options.stories):
         if output is not None and output.exists() and options.input.exists() and output.samefile(options.input):
             raise InputError(f"{output}: is the input; name another file for the output")
     # A replay sends no events to anybody.
@@ -70,7 +76,8 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     async with AsyncExitStack() as stack:
         total = _count_documents(options.input)
         feed = read_feed(options.input)
-        output, events = (_open_output(path, stack) for path in (options.output, options.events))
+        paths = options.output, options.events, options.stories
+        output, events, stories = (_open_output(path, stack) for path in paths)
 
         def write_event(event: StoryEvent) -> None:
             tally.events[event.level] += 1
@@ -82,6 +89,11 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
             tally.add(judged)
             # Always make the line, because this records the ids of the input that events use.
             _write(output, output_format.row(judged))
+        final_stories = await detector.final_stories()
+        tally.stories_united = len(final_stories)
+        for story, final_story in final_stories.items():
+            given_ids = map(output_format.given_id, (story, final_story))
+            _write(stories, dict(zip(("story", "final_story"), given_ids, strict=True)))
     timings = {"extract": reader.timings, **detector.timings} if options.timings else {}
     profile = {step: each.summary() for step, each in timings.items()}
     (_print_json if options.json else _print)(tally, time.perf_counter() - start, profile)
@@ -126,6 +138,7 @@ def _print_json(tally: Tally, seconds: float, profile: dict[str, dict[str, float
             "verdicts": counts,
             **({"profile": profile} if profile else {}),
             "events": tally.events,
+            "stories_united": tally.stories_united,
         }
     )
 
@@ -139,6 +152,8 @@ def _print(tally: Tally, seconds: float, profile: dict[str, dict[str, float]]) -
     ]
     if tally.events:
         rows += [(), *(("event", level, tally.events[level], "") for level in LEVELS)]
+    if tally.stories_united:
+        rows += [(), ("stories that became a part of another one", "", tally.stories_united, "")]
     if tally.errors:
         rows += [(), ("wrong lines and pages", "", tally.errors, "")]
     title = f"{tally.documents} documents in {seconds:.1f} s"

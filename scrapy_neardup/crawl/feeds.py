@@ -66,15 +66,17 @@ class JsonLinesFeed:
         self._file.write(line)
         self._file.flush()
 
-    async def close(self) -> None:
-        """Store the lines. If that fails it is logged."""
+    async def close(self) -> bool:
+        """Store the lines. If that fails, log an error and return False."""
         if self._file is None:
-            return
+            return True
         file, self._file = self._file, None
         try:
             await ensure_awaitable(self._storage.store(file))
         except Exception as error:
             logger.error("%s cannot be stored: %s", self._setting, without_login(error))
+            return False
+        return True
 
 
 def without_login(error: Exception) -> str:

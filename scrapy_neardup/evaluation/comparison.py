@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -14,9 +15,10 @@ from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import opened
+from scrapy_neardup.evaluation.topics import LearnedTerms, TopicComparison, compare_topics
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import exact_shares, have_same_template, likeness_of, topic_score
+from scrapy_neardup.similarity.likeness import exact_shares, have_same_template, likeness_of
 from scrapy_neardup.similarity.verification import is_same_url
 from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.text.reading import Reading, has_unspaced
@@ -71,6 +73,7 @@ class Comparison:
     exact_containment: float
     shared_bands: int
     bands: int
+    topic: TopicComparison | None  # None if the preset compares no topics
     verdict: Verdict
     why: tuple[str, ...]
 
@@ -84,10 +87,17 @@ class Given:
     title: str = ""
 
 
-async def compare(first: Given, second: Given, settings: NearDupSettings, seen: Iterable[str] = ()) -> Comparison:
+async def compare(
+    first: Given,
+    second: Given,
+    settings: NearDupSettings,
+    seen: Iterable[Given] = (),
+    learned: LearnedTerms | None = None,
+) -> Comparison:
     """Judge the second document after the first.
 
-    ``seen`` are texts from which boilerplate is learned; the window holds none of them.
+    ``seen`` are documents from which boilerplate and the rarity of terms are learned; the window holds none of them.
+    ``learned`` are document frequencies of terms to begin with.
     """
     detector = NearDupDetector(replace(settings, store="memory://", shards=1))
     now = 1_000_000_000.0
@@ -95,16 +105,27 @@ async def compare(first: Given, second: Given, settings: NearDupSettings, seen: 
         detector.document(given.text, url=given.url, title=given.title, seen_at=now + number)
         for number, given in enumerate((first, second))
     ]
-    for text in seen:
-        detector.sketcher.sketch(text)
+    topics = detector.sketcher.topics
+    if topics is not None and learned is not None:
+        topics.frequencies = learned.frequencies
+    for given in seen:
+        detector.sketcher.fingerprint(detector.document(given.text, title=given.title, seen_at=now))
+    before = deepcopy(topics.frequencies) if topics is not None else None
     async with opened(detector):
         verdict = (await detector.check_in_order(documents))[1]
         bodies = [detector.sketcher.body(document.text) for document in documents]
-    return _comparison(detector, documents, bodies, verdict)
+    if topics is not None and before is not None:  # weigh the terms as the check did
+        topics.frequencies = deepcopy(before)
+        learned = LearnedTerms(before, learned.source if learned else "no documents")
+    return _comparison(detector, documents, bodies, verdict, learned)
 
 
 def _comparison(
-    detector: NearDupDetector, documents: Sequence[Document], bodies: Sequence[Body], verdict: Verdict
+    detector: NearDupDetector,
+    documents: Sequence[Document],
+    bodies: Sequence[Body],
+    verdict: Verdict,
+    learned: LearnedTerms | None,
 ) -> Comparison:
     sketcher, preset = detector.sketcher, detector.preset
     prints = [sketcher.fingerprint(document) for document in documents]
@@ -132,6 +153,9 @@ def _comparison(
         exact_containment=exact_containment,
         shared_bands=len(set(prints[0].band_keys) & set(prints[1].band_keys)),
         bands=preset.bands,
+        topic=compare_topics(documents, prints, preset.topic_threshold, learned)
+        if preset.topic_terms and learned
+        else None,
         verdict=verdict,
         why=(),
     )
@@ -218,19 +242,17 @@ def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector,
     named = f"{preset.measure} {score:.2f}"
     copy = f"NEARDUP_THRESHOLD = {preset.threshold:g}"
     related = f"NEARDUP_RELATED_THRESHOLD = {preset.related_threshold:g}"
-    if verdict.status == "related" and score < preset.related_threshold:
-        topic = topic_score(prints[0].topic, prints[1].topic)
-        asked = f"NEARDUP_TOPIC_THRESHOLD = {preset.topic_threshold:g}"
-        return (
-            f"{named} < {related}, but the score of the topics {topic:.2f} >= {asked}:"
-            " the same story, not a copy"
-        )
+    if verdict.status == "related" and score < preset.related_threshold and comparison.topic:
+        topic = comparison.topic
+        reached = f"the topics score {topic.score:.2f} >= {topic.needed:g}"
+        return f"{named} < {related}, but {reached}: the same story, not a copy"
     if verdict.original is None and not comparison.shared_bands:
         share = exact.get(preset.measure, -1.0)
         missed = f", though the exact {preset.measure} is {share:.2f}" if share >= preset.threshold else ""
-        return f"none of {comparison.bands} bands in common: never compared{missed}"
+        by_topic = _why_not_by_topic(comparison.topic)
+        return f"none of {comparison.bands} bands in common{by_topic}: never compared{missed}"
     if score < preset.related_threshold:
-        return f"{named} < {related}: another story"
+        return f"{named} < {related}{_why_not_by_topic(comparison.topic)}: another story"
     if have_same_template(prints[0].specifics, prints[1].specifics):
         return f"{named} would be enough, but names and figures between the same words differ: reports of one template"
     if verdict.original is None:
@@ -240,6 +262,14 @@ def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector,
     if score >= preset.threshold:
         return f"{named} >= {copy}: a copy"
     return f"{named} < {copy}, but >= {related}: the same story, not a copy"
+
+
+def _why_not_by_topic(topic: TopicComparison | None) -> str:
+    if topic is None:
+        return ""
+    if topic.score >= topic.needed:
+        return f", and the heaviest terms of the topics have {topic.shared_keys} in common, under 2"
+    return f", and the topics score {topic.score:.2f} < {topic.needed:g}"
 
 
 def read_single(name: str, settings: NearDupSettings) -> Given:

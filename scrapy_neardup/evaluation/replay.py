@@ -40,6 +40,7 @@ class Tally:
     errors: int = 0
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
+    stories_united: int = 0
 
     def add(self, judged: Judged) -> None:
         verdict = judged.verdict

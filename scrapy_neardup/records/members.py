@@ -18,18 +18,20 @@ from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
 logger = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 MEMBER = PackedFields(
     "member",
     {
         "status": "B",
         "kind": "B",
+        "topic": "H",
         "language": "B*",
         "source": "B*",
         "owner": "B*",
         "url": "H*",
         "title": "H*",
         "changes": "H*",
+        "terms": "H*",
     },
     VERSION,
 )
@@ -39,6 +41,8 @@ _NUMBER_BYTES = 4
 _MAX_NAME_BYTES = 255
 _MAX_MEMBER_TITLE_BYTES = 300
 _MAX_CHANGES_BYTES = 1000
+_MAX_TERMS_BYTES = 200
+_TOPIC_PARTS = 10_000  # a score of 1
 
 
 def owner_hash(member: Member) -> bytes:
@@ -51,10 +55,12 @@ def pack_member(member: Member) -> bytes:
     return MEMBER.pack(
         STATUSES.index(member.status),
         KINDS.index(member.kind) + 1 if member.kind else 0,
+        round(member.topic * _TOPIC_PARTS),
         *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.source, member.owner)),
         cut_to_bytes(member.url, MAX_URL_BYTES),
         cut_to_bytes(member.title, _MAX_MEMBER_TITLE_BYTES),
         cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
+        cut_to_bytes("\n".join(member.terms), _MAX_TERMS_BYTES),
     )
 
 
@@ -65,11 +71,12 @@ def number_member(number: int, packed: bytes) -> bytes:
 
 def unpack_member(key: bytes, data: bytes) -> Member:
     """Read a numbered member. Raise StoreError on any other bytes."""
-    status, kind, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
-    status, kind = cast("int", status), cast("int", kind)
-    if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS):
+    status, kind, topic, *texts = MEMBER.unpack_whole(data, _NUMBER_BYTES)
+    status, kind, topic = cast("int", status), cast("int", kind), cast("int", topic)
+    if len(key) != KEY_BYTES or status >= len(STATUSES) or kind > len(KINDS) or topic > _TOPIC_PARTS:
         raise StoreError(f"member {key.hex()}: {len(data)} bytes are no member of this version")
-    language, source, owner, url, title, changes = (cast("bytes", text).decode("utf-8", "replace") for text in texts)
+    decoded = (cast("bytes", text).decode("utf-8", "replace") for text in texts)
+    language, source, owner, url, title, changes, terms = decoded
     return Member(
         id=key.hex(),
         url=url,
@@ -80,6 +87,8 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         kind=KINDS[kind - 1] if kind else None,
         changes=tuple(changes.split("\n")) if changes else (),
         language=language,
+        topic=topic / _TOPIC_PARTS,
+        terms=tuple(terms.split("\n")) if terms else (),
         number=int.from_bytes(data[:_NUMBER_BYTES], "big"),
     )
 

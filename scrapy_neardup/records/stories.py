@@ -79,7 +79,10 @@ class StoryCounters:
         """Return the story. Raise StoreError if the counters are damaged."""
         try:
             entries = (self.items_seen, ITEM_BYTES), (self.sources, SOURCE_BYTES), (self.printed, PRINTED_BYTES)
-            if any(len(packed) % size for packed, size in (*entries, (self.changes, CHANGE_BYTES), (self.united, KEY_BYTES))):
+            if any(
+                len(packed) % size
+                for packed, size in (*entries, (self.changes, CHANGE_BYTES), (self.united, KEY_BYTES))
+            ):
                 raise ValueError("entries are not whole")
             if not 0 <= self.levels < 2 * ENDED:
                 raise ValueError(f"levels {self.levels}")

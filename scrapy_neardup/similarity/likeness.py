@@ -37,6 +37,7 @@ TITLE_BIT = 0x80  # added to the weight of a term that is in the title
 MOST_TOPIC_TERMS = 40
 COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
 UNKNOWN_COVERAGE = 0.25  # of a document without a title
+SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 SAME_SOURCE_EXTRA = 0.1  # two topics of one source need a score that is so much higher
 LEAST_STORY_COSINE = 0.2  # of a document and the story that it joins
 # A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
@@ -204,14 +205,31 @@ def topic_score(a: bytes, b: bytes) -> float:
     share does not make them reports of one event. The smaller part is the coverage of the titles: the share of
     a title's squared weights whose terms the other document has, mean of both.
     """
+    return topic_parts(a, b).score
+
+
+class TopicParts(NamedTuple):
+    """The two parts of the score of two topics; their sum is in [0, 1]."""
+
+    terms: float = 0.0  # the rest of the score: the cosine of all terms, without the heaviest product
+    titles: float = 0.0  # COVERAGE_SHARE of the score: how much of each title the other document covers
+
+    @property
+    def score(self) -> float:
+        return self.terms + self.titles
+
+
+def topic_parts(a: bytes, b: bytes) -> TopicParts:
+    """Return the parts of ``topic_score``."""
     ours, theirs = _topic(a), _topic(b)
     shared = ours.weights.keys() & theirs.weights.keys()
     if len(shared) < 2:
-        return 0.0
+        return TopicParts()
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
+    # The order of these operations is that of likeness.lua, so that all stores round alike.
     cosine = (sum(products) - max(products)) / math.sqrt(ours.square * theirs.square)
     coverage = (_coverage(ours, shared) + _coverage(theirs, shared)) / 2
-    return (1 - COVERAGE_SHARE) * cosine + COVERAGE_SHARE * coverage
+    return TopicParts((1 - COVERAGE_SHARE) * cosine, COVERAGE_SHARE * coverage)
 
 
 def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:
@@ -242,9 +260,7 @@ def add_topic(story: bytes, topic: bytes) -> bytes:
     )
 
 
-def related_topic_score(
-    a: bytes, b: bytes, story: bytes, *, same_source: bool, threshold: float
-) -> float:
+def related_topic_score(a: bytes, b: bytes, story: bytes, *, same_source: bool, threshold: float) -> float:
     """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
 
     ``story`` is the topic of the whole story, empty if that is ``b`` itself.
@@ -254,6 +270,30 @@ def related_topic_score(
     if score < least:
         return 0.0
     return score if not story or topic_cosine(a, story) >= LEAST_STORY_COSINE else 0.0
+
+
+class SharedTerm(NamedTuple):
+    """A term that two topics share. Weights are from 1 to ``TITLE_BIT - 1``, in relation to the heaviest term."""
+
+    slot: int
+    weight_a: int
+    weight_b: int
+    in_titles: bool  # of both
+
+    @property
+    def product(self) -> int:
+        return self.weight_a * self.weight_b
+
+
+def shared_terms(a: bytes, b: bytes) -> list[SharedTerm]:
+    """Return the terms that two topics share, those that add most to their score first."""
+    ours, theirs = _topic(a), _topic(b)
+    in_titles = ours.in_title & theirs.in_title
+    shared = [
+        SharedTerm(slot, ours.weights[slot], theirs.weights[slot], slot in in_titles)
+        for slot in ours.weights.keys() & theirs.weights.keys()
+    ]
+    return sorted(shared, key=lambda term: (-term.product, term.slot))
 
 
 class _Topic(NamedTuple):

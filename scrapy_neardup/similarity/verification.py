@@ -15,19 +15,21 @@ from scrapy_neardup.similarity.likeness import (
     SAME,
     SAME_TITLES,
     STRONG_EVIDENCE,
+    SUPPORTING_SHARE,
     UNITING_COSINE,
     UNITING_EXTRA,
     Likeness,
+    add_topic,
     have_other_figures,
     have_same_template,
-    add_topic,
-    related_topic_score,
     is_copy_within_source,
     likeness_of,
+    related_topic_score,
     share_of,
     share_of_larger,
     title_overlap,
     topic_cosine,
+    topic_score,
 )
 from scrapy_neardup.similarity.policy import Policy
 
@@ -127,19 +129,14 @@ def score_candidate(
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
     copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
     are_alike = found.score >= policy.related_threshold and overlap > 0
-    # Two reports of one source may share a template or a frame. Then their topics must be alike too.
-    if not copy and (not are_alike or (same_source and new.topic and old.topic)):
+    if not copy and are_alike and not _supports(new, old, same_source, policy):
+        return None
+    if not copy and not are_alike:
         topic = related_topic_score(
-            new.topic,
-            old.topic,
-            old.story_topic,
-            same_source=same_source and not are_alike,
-            threshold=policy.topic_threshold,
+            new.topic, old.topic, old.story_topic, same_source=same_source, threshold=policy.topic_threshold
         )
         if not topic:
             return None
-    if are_alike:
-        topic = 0.0
     if not same_page and not same_text and have_same_template(new.specifics, old.specifics):
         return None
     share = found.similarity
@@ -161,7 +158,19 @@ def score_candidate(
     )
 
 
-def is_same_source(a: Record, b: Record) -> bool:
+def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bool:
+    """Decide whether the topics of two texts that share a part allow that they are related.
+
+    The part may be a template, a frame of the site or a paragraph that is used again. Within one source that is more
+    probable.
+    """
+    if not new.topic or not old.topic:
+        return True
+    share = 1.0 if same_source else SUPPORTING_SHARE
+    return topic_score(new.topic, old.topic) >= share * policy.topic_threshold
+
+
+def is_same_source(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:
     """Decide whether two documents have the same source, if they have any."""
     return a.source_hash == b.source_hash and any(a.source_hash)
 
@@ -323,6 +332,7 @@ def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: 
         related=best.related,
         figures=record.figures,
         topic=best.topic,
+        candidate_topic=record.topic,
         neighbour=neighbour,
         language=_language_of(record),
         is_seen=best.state != "lost",

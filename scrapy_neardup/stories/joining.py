@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from scrapy_neardup.document import Document, Join, Match, Member, Verdict
 
@@ -30,8 +31,9 @@ class JoinMaker:
         figures: bytes,
         figures_before: bytes,
         figures_after: bytes,
+        terms: tuple[str, ...],
     ) -> Join:
-        """Return the join of a document that matched; for the figures see ``Join``."""
+        """Return the join of a document that matched; for the figures see ``Join``, for the terms ``Member``."""
         # A match that is a later document of a story holds only the key of the story's first document.
         is_first = match.original == match.story
         url, title = (match.url, match.title) if is_first else ("", "")
@@ -41,7 +43,7 @@ class JoinMaker:
         other = match.neighbour
         return Join(
             self._first(match.story, url, title, language),
-            self._member(document, verdict),
+            replace(self._member(document, verdict), topic=match.topic, terms=terms),
             # Each step from one related text to the next loses likeness. So a text that is related only to a related
             # text does not count as coverage, unless its topic is that of the whole story.
             counted=(not match.is_seen or not match.same_url) and (is_first or not match.related or match.topic > 0),

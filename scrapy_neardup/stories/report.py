@@ -16,6 +16,8 @@ from scrapy_neardup.stories.summary import figure_summary, read_change
 VERSION = 1
 TEN_MINUTES = 600
 
+_WHY = {"duplicate": "copy", "update": "update", "related": "similar text"}
+
 Name = Callable[[str], "str | int"]
 
 
@@ -50,13 +52,10 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
         "languages": [{"language": language, "items": items} for language, items in story.languages],
         "sources": _sources(members),
         "growth": _growth(members),
-        "members": [
-            {"id": name(member.id), **_place(member), "title": member.title, "status": member.status}
-            | {"kind": member.kind, "language": member.language}
-            for member in members
-        ],
+        "members": [_member(member, name) for member in members],
         "figures": changes,
         "disagreements": _disagreements(changes),
+        "united": list(map(name, story.united)),
         "related": [{"story": name(each.story), "url": each.url, "title": each.title} for each in story.neighbours],
     }
 
@@ -68,6 +67,31 @@ def iso(second: int) -> str:
 
 def _place(member: Member) -> dict[str, Any]:
     return {"time": iso(member.seen_at), "source": member.source, "url": member.url}
+
+
+def _member(member: Member, name: Name) -> dict[str, Any]:
+    return {
+        "id": name(member.id),
+        **_place(member),
+        "title": member.title,
+        "status": member.status,
+        "kind": member.kind,
+        "language": member.language,
+        "why": why_joined(member),
+        "topic": round(member.topic, 2),
+        "terms": list(member.terms),
+    }
+
+
+def why_joined(member: Member) -> str:
+    """Say why a document joined its story: "copy", "update", "similar text" or "topic 0.43: budget, senate, veto".
+
+    Return "" for a document that joined nothing, such as the first one.
+    """
+    if member.topic:
+        terms = ", ".join(member.terms)
+        return f"topic {member.topic:.2f}" + (f": {terms}" if terms else "")
+    return _WHY.get(member.status, "")
 
 
 def _update(event: StoryEvent) -> dict[str, Any]:

@@ -157,7 +157,14 @@ class StoryTracker:
 
     async def final_stories(self) -> dict[str, str]:
         """Return the stories that this process has met and that became a part of another one, with that other one."""
-        return await self._store.final_stories(list(self._final))
+        known = self.known_final_stories()  # the store forgets a story that has become a part of another one
+        stored = await self._store.final_stories(list(self._final))
+        return {story: stored.get(final, final) for story, final in (known | stored).items()}
+
+    def known_final_stories(self) -> dict[str, str]:
+        """Return what ``final_stories`` returns, as far as this process knows."""
+        final_stories = {story: self.final_story(story) for story in self._final}
+        return {story: final for story, final in final_stories.items() if story != final}
 
     def _note_final(self, story: str, final: str) -> None:
         self._final.setdefault(final, final)  # it may have become a part of another story meanwhile

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from xxhash import xxh32_intdigest
 
@@ -73,6 +73,19 @@ def term_codes(line: str) -> list[int]:
     if codes:
         codes[0] &= ~NAME
     return codes
+
+
+def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the slots of the terms of a text, each with its word as it is printed.
+
+    In scripts without spaces the pair of characters stands for the word.
+    """
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
+        if not word.isascii() and (runs := _UNSPACED.findall(word)):
+            pairs = (run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1)))
+            yield from ((_hash(pair), pair) for pair in pairs)
+        elif _has_weight(word, shouts=False):
+            yield _hash(_stem(word)), word
 
 
 def edition_of(title: str) -> int:

@@ -20,19 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS
-from scrapy_neardup.similarity.likeness import TITLE_BIT, TOPIC_TERM_BYTES
-from scrapy_neardup.sketch.guards.titles import FIGURE, NAME, NO_TERM, term_codes
+from scrapy_neardup.similarity.likeness import TITLE_BIT, TOPIC_TERM_BYTES, shared_terms
+from scrapy_neardup.sketch.guards.titles import FIGURE, NAME, NO_TERM, term_codes, words_by_slot
 from scrapy_neardup.sketch.signatures.base import Frequencies
 from scrapy_neardup.sketch.text.body import Line
 
 LEAD_WORDS = 150
 KEYS = 12
 _TITLE_KEYS = 8
+MOST_SHARED_WORDS = 5
 _MOST_CHARACTERS = 1500  # of a line
+_MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are looked for
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
 _NAME_WEIGHT = 1.25
 _COMMONEST = 3  # the third commonest term of a document tells how many documents of its language there were
-_FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known to be rare
+FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known to be rare
 _MOST_TIMES = 0x7F
 _NAME_FLAG = 0x80
 _KEY_FACTOR, _KEY_SEED = np.uint32(0x9E37_79B1), np.uint32(0x709C_51F3)
@@ -77,6 +79,25 @@ def read_lead(lines: Iterable[Line]) -> Lead:
     return lead
 
 
+def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
+    """Return for each slot the first word of title and text that has it. Slots that they do not have are left out."""
+    wanted, found = set(slots), dict[int, str]()
+    for part in (title, text[:_MOST_CHARACTERS_OF_WORDS]):
+        for slot, word in words_by_slot(part):
+            if slot in wanted:
+                found.setdefault(slot, word)
+                if len(found) == len(wanted):
+                    return found
+    return found
+
+
+def shared_words(topic: bytes, other: bytes, title: str, text: str) -> tuple[str, ...]:
+    """Return the heaviest terms that the topic of a document shares with another topic, as words of the document."""
+    slots = [term.slot for term in shared_terms(topic, other)[:MOST_SHARED_WORDS]]
+    words = words_of(slots, title, text)
+    return tuple(words[slot] for slot in slots if slot in words)
+
+
 class TopicWeights:
     """Weighs terms by the documents that came before, and counts each document."""
 
@@ -99,7 +120,7 @@ class TopicWeights:
         if learns:
             self.frequencies.learn_slots(slots)
         documents = int(np.sort(counts)[-_COMMONEST:][0])
-        if documents < _FEWEST_DOCUMENTS:
+        if documents < FEWEST_DOCUMENTS:
             weights = np.where(is_name, 1.0, 0.0)
         else:
             weights = _RARITIES.take(documents, mode="clip") - _RARITIES.take(counts, mode="clip")
@@ -126,9 +147,7 @@ def _keys_of(slots: NDArray[np.uint16]) -> NDArray[np.uint32]:
     return keys
 
 
-def _with_title(
-    lead: Lead, title: Collection[int]
-) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
+def _with_title(lead: Lead, title: Collection[int]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
     """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
     slots, times = lead >> _BYTE, lead.astype(np.uint8)
     if not title:

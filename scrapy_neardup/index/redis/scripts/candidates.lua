@@ -76,6 +76,12 @@ local function is_copy(new, old, similarity, score, overlap, same_source, same_t
     return enough and not have_other_figures(new.figures, old.figures)
 end
 
+-- As verification._supports.
+local function supports(new, old, same_source)
+    if new.topic == '' or old.topic == '' then return true end
+    return topic_score(new.topic, old.topic) >= (same_source and 1 or SUPPORTING_SHARE) * policy.topic_threshold
+end
+
 -- Candidates of a lower class are better: the page itself unchanged, the same text, the page itself changed, a copy, a
 -- related text, a text on the same topic.
 local PAGE_UNCHANGED, SAME_TEXT, PAGE_CHANGED, COPY, RELATED, SAME_TOPIC = 1, 2, 3, 4, 5, 6
@@ -106,11 +112,11 @@ local function score_candidate(candidate, new, old)
     local copy = same_page or is_copy(new, old, similarity, score, overlap, same_source, same_text)
     local topic = 0
     local are_alike = score >= policy.related_threshold and overlap > 0
-    if not copy and (not are_alike or (same_source and new.topic ~= '' and old.topic ~= '')) then
-        topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source and not are_alike)
+    if not copy and are_alike and not supports(new, old, same_source) then return nil end
+    if not copy and not are_alike then
+        topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source)
         if topic == 0 then return nil end
     end
-    if are_alike then topic = 0 end
     if not same_page and not same_text and have_same_template(new.specifics, old.specifics) then return nil end
     local class = copy and COPY or topic == 0 and RELATED or SAME_TOPIC
     if same_text then class = same_page and PAGE_UNCHANGED or SAME_TEXT elseif same_page then class = PAGE_CHANGED end

@@ -1,0 +1,60 @@
+"""Turn a match into the verdict on its document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Status, Verdict, unchecked
+from scrapy_neardup.similarity.policy import Policy
+
+_NEAR_SIZE = 0.75  # if one shingle set is smaller than this share of the other set, the copy is abridged or extended
+
+
+def verdict_of(
+    document: Document, fingerprint: Fingerprint, match: Match | None, changes: Sequence[str], policy: Policy
+) -> Verdict:
+    """Return the verdict. ``changes`` are the figures that changed since the match, such as "dead: 4 -> 12"."""
+    if match is None or not match.is_seen or (fingerprint.is_boilerplate and not match.same_text):
+        return _unmatched(match.story if match else document.id, fingerprint)
+    status: Status
+    kind: Kind | None = None
+    if match.related:
+        status = "related"
+    elif changes or _is_changed_page(match, policy):
+        status = "update"
+    else:
+        status, kind = "duplicate", _kind(match)
+    return Verdict(
+        status,
+        kind=kind,
+        original=match.original,
+        original_url=match.url or None,
+        match=match.candidate,
+        match_url=match.candidate_url or None,
+        similarity=round(match.similarity, 4),
+        containment=round(match.containment, 4),
+        share=round(match.share, 4),
+        would_drop=status == "duplicate" and match.kept_share >= policy.least_dropped_share(document.source),
+        story=match.story,
+        changes=tuple(changes),
+    )
+
+
+def _unmatched(story: str, fingerprint: Fingerprint) -> Verdict:
+    if fingerprint.is_boilerplate:
+        return unchecked("boilerplate")
+    return Verdict("original", story=story) if fingerprint.signature else unchecked("too-short")
+
+
+def _is_changed_page(match: Match, policy: Policy) -> bool:
+    is_kept = policy.keep_updates or match.score < policy.threshold
+    return is_kept and match.same_url and not match.same_text
+
+
+def _kind(match: Match) -> Kind:
+    if match.same_text:
+        return "revisit" if match.same_url else "exact"
+    if not match.containment or match.similarity / match.containment >= _NEAR_SIZE:
+        return "near"
+    # The containment is the share of the smaller text that the larger one holds.
+    return "abridged" if match.share >= match.containment else "extended"

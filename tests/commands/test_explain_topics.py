@@ -1,0 +1,76 @@
+"""``explain`` on two reports in other words: the terms they share, what these weigh, and what the score must reach."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from other_words import BOTH, BUDGET, BUDGET_NAMES, report
+from scrapy_processes import run_scrapy
+
+Neardup = Callable[..., str]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def neardup(tmp_path: Path) -> Neardup:
+    """Runs the command beside two reports in other words, by one source and without titles, and earlier documents."""
+    for name, text in (("a", BUDGET), ("b", BOTH)):
+        write(tmp_path / f"{name}.jsonl", [{"id": name, "url": f"https://paper.example/{name}", "text": text}])
+    write(tmp_path / "seen.jsonl", [{"id": n, "text": report(BUDGET_NAMES, n)} for n in range(30)])
+
+    def run(*arguments: str) -> str:
+        done = run_scrapy(tmp_path, "neardup", *arguments, environment={"COLUMNS": "160"})
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+PAIR = "a.jsonl#a", "b.jsonl#b"
+
+
+def test_explain_shows_the_shared_terms_and_the_parts_of_the_score(neardup: Neardup) -> None:
+    topic = json.loads(neardup("explain", *PAIR, "--json"))["topic"]
+    assert {"Skerrow", "Aldermoor", "Fairweather"} < {each["first"] for each in topic["terms"]}
+    assert all(each["first"] == each["second"] and 0 < each["weight_in_first"] <= 1 for each in topic["terms"])
+    assert topic["score"] == pytest.approx(topic["from_terms"] + topic["from_titles"])
+    assert (topic["same_source_extra"], topic["untitled_extra"]) == (0.15, 0.1)
+    assert topic["needed"] == pytest.approx(topic["threshold"] + 0.25)
+    assert (topic["documents"], topic["learned_from"]) == (0, "no documents")
+
+    printed = neardup("explain", *PAIR)
+    assert "needed: 0.16 (NEARDUP_TOPIC_THRESHOLD) + 0.15 (one source) + 0.1 (no title) = 0.41" in printed
+    assert "learned from 0 documents (no documents). With so few, only names and figures" in printed
+    assert "Brandreth" in printed
+    assert ("B after A: related" in printed) == (topic["score"] >= topic["needed"])
+
+
+def test_explain_weighs_terms_by_what_was_seen(neardup: Neardup) -> None:
+    """A name that every document has says nothing."""
+    found = json.loads(neardup("explain", *PAIR, "--seen", "seen.jsonl", "--json"))
+    assert (found["topic"]["documents"], found["topic"]["learned_from"]) == (30, "seen.jsonl")
+    assert found["topic"]["terms"] == []
+    assert found["verdict"]["status"] == "original"
+    assert any("the topics score 0.00 < 0.41" in line for line in found["why"])
+
+
+def test_explain_weighs_terms_as_a_window_does(neardup: Neardup) -> None:
+    store = "--store", "sqlite:///window.sqlite"
+    neardup("replay", "seen.jsonl", *store)
+    printed = neardup("explain", *PAIR, *store)
+    assert "weights learned from 30 documents: " in printed
+    assert "window.sqlite" in printed
+    assert "Brandreth" not in printed.partition("In both")[0].partition("Only in")[0]
+
+
+def test_explain_shows_no_topic_if_topics_are_off(neardup: Neardup) -> None:
+    for off in (("--preset", "cedar"), ("-s", "NEARDUP_TOPIC_THRESHOLD=1")):
+        assert json.loads(neardup("explain", *PAIR, *off, "--json"))["topic"] is None
+        assert "Topics" not in neardup("explain", *PAIR, *off)

@@ -1,0 +1,128 @@
+"""Rows that were written earlier keep the id of their story: what it became a part of is told at the end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from newsdesk import MINUTE, Newsroom, opened, text
+from other_words import BOTH, BUDGET, STRIKE
+from projects import Item, Project
+from scrapy_processes import run_scrapy
+from servers import RedisServer
+
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.settings import DEFAULT_STORIES_FEED, NearDupSettings
+
+SPIDER = f"""
+class News(scrapy.Spider):
+    name = "news"
+    start_urls = ["data:,"]
+
+    def parse(self, response):
+        for source, body in zip("abc", {[BUDGET, STRIKE, BOTH]!r}):
+            yield {{"url": f"https://{{source}}.example/news", "text": body}}
+"""
+
+
+def lines(path: Path) -> list[Item]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def feeds(project: Project) -> list[Path]:
+    return sorted((project.folder / ".scrapy/neardup-stories").glob("*"))
+
+
+async def publish_three(room: Newsroom) -> list[str | None]:
+    texts = {"a": BUDGET, "b": STRIKE, "c": BOTH}
+    verdicts = [await room.publish(name, name, MINUTE, text=each) for name, each in texts.items()]
+    return [verdict.story for verdict in verdicts]
+
+
+async def test_stories_that_turn_out_to_be_one_have_one_final_story(newsroom: Newsroom) -> None:
+    budget, strike, both = await publish_three(newsroom)
+    assert budget != strike
+    assert both in (budget, strike)
+    moved = {budget, strike} - {both}
+    assert await newsroom.detector.final_stories() == {moved.pop(): both}
+
+
+async def test_a_store_that_is_gone_leaves_what_this_process_knows(
+    redis_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(store=redis_server.url, store_timeout=0.5) as room:
+        await publish_three(room)
+        expected = await room.detector.final_stories()
+        redis_server.stop()
+        assert await room.detector.final_stories() == expected != {}
+    assert len([record for record in caplog.records if "final stories cannot be read" in record.message]) == 1
+
+
+def test_a_crawl_lists_the_stories_that_moved(project: Project) -> None:
+    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO")
+    (feed,) = feeds(project)
+    (row,) = lines(feed)
+    stories = [item["neardup_story"] for item in crawl.items]
+    assert set(row) == {"story", "final_story"}
+    assert row["story"] in stories[:2]
+    assert stories[2] == row["final_story"]
+    assert crawl.neardup["stories_united"] == 1
+    assert crawl.lines("INFO", "NEARDUP_STORIES_FEED: 1 stories became a part of another story", str(feed))
+
+
+def test_without_the_feed_the_log_and_the_stat_say_it(project: Project) -> None:
+    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_STORIES_FEED=None)
+    assert feeds(project) == []
+    assert crawl.neardup["stories_united"] == 1
+    assert crawl.lines("INFO", "1 stories became a part of another story", "NEARDUP_STORIES_FEED = None")
+
+
+def test_a_crawl_in_which_no_story_moves_leaves_no_file(project: Project) -> None:
+    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_TOPIC_THRESHOLD=1)
+    assert crawl.statuses == {"original": 3}
+    assert feeds(project) == []
+    assert "stories_united" not in crawl.neardup
+    assert not crawl.lines("became a part of another story")
+
+
+def test_a_feed_that_cannot_be_written_is_one_warning(project: Project) -> None:
+    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_STORIES_FEED="/dev/full")
+    assert crawl.status == 0
+    assert crawl.statuses == {"original": 2, "related": 1}
+    (warning,) = crawl.lines("WARNING", "NEARDUP_STORIES_FEED")
+    assert "No space left" in warning
+    assert not crawl.lines("ERROR")
+
+
+def test_a_feed_that_cannot_be_stored_stops_the_start(project: Project) -> None:
+    crawl = project.crawl(SPIDER, NEARDUP_STORIES_FEED="foo://user:secret@x")
+    assert crawl.lines("NEARDUP_STORIES_FEED = 'foo://***@x': no feed can be stored there")
+    assert "secret" not in crawl.log
+
+
+@pytest.mark.parametrize("off", [None, "", "None", "null"])
+def test_the_feed_can_be_turned_off(off: str | None) -> None:
+    assert NearDupSettings().stories_feed == DEFAULT_STORIES_FEED
+    assert NearDupSettings.from_mapping({"NEARDUP_STORIES_FEED": off}).stories_feed is None
+    with pytest.raises(SettingsError, match="NEARDUP_STORIES_FEED = 7"):
+        NearDupSettings.from_mapping({"NEARDUP_STORIES_FEED": 7})
+
+
+def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> None:
+    # Documents that are judged together share their final stories, so other documents stand between these.
+    others = [(f"other {number}", text(number)) for number in range(256)]
+    rows = [
+        {"id": name, "url": f"https://{name}.example/news", "time": 1_700_000_000 + number, "text": body}
+        for number, (name, body) in enumerate((("budget", BUDGET), ("strike", STRIKE), *others, ("both", BOTH)))
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = ("neardup", "replay", "in.jsonl", "-O", "out.jsonl", "--stories", "stories.jsonl")
+    done = run_scrapy(tmp_path, *command, "--json")
+    assert done.returncode == 0, done.stderr
+    stories = {row["id"]: row["story"] for row in lines(tmp_path / "out.jsonl") if "other" not in row["id"]}
+    assert stories == {"budget": "budget", "strike": "strike", "both": "budget"}
+    assert lines(tmp_path / "stories.jsonl") == [{"story": "strike", "final_story": "budget"}]
+    assert json.loads(done.stdout)["stories_united"] == 1
+    assert "became a part" in run_scrapy(tmp_path, *command).stdout
+    assert run_scrapy(tmp_path, *command[:-1], "in.jsonl").returncode == 2

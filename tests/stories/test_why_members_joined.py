@@ -1,0 +1,118 @@
+"""Each member of a story says why it joined: a copy, an update, similar text, or the terms of its topic."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from joins import member
+from newsdesk import MINUTE, Newsroom, opened, text
+from other_words import BOTH, BUDGET, STRIKE, report
+from scrapy_processes import run_scrapy
+
+from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.records.members import number_member, pack_member, unpack_member
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch.guards.topic import shared_words
+from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories.report import why_joined
+
+NAMES = "Aldermoor Brandreth Calverley Dunstable Everleigh"
+
+
+async def test_a_report_in_other_words_names_the_terms_it_shares(newsroom: Newsroom) -> None:
+    for number in range(6):
+        verdict = await newsroom.publish("fire", f"s{number}", number * MINUTE, text=report(NAMES, number))
+        assert verdict.status == ("related" if number else "original")
+
+    first, *others = special_report(newsroom.events[0])["members"]
+    assert (first["why"], first["topic"], first["terms"]) == ("", 0, [])
+    assert len(others) == 5
+    for each in others:
+        assert sorted(each["terms"]) == sorted(NAMES.split())
+        assert each["topic"] > 0.16
+        assert each["why"] == f"topic {each['topic']:.2f}: {', '.join(each['terms'])}"
+
+
+async def test_copies_updates_and_similar_texts_say_so(newsroom: Newsroom) -> None:
+    toll = "Rescue workers said that 4 people were dead after the great fire in the old harbour."
+    fire = f"{text('fire', 200)}\n{toll}"
+    similar = "\n".join([*fire.splitlines()[:2], text("other", 120)])
+    bodies = (fire, fire, fire.replace("4 people", "12 people"), similar, fire, fire)
+    for number, body in enumerate(bodies):
+        await newsroom.publish("fire", f"s{number}", number * MINUTE, text=body)
+
+    members = special_report(newsroom.events[0])["members"]
+    assert [each["why"] for each in members] == ["", "copy", "update", "similar text", "copy", "copy"]
+    assert [each["status"] for each in members][3] == "related"
+
+
+async def test_the_report_names_the_stories_that_became_a_part_of_this_one(newsroom: Newsroom) -> None:
+    budget = await newsroom.publish("budget", "s0", 0, text=BUDGET)
+    strike = await newsroom.publish("strike", "s1", MINUTE, text=STRIKE)
+    await newsroom.publish("both", "s2", 2 * MINUTE, text=BOTH)
+    for number in range(3, 8):
+        await newsroom.publish("both", f"s{number}", number * MINUTE, text=BOTH)
+
+    found = special_report(newsroom.events[0], lambda each: {budget.story: "b", strike.story: "s"}.get(each, each))
+    assert {found["story"], *found["united"]} == {"b", "s"}
+
+
+@pytest.mark.parametrize("terms", [(), ("budget",), ("Ausschuss", "голосование", "予算")])
+def test_a_store_keeps_score_and_terms(terms: tuple[str, ...]) -> None:
+    kept = replace(member("a", source="a.example", status="related"), topic=0.4321, terms=terms, number=7)
+    assert unpack_member(bytes.fromhex(kept.id), number_member(7, pack_member(kept))) == kept
+
+
+def test_long_terms_are_cut_and_never_in_the_middle_of_a_character() -> None:
+    long = replace(member("a", status="related"), topic=0.5, terms=("ж" * 150,) * 5)
+    kept = unpack_member(bytes.fromhex(long.id), number_member(1, pack_member(long)))
+    assert len("\n".join(kept.terms).encode()) <= 200
+    assert set("".join(kept.terms)) == {"ж"}
+
+
+def test_a_score_without_terms_is_still_a_topic() -> None:
+    assert why_joined(replace(member("a", status="related"), topic=0.4)) == "topic 0.40"
+
+
+def fingerprint_of(body: str) -> Fingerprint:
+    document = Document("00" * 8, "", "", "", body, 0.0)
+    return Sketcher(NearDupSettings().resolved_preset()).fingerprint(document)
+
+
+@pytest.mark.parametrize(("form", "other_form"), [("Киевского", "Киевский"), ("Senatoren", "Senates")])
+def test_terms_are_words_of_the_new_document(form: str, other_form: str) -> None:
+    body = report(f"{form} Skerrow", "new")
+    new, old = fingerprint_of(body), fingerprint_of(report(f"{other_form} Skerrow", "old"))
+    assert set(shared_words(new.topic, old.topic, "", body)) == {form, "Skerrow"}
+
+
+def test_running_events_list_their_members(tmp_path: Path) -> None:
+    rows = [
+        {"id": n, "url": f"https://s{n}.example/", "title": f"Fire {n}", "time": 1_700_000_000 + 60 * n}
+        | {"text": report(NAMES, n)}
+        for n in range(8)
+    ]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    store = ("--store", "sqlite:///window.sqlite")
+    assert run_scrapy(tmp_path, "neardup", "replay", "in.jsonl", *store).returncode == 0
+
+    (event,) = map(json.loads, run_scrapy(tmp_path, "neardup", "events", *store, "--json").stdout.splitlines())
+    assert [bool(each["terms"]) for each in event["members"]] == [False] + [True] * 7
+    printed = run_scrapy(tmp_path, "neardup", "events", *store, "--members", "3").stdout
+    assert "3 of 8 items" in printed
+    assert printed.count("topic 0.") == 3
+    assert "Everleigh" in printed
+    assert "topic" not in run_scrapy(tmp_path, "neardup", "events", *store, "--members", "0").stdout
+
+
+async def test_words_are_looked_for_only_if_the_topic_decides() -> None:
+    async with opened(store="memory://") as room:
+        await room.publish("fire", "a", 0, text=report(NAMES, 1))
+        copy = await room.publish("fire", "b", MINUTE, text=report(NAMES, 1))
+        assert copy.status == "duplicate"
+        (members,) = [await room.detector.index.members(copy.story or "")]
+    assert [each.terms for each in members] == [(), ()]
