@@ -15,6 +15,17 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
 from scrapy_neardup.document import KINDS, STATUSES, Reason
 from scrapy_neardup.settings import TAGS
+from scrapy_neardup.similarity.likeness import (
+    COVERAGE_SHARE,
+    LEAST_STORY_COSINE,
+    SAME_SOURCE_EXTRA,
+    SUPPORTING_SHARE,
+    UNITING_COSINE,
+    UNITING_EXTRA,
+    UNKNOWN_COVERAGE,
+)
+from scrapy_neardup.sketch import PRESETS
+from scrapy_neardup.sketch.guards.topic import FEWEST_DOCUMENTS, LEAD_WORDS
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
@@ -30,6 +41,23 @@ def test_every_setting_has_an_entry_and_every_entry_is_a_setting() -> None:
 def test_every_entry_gives_the_default(name: str) -> None:
     default = getattr(DEFAULTS, name.removeprefix("NEARDUP_").lower())
     assert ENTRIES[name].startswith(f"Default: `{default!r}`")
+
+
+def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
+    entry = " ".join(ENTRIES["NEARDUP_TOPIC_THRESHOLD"].split())
+    for text in (
+        f"stands for {PRESETS['news'].topic_threshold:g}.",
+        f"up to {PRESETS['news'].topic_terms} terms of its title and its first {LEAD_WORDS} words",
+        f"score = {1 - COVERAGE_SHARE:g} × cosine + {COVERAGE_SHARE:g} × coverage",
+        f"no title, {UNKNOWN_COVERAGE:g} stands for its share",
+        f"one source need a score that is {SAME_SOURCE_EXTRA:g} higher",
+        f"the whole story need a cosine of {LEAST_STORY_COSINE:g} ",
+        f"Until {FEWEST_DOCUMENTS} documents of a language",
+        f"{UNITING_EXTRA:g} higher than needed, and the topics of the two stories have a cosine of {UNITING_COSINE:g}.",
+    ):
+        assert text in entry
+    assert SUPPORTING_SHARE == 0.5
+    assert "needs half of this threshold" in entry
 
 
 @pytest.mark.parametrize("word", [*TAGS, *STATUSES, *KINDS, *get_args(Reason)])

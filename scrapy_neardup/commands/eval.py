@@ -13,6 +13,7 @@ from scrapy_neardup.commands.terminal import print_json, print_table, track
 from scrapy_neardup.evaluation.pages import Page, read_corpus
 from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS, Plan, measure
 from scrapy_neardup.evaluation.published import PUBLISHED, published_for
+from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="names of protocols, separated by commas, or all (default: online,originals,pairwise,b-cubed;"
         " with --all-presets: all)",
     )
+    parser.add_argument("--by-language", action="store_true", help="score the stories of each language too")
     parser.add_argument("--roc", action="store_true", help="also the area under the ROC curve over all pairs")
     parser.add_argument(
         "--event-size",
@@ -53,7 +55,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     # Wrong settings stop the command before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
     source = read_labelled_pages(options, configured[0])
-    plan = Plan(protocols, range(options.seeds), options.event_size, options.roc, _corpus(options, configured))
+    corpus = _corpus(options, configured)
+    seeds = range(options.seeds)
+    plan = Plan(protocols, seeds, options.event_size, options.roc, corpus, by_language=options.by_language)
     presets = {each.preset: asyncio.run(measure(source, each, plan)) for each in track(configured, "presets")}
     background = len(source.pages) - source.labelled
     if options.json:
@@ -76,6 +80,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     headings = ("preset", "label", "protocol", *_RATES, "us sketch", "us check", "bytes", *area)
     title = f"{source.labelled} documents{among}, {orders}"
     print_table(title, (*headings, "published by this protocol"), _rows(presets))
+    _print_stories(presets, background)
     if options.all_presets:
         _print_published()
     if any("events" in found for found in presets.values()):
@@ -115,6 +120,26 @@ def _rows(presets: dict[str, Any]) -> Iterator[Sequence[object]]:
                 yield preset, label, protocol, *rates, *costs, *area, published
                 costs, area = [""] * len(costs), [""] * len(area)
         yield ()
+
+
+def _print_stories(presets: dict[str, Any], background: int) -> None:
+    """Print the scores of stories that the first table does not have."""
+    rows = []
+    for preset, found in presets.items():
+        for label, scores in found.get("stories", {}).items():
+            parts = {"alone": scores["alone"]}
+            if background:
+                parts[f"among {background} others"] = scores["among_background"]
+            for language, rates in scores.get("languages", {}).items():
+                parts[f"{rates['documents']} in {language}"] = rates
+            if len(parts) > 1:
+                rows += [
+                    (preset, label, part, protocol, *(f"{rates[protocol][name.lower()]:.4f}" for name in _RATES))
+                    for part, rates in parts.items()
+                    for protocol in STORY_PROTOCOLS
+                ]
+    if rows:
+        print_table("stories", ("preset", "label", "documents", "protocol", *_RATES), rows)
 
 
 def _print_published() -> None:

@@ -1,17 +1,33 @@
-"""``scrapy neardup tune``: find the threshold that gives the wanted precision on labelled documents."""
+"""``scrapy neardup tune``: find the thresholds that give the wanted precision on labelled documents."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label_names, number, read_labelled_pages
 from scrapy_neardup.commands.terminal import print_json, print_table, track
-from scrapy_neardup.evaluation.curve import PLOT_FORMATS, Point, measure, plot, require_matplotlib, suggest, thresholds
+from scrapy_neardup.evaluation.curve import (
+    PLOT_FORMATS,
+    Point,
+    TopicPoint,
+    measure,
+    measure_topics,
+    plot,
+    require_matplotlib,
+    suggest,
+    suggest_topic,
+    thresholds,
+)
+from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.settings import NearDupSettings
+
+TOPIC_PRECISION = 0.9
+"""The pairwise precision of stories that a suggested topic threshold must reach."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,12 +50,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.05,
         help="distance between two thresholds (default: 0.05)",
     )
+    for name, default, meaning in (("from", 0.1, "lowest"), ("to", 0.3, "highest")):
+        parser.add_argument(
+            f"--topic-{name}",
+            metavar="T",
+            dest=f"topic_{name}",
+            type=threshold,
+            default=default,
+            help=f"{meaning} topic threshold ({default})",
+        )
+    parser.add_argument(
+        "--topic-step",
+        metavar="T",
+        type=number(float, 0.001, 1),
+        default=0.02,
+        help="distance between two topic thresholds (default: 0.02)",
+    )
     parser.add_argument("--seeds", metavar="N", type=number(int, 1), default=3, help="random orders (default: 3)")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.low > options.high:
         raise SettingsError("--to", options.high, f"must be from {options.low} (--from) to 1")
+    if options.topic_from > options.topic_to:
+        raise SettingsError("--topic-to", options.topic_to, f"must be from {options.topic_from} (--topic-from) to 1")
     if len(label_names(options)) > 1:
         raise SettingsError("--label", ",".join(options.label), "tune takes one label")
     if options.plot is not None:
@@ -53,6 +87,11 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     seeds = range(options.seeds)
     points = asyncio.run(measure(source.pages, clusters, configured, track(grid, "thresholds"), seeds))
     suggested = suggest(points, options.precision)
+    has_topics = bool(configured.resolved_preset().topic_terms)
+    topic_grid = thresholds(options.topic_from, options.topic_to, options.topic_step) if has_topics else []
+    tracked = track(topic_grid, "topic thresholds")
+    topic_points = asyncio.run(measure_topics(source.pages, clusters, configured, tracked, seeds))
+    suggested_topic = suggest_topic(topic_points, TOPIC_PRECISION)
     if options.plot is not None:
         try:
             plot(points, suggested, options.plot)
@@ -61,14 +100,41 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.json:
         answer = None if suggested is None else _row(suggested)
         curve = [_row(point) for point in points]
-        print_json({"wanted_precision": options.precision, "suggested": answer, "curve": curve})
+        topics = {
+            "wanted_precision": TOPIC_PRECISION,
+            "suggested": None if suggested_topic is None else _topic_row(suggested_topic),
+            "curve": [_topic_row(point) for point in topic_points],
+        }
+        wanted = {"wanted_precision": options.precision, "suggested": answer, "curve": curve}
+        print_json({**wanted, **({"topics": topics} if has_topics else {})})
     else:
         _print(points, suggested, options.precision)
+        if has_topics:
+            _print_topics(topic_points, suggested_topic)
     return 1 if source.errors or suggested is None else 0
 
 
 def _row(point: Point) -> dict[str, float]:
     return {"threshold": point.threshold, **point.score.rounded()}
+
+
+def _topic_row(point: TopicPoint) -> dict[str, Any]:
+    rates = {"pairwise": point.pairwise.rounded(), "b_cubed": point.b_cubed.rounded()}
+    return {"threshold": point.threshold, **rates}
+
+
+def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None) -> None:
+    rows = []
+    for point in points:
+        rates = (*astuple(point.pairwise), *astuple(point.b_cubed))
+        mark = "<- suggested" if point is suggested else ""
+        rows.append((f"{point.threshold:.4g}", *(f"{rate:.4f}" for rate in rates), mark))
+    names = [f"{protocol} {rate}" for protocol in STORY_PROTOCOLS for rate in ("precision", "recall", "F1")]
+    print_table("stories, by topic threshold", ("threshold", *names, ""), rows)
+    if suggested is None:
+        print(f"No topic threshold here has a pairwise precision of {TOPIC_PRECISION}; try a higher --topic-to.")
+    else:
+        print(f"NEARDUP_TOPIC_THRESHOLD = {suggested.threshold:g}")
 
 
 def _print(points: list[Point], suggested: Point | None, precision: float | None) -> None:

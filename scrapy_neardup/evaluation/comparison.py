@@ -255,6 +255,9 @@ def _score_against_thresholds(comparison: Comparison, detector: NearDupDetector,
         return f"{named} < {related}{_why_not_by_topic(comparison.topic)}: another story"
     if have_same_template(prints[0].specifics, prints[1].specifics):
         return f"{named} would be enough, but names and figures between the same words differ: reports of one template"
+    if verdict.original is None and comparison.topic and comparison.topic.score < comparison.topic.needed_support:
+        support = f"the topics score {comparison.topic.score:.2f} < {comparison.topic.needed_support:g}"
+        return f"{named} would be enough, but {support}: a part that unrelated texts share"
     if verdict.original is None:
         return (
             f"{named} would be enough, but another rule excludes the match (NEARDUP_SCOPE = {detector.settings.scope})"

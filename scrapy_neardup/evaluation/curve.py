@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from scrapy_neardup.evaluation.metrics import Score
 from scrapy_neardup.evaluation.pages import Page
@@ -22,6 +23,15 @@ class Point:
 
     threshold: float
     score: Score
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPoint:
+    """The scores of final stories with ``NEARDUP_TOPIC_THRESHOLD`` at ``threshold``."""
+
+    threshold: float
+    pairwise: Score
+    b_cubed: Score
 
 
 def thresholds(low: float, high: float, step: float) -> list[float]:
@@ -50,6 +60,32 @@ async def measure(
     return points
 
 
+async def measure_topics(
+    pages: Sequence[Page],
+    clusters: Sequence[str | None],
+    settings: NearDupSettings,
+    grid: Iterable[float],
+    seeds: Sequence[int],
+) -> list[TopicPoint]:
+    """Return one point for each topic threshold of the grid: the mean over random orders, one for each seed."""
+    sketches = SharedSketches(settings)
+    points = []
+    for threshold in grid:
+        evaluation = await evaluate(pages, replace(settings, topic_threshold=threshold), seeds, sketches)
+        scores = evaluation.mean_scores(clusters)
+        points.append(TopicPoint(threshold, scores["pairwise"], scores["b-cubed"]))
+    return points
+
+
+def suggest_topic(points: Sequence[TopicPoint], precision: float) -> TopicPoint | None:
+    """Return the point with the best B-cubed F1 of those whose pairwise precision reaches ``precision``.
+
+    Of equally good points return the one in the middle. Return None if no point reaches the precision.
+    """
+    points = [point for point in points if point.pairwise.precision >= precision]
+    return _middle_of_best(points, [(point.b_cubed.f1, point.pairwise.precision) for point in points])
+
+
 def suggest(points: Sequence[Point], precision: float | None = None) -> Point | None:
     """Return the point of the best F1. With a ``precision``, return the point with the most recall that reaches it.
 
@@ -60,6 +96,13 @@ def suggest(points: Sequence[Point], precision: float | None = None) -> Point | 
     else:
         points = [point for point in points if point.score.precision >= precision]
         scores = [(point.score.recall, point.score.precision) for point in points]
+    return _middle_of_best(points, scores)
+
+
+AnyPoint = TypeVar("AnyPoint", Point, TopicPoint)
+
+
+def _middle_of_best(points: Sequence[AnyPoint], scores: Sequence[tuple[float, float]]) -> AnyPoint | None:
     best = [point for point, score in zip(points, scores, strict=True) if score == max(scores)]
     return sorted(best, key=lambda point: point.threshold)[len(best) // 2] if best else None
 

@@ -47,7 +47,7 @@ class Page:
 
     @property
     def language(self) -> str:
-        given = self.recorded.extra.get("language")
+        given = self.recorded.extra.get("language") or self.recorded.extra.get("lang")
         return (language_code(given) if isinstance(given, str) else "") or self.page_language
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from statistics import fmean
@@ -20,6 +20,7 @@ from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.evaluation.published import published_for
 from scrapy_neardup.evaluation.replay import Judged, opened, replay
 from scrapy_neardup.evaluation.sketches import SharedSketches, learn, sketcher_of
+from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS, scores_by_language, story_scores
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Preset
 
@@ -42,8 +43,8 @@ class Order:
 
     ``order`` holds positions of documents, in the order they were checked. The other lists have one entry for each
     document, in the documents' own order. An entry is the position of another document: the one by which a copy was
-    recognised, the original to which it was linked (both None if it is not a copy), or the one that began its story. A
-    document that joined no story began its own.
+    recognised, the original to which it was linked (both None if it is not a copy), or the one that began its final
+    story. A document that joined no story began its own.
     """
 
     seed: int
@@ -79,7 +80,7 @@ class Evaluation:
 
         ``online`` scores copies (``duplicate`` and ``update``) by the earlier document they were recognised by.
         ``originals`` is stricter: it scores them by the original they were linked to. The two differ if documents of
-        different clusters copy each other. ``pairwise`` and ``b-cubed`` score stories: the documents that
+        different clusters copy each other. ``pairwise`` and ``b-cubed`` score final stories: the documents that
         ``duplicate``, ``update`` and ``related`` joined. A document that was not judged is its own story.
         ``online-once`` is ``online``, but a link to a wrong cluster counts once, as a false positive.
         ``original-first`` and ``original-first-once`` are ``online`` and ``online-once`` in the orders that begin each
@@ -137,10 +138,11 @@ async def evaluate(
             start = time.perf_counter()
             judged = [each async for each in replay(timed, detector)]
             seconds += time.perf_counter() - start
+            final_stories = await detector.final_stories()
             summary = await detector.summary()
         if summary.bytes is not None and summary.documents:
             sizes.append(summary.bytes / summary.documents)
-        orders.append(_order(seed, positions, judged))
+        orders.append(_order(seed, positions, judged, final_stories))
     cost = Cost(
         sketch=1e6 * sketches.seconds_a_text,
         check=1e6 * (seconds + seconds_before - sketches.seconds) / max(1, len(pages) * len(arranged)),
@@ -208,7 +210,7 @@ def _timed(pages: Sequence[Page], positions: Sequence[int], window: float) -> li
     ]
 
 
-def _order(seed: int, positions: Sequence[int], judged: Sequence[Judged]) -> Order:
+def _order(seed: int, positions: Sequence[int], judged: Sequence[Judged], final_stories: Mapping[str, str]) -> Order:
     by_position = sorted(zip(positions, judged, strict=True), key=itemgetter(0))
     position_of = {each.document.id: position for position, each in by_position if each.document is not None}
     verdicts = [each.verdict for _, each in by_position]
@@ -219,7 +221,10 @@ def _order(seed: int, positions: Sequence[int], judged: Sequence[Judged]) -> Ord
         verdicts=tuple(verdicts),
         matches=tuple(position_of[copy.match] if copy and copy.match else None for copy in copies),
         originals=tuple(position_of[copy.original] if copy and copy.original else None for copy in copies),
-        stories=tuple(position_of.get(verdict.story or "", position) for position, verdict in enumerate(verdicts)),
+        stories=tuple(
+            position_of.get(final_stories.get(verdict.story, verdict.story) if verdict.story else "", position)
+            for position, verdict in enumerate(verdicts)
+        ),
     )
 
 
@@ -238,7 +243,8 @@ def _online(order: Order, links: Sequence[int | None], clusters: Sequence[str | 
 class Plan:
     """What to measure: the protocols, in one random order for each seed, and events of at least ``event_size``.
 
-    ``ranks`` asks for the area under the ROC curve. The features of the ``corpus`` are counted first.
+    ``ranks`` asks for the area under the ROC curve. The features of the ``corpus`` are counted first. ``by_language``
+    asks for the scores of stories for each language.
     """
 
     protocols: frozenset[str]
@@ -246,6 +252,7 @@ class Plan:
     event_size: int
     ranks: bool = False
     corpus: Sequence[Page] = ()
+    by_language: bool = False
 
 
 async def measure(source: LabelledPages, settings: NearDupSettings, plan: Plan) -> dict[str, Any]:
@@ -269,6 +276,8 @@ async def measure(source: LabelledPages, settings: NearDupSettings, plan: Plan) 
             rates[protocol]["f1_by_order"] = [round(score.f1, 4) for score in each]
         wanted = [protocol for protocol in EVERY_PROTOCOL if protocol in plan.protocols and protocol in rates]
         found["labels"][label] = {protocol: rates[protocol] for protocol in wanted}
+    if plan.protocols.intersection(STORY_PROTOCOLS):
+        found["stories"] = await _measure_stories(source, settings, plan, evaluation)
     times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
     if len(times) == len(source.pages):
         alarms = await raise_alarms(source.pages, settings)
@@ -280,4 +289,21 @@ async def measure(source: LabelledPages, settings: NearDupSettings, plan: Plan) 
     found["microseconds"] = {"sketch": round(cost.sketch, 1), "check": round(cost.check, 1)}
     found["bytes"] = None if cost.bytes is None else round(cost.bytes)
     found["published"] = [asdict(row) for row in published_for(settings.preset)]
+    return found
+
+
+async def _measure_stories(
+    source: LabelledPages, settings: NearDupSettings, plan: Plan, evaluation: Evaluation
+) -> dict[str, Any]:
+    """Return for each label the rates of stories: alone, among the background if there is one, and by language."""
+    found: dict[str, Any] = {label: {} for label in source.clusters}
+    alone = evaluation
+    if source.labelled < len(source.pages):
+        alone = await evaluate(source.pages[: source.labelled], settings, plan.seeds, corpus=plan.corpus)
+    for label, clusters in source.clusters.items():
+        found[label]["alone"] = story_scores(alone.orders, clusters[: source.labelled])
+        if alone is not evaluation:
+            found[label]["among_background"] = story_scores(evaluation.orders, clusters)
+        if plan.by_language:
+            found[label]["languages"] = scores_by_language(source.pages, evaluation.orders, clusters)
     return found

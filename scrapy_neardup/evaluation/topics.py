@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.similarity.likeness import SAME_SOURCE_EXTRA, TITLE_BIT, shared_terms, topic_parts
-from scrapy_neardup.similarity.verification import is_same_source
+from scrapy_neardup.similarity.verification import is_same_source, least_supporting_score
 from scrapy_neardup.sketch.guards.topic import words_of
 from scrapy_neardup.sketch.signatures.base import Frequencies
 
@@ -48,6 +48,7 @@ class TopicComparison:
     threshold: float
     same_source_extra: float
     needed: float
+    needed_support: float  # instead of ``needed``, if the texts are similar enough to be related
     shared_keys: int
     learned_from: str
     documents: int  # from which the weights were learned
@@ -81,6 +82,7 @@ def compare_topics(
         threshold=threshold,
         same_source_extra=extra,
         needed=threshold + extra,
+        needed_support=least_supporting_score(is_same_source(*prints), threshold),
         shared_keys=len(set(prints[0].topic_keys) & set(prints[1].topic_keys)),
         learned_from=learned.source,
         documents=learned.frequencies.documents,

@@ -166,8 +166,12 @@ def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bo
     """
     if not new.topic and not old.topic:
         return True
-    share = 1.0 if same_source else SUPPORTING_SHARE
-    return topic_score(new.topic, old.topic) >= share * policy.topic_threshold
+    return topic_score(new.topic, old.topic) >= least_supporting_score(same_source, policy.topic_threshold)
+
+
+def least_supporting_score(same_source: bool, topic_threshold: float) -> float:
+    """Return the score that two topics need if the texts share a part."""
+    return (1.0 if same_source else SUPPORTING_SHARE) * topic_threshold
 
 
 def is_same_source(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:

@@ -248,6 +248,7 @@ def test_tune_names_the_extra_that_is_missing(neardup: Neardup, gold: Path, tmp_
         (["--precision", "1.5"], "argument --precision: must be from 0 to 1, not '1.5'"),
         (["--from", "0"], "argument --from: must be from 0.05 to 1, not '0'"),
         (["--from", "0.5", "--to", "0.4"], "--to = 0.4: must be from 0.5 (--from) to 1"),
+        (["--topic-from", "0.5"], "--topic-to = 0.3: must be from 0.5 (--topic-from) to 1"),
         (["--step", "0"], "argument --step: must be from 0.001 to 1, not '0'"),
         (["--plot", "curve.txt"], "must end in .png or .svg"),
         (["--label", "cluster,merged"], "tune takes one label"),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from other_words import report
 
 from scrapy_neardup.evaluation.comparison import Given, compare
 from scrapy_neardup.evaluation.curve import Point, suggest, thresholds
@@ -393,7 +394,9 @@ async def test_comparison_of_strangers() -> None:
     assert comparison.verdict.status == "original"
     assert comparison.shared_bands == 0
     assert comparison.shared == ()
-    assert comparison.why == ("none of 38 bands in common: never compared",)
+    (reason,) = comparison.why
+    assert reason.startswith("none of 38 bands in common, and the topics score 0.00 < 0.")
+    assert reason.endswith(": never compared")
 
 
 async def test_comparison_of_two_reports_on_one_event() -> None:
@@ -404,7 +407,21 @@ async def test_comparison_of_two_reports_on_one_event() -> None:
     comparison = await compare(Given(one), Given(other), NearDupSettings(related_threshold=0.45))
 
     assert comparison.verdict.status == "related"
-    assert "the share of common names and figures 1.00 >= NEARDUP_TOPIC_THRESHOLD = 0.4" in comparison.why[0]
+    assert comparison.topic is not None
+    assert comparison.topic.score >= comparison.topic.needed
+    score, needed = f"{comparison.topic.score:.2f}", f"{comparison.topic.needed:g}"
+    assert f"but the topics score {score} >= {needed}: the same story, not a copy" in comparison.why[0]
+
+
+async def test_comparison_of_two_texts_that_share_only_a_part_of_unrelated_news() -> None:
+    """A paragraph that a site uses again makes no relation, if the topics have nothing in common."""
+    names = "Aldermoor Brandreth Calverley Dunstable", "Garroway Hollingbury Inchbold Jellicoe"
+    frame = prose("frame", 40)
+
+    comparison = await compare(*(Given(f"{report(each, each)}\n{frame}") for each in names), NearDupSettings())
+
+    assert comparison.verdict.status == "original"
+    assert comparison.why[0].endswith(": a part that unrelated texts share")
 
 
 async def test_comparison_of_a_text_too_short_to_compare() -> None:

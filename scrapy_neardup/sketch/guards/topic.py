@@ -138,9 +138,7 @@ class TopicWeights:
         packed["weight"] += in_title.take(heaviest) * np.uint8(TITLE_BIT)
         packed = packed[: int(np.count_nonzero(chosen))]
         by_weight = packed["slot"].tolist()
-        of_title = [
-            slot for slot, weight in zip(by_weight, packed["weight"].tolist(), strict=True) if weight >= TITLE_BIT
-        ]
+        of_title = packed["slot"][packed["weight"] >= TITLE_BIT].tolist()
         looked_up = dict.fromkeys((*of_title[:_TITLE_KEYS], *by_weight))
         return packed.tobytes(), tuple(map(topic_key, list(looked_up)[:KEYS]))
 

@@ -1,0 +1,52 @@
+"""Score the final stories of labelled documents: alone, among background documents, and by language."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from scrapy_neardup.evaluation.metrics import b_cubed, mean, pairwise
+from scrapy_neardup.evaluation.pages import Page
+
+STORY_PROTOCOLS = ("pairwise", "b-cubed")
+UNKNOWN = "unknown"
+"""Used in place of the language of documents that do not say theirs."""
+
+
+class WithStories(Protocol):
+    """An order of documents, with the story of each of them."""
+
+    @property
+    def stories(self) -> Sequence[int]: ...
+
+
+def story_scores(orders: Sequence[WithStories], clusters: Sequence[str | None]) -> dict[str, dict[str, float]]:
+    """Return the mean rates of stories over the orders. ``clusters`` has None for background documents."""
+    return {
+        "pairwise": mean([pairwise(clusters, order.stories) for order in orders]).rounded(),
+        "b-cubed": mean([b_cubed(clusters, order.stories) for order in orders]).rounded(),
+    }
+
+
+def scores_by_language(
+    pages: Sequence[Page], orders: Sequence[WithStories], clusters: Sequence[str | None]
+) -> dict[str, dict[str, Any]]:
+    """Return the number of labelled documents of each language, and the rates of their stories; the commonest first.
+
+    Labelled documents of other languages are left out. Background documents count whatever their language.
+    """
+    languages = [page.language or UNKNOWN for page in pages]
+    labelled = Counter(language for language, cluster in zip(languages, clusters, strict=True) if cluster is not None)
+    found: dict[str, dict[str, Any]] = {}
+    for language, documents in sorted(labelled.items(), key=lambda item: (-item[1], item[0])):
+        chosen = [place for place, each in enumerate(languages) if clusters[place] is None or each == language]
+        own_orders = [_Selected([order.stories[place] for place in chosen]) for order in orders]
+        rates = story_scores(own_orders, [clusters[place] for place in chosen])
+        found[language] = {"documents": documents, **rates}
+    return found
+
+
+class _Selected:
+    def __init__(self, stories: Sequence[int]) -> None:
+        self.stories = stories

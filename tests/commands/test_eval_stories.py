@@ -1,0 +1,131 @@
+"""``eval`` and ``tune`` on reports in other words: final stories, alone, among other documents and by language."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from newsdesk import text
+from other_words import report
+from scrapy_processes import run_scrapy
+
+Neardup = Callable[..., str]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def names(seed: object, count: int) -> str:
+    draw = random.Random(repr(seed))
+    return " ".join("".join(draw.choices("abdegiklmnoprstuv", k=8)).capitalize() for _ in range(count))
+
+
+@pytest.fixture
+def neardup(tmp_path: Path) -> Neardup:
+    def run(*arguments: str) -> str:
+        done = run_scrapy(tmp_path, "neardup", *arguments, environment={"COLUMNS": "160"})
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> str:
+    """Four reports of an English event, three of a German one, and two without a language."""
+    rows = []
+    for language, count in (("en", 4), ("de-AT", 3), ("", 2)):
+        for number in range(count):
+            row = {"id": f"{language}{number}", "text": report(names(language, 6), (language, number))}
+            row |= {"cluster": language or "other", "all": "one", "original": number == 0}
+            key = "lang" if number else "language"
+            rows.append({**row, **({key: language} if language else {})})
+    write(tmp_path / "gold.jsonl", rows)
+    return "gold.jsonl"
+
+
+def test_stories_are_scored_alone_and_among_the_background(neardup: Neardup, gold: str, tmp_path: Path) -> None:
+    rows = [{"id": n, "text": report(names("de-AT", 6), n)} for n in range(3)]
+    write(tmp_path / "background.jsonl", [*rows, *({"id": 9 + n, "text": text(("other", n))} for n in range(9))])
+    given = "eval", gold, "--label", "cluster,all", "--background", "background.jsonl", "--by-language"
+    found = json.loads(neardup(*given, "--json"))["presets"]["news"]
+    stories = found["stories"]["cluster"]
+    assert stories["alone"]["pairwise"] == {"precision": 1, "recall": 1, "f1": 1}
+    # Of the German story's 15 pairs, 3 are right and 3 are of background documents.
+    among = stories["among_background"]
+    assert among["pairwise"]["precision"] == round(10 / 19, 4)
+    assert among["b-cubed"]["precision"] == round((4 + 2 + 3 / 2) / 9, 4)
+    for protocol in ("pairwise", "b-cubed"):
+        assert all(among[protocol][rate] == found["labels"]["cluster"][protocol][rate] for rate in among[protocol])
+    # Reports of three events are one cluster of the label "all": 10 of its 36 pairs are in stories.
+    assert found["stories"]["all"]["alone"]["pairwise"]["recall"] == round(10 / 36, 4)
+
+    languages = stories["languages"]
+    assert {name: each["documents"] for name, each in languages.items()} == {"en": 4, "de": 3, "unknown": 2}
+    assert list(languages) == ["en", "de", "unknown"]
+    assert languages["en"]["b-cubed"] == {"precision": 1, "recall": 1, "f1": 1}
+    assert languages["de"]["pairwise"]["precision"] == round(3 / 12, 4)
+
+    printed = neardup(*given)
+    assert printed.count("among 12 others") == 1 + 4
+    assert printed.count("3 in de") == 4
+
+
+def test_without_background_and_languages_there_is_one_table(neardup: Neardup, gold: str) -> None:
+    assert "alone" not in neardup("eval", gold, "--seeds", "1")
+    assert "4 in en" in neardup("eval", gold, "--seeds", "1", "--by-language")
+    stories = json.loads(neardup("eval", gold, "--seeds", "1", "--json"))["presets"]["news"]["stories"]
+    assert list(stories["cluster"]) == ["alone"]
+    online = json.loads(neardup("eval", gold, "--protocol", "online", "--json"))["presets"]["news"]
+    assert "stories" not in online
+
+
+def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
+    """Two reports begin two stories, and long after that a third shows that they are one."""
+    rows = []
+    for event in range(12):
+        shared, one, other = names((event, "shared"), 2), names((event, 1), 6), names((event, 2), 6)
+        for number, words in enumerate((f"{shared} {one}", f"{shared} {other}", f"{shared} {one} {other}"[:-9])):
+            rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
+            rows[-1]["original"] = number == 0
+    write(tmp_path / "gold.jsonl", rows)
+    # Documents that are judged together know their final stories, so there must be many.
+    write(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(350)])
+    found = neardup("eval", "gold.jsonl", "--background", "background.jsonl", "--seeds", "2", "--json")
+    assert json.loads(found)["presets"]["news"]["labels"]["cluster"]["pairwise"]["recall"] == 1
+
+
+def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> None:
+    """Events have all their names in common, two events a third of theirs: too low a threshold makes them one story."""
+    shared = names("shared", 3)
+    rows = []
+    for event in range(3):
+        for number in range(3):
+            words = f"{shared} {names(event, 6)}"
+            rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
+            rows[-1]["original"] = number == 0
+    write(tmp_path / "gold.jsonl", rows)
+    given = "tune", "gold.jsonl", "--from", "0.45", "--to", "0.45", "--seeds", "1"
+    grid = "--topic-from", "0.06", "--topic-to", "0.96", "--topic-step", "0.1"
+    topics = json.loads(neardup(*given, *grid, "--json"))["topics"]
+    low, *_, high = topics["curve"]
+    assert (low["threshold"], high["threshold"]) == (0.06, 0.96)
+    assert low["pairwise"]["precision"] < 0.9
+    assert low["b_cubed"]["recall"] == 1
+    assert high["b_cubed"] == {"precision": 1, "recall": round(1 / 3, 4), "f1": 0.5}
+    assert topics["suggested"]["b_cubed"]["f1"] == 1
+    assert low["threshold"] < topics["suggested"]["threshold"] < high["threshold"]
+
+    printed = neardup(*given, *grid)
+    assert f"NEARDUP_TOPIC_THRESHOLD = {topics['suggested']['threshold']:g}\n" in printed
+    assert "<- suggested" in printed
+    no_grid = "--topic-from", "0.06", "--topic-to", "0.06"
+    assert "No topic threshold here has a pairwise precision of 0.9; try a higher --topic-to" in neardup(
+        *given, *no_grid
+    )
+    assert "topics" not in json.loads(neardup(*given, "--preset", "ddd", "--json"))
