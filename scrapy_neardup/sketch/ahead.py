@@ -14,8 +14,6 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
 from scrapy_neardup.sketch.guards.boilerplate import Trace
@@ -68,7 +66,7 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     signed, trace = sketch.signed, sketch.trace
     numbers = [array("I", each) for each in (signed.band_keys, signed.sample_keys)]
     arrays = array("Q", trace.lines), *numbers, trace.words, trace.samples, trace.owners
-    strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead.tobytes()
+    strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead
     return _SKETCH.pack(milliseconds, signed.size, sketch.text_hash, *strings, *(each.tobytes() for each in arrays))
 
 
@@ -84,6 +82,6 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
         text_hash=text_hash,
         figures=figures,
         specifics=specifics,
-        lead=np.frombuffer(lead, np.uint32),
+        lead=lead,
     )
     return sketch, milliseconds

@@ -21,7 +21,7 @@ from scrapy_neardup.sketch.guards.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.guards.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.sketch.guards.specifics import find_specifics
 from scrapy_neardup.sketch.guards.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
-from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, NO_LEAD, Lead, TopicWeights, read_lead
+from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, TopicWeights, read_lead
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.base import UNSIGNED, Frequencies, SignedText
 from scrapy_neardup.sketch.signatures.minhash import distinct_features
@@ -50,7 +50,7 @@ class TextSketch:
     text_hash: bytes
     figures: bytes
     specifics: bytes
-    lead: Lead  # see sketch.guards.topic
+    lead: bytes  # see sketch.guards.topic
 
     @property
     def size(self) -> int:
@@ -343,7 +343,7 @@ class Sketcher:
         return [self._text_sketch(each, *made.get(number, (UNSIGNED, b""))) for number, each in enumerate(texts)]
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
-        lead = NO_LEAD
+        lead = b""
         if signed.signature and self.preset.topic_terms:
             lead = read_lead(read.body.lead(LEAD_WORDS))
         return TextSketch(

@@ -39,7 +39,7 @@ _DIGIT = re.compile(r"\d")
 _DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
 _MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
-_MOST_REMEMBERED = 1 << 16  # words
+_MOST_REMEMBERED = 1 << 16  # runs of characters between blanks
 _LONGEST_REMEMBERED = 40  # characters
 NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
 
@@ -65,11 +65,7 @@ def term_codes(line: str) -> list[int]:
 
     A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the line.
     """
-    if not line.isascii():
-        line = unicodedata.normalize("NFKC", line)
-        if _UNSPACED.search(line):
-            return list(map(_hash, _terms(line)))
-    codes = [_codes[word] for word in _WORD.findall(line)]
+    codes = [code for token in line.split() for code in _codes[token]]
     if codes:
         codes[0] &= ~NAME
     return codes
@@ -147,17 +143,25 @@ def _hash(term: str) -> int:
     return xxh32_intdigest(term.encode("utf-8", "surrogatepass")) & 0xFFFF
 
 
-class _Codes(dict[str, int]):
-    """Codes of words in scripts with spaces, remembered because words repeat."""
+class _Codes(dict[str, tuple[int, ...]]):
+    """Codes of the words between two blanks, remembered because words repeat."""
 
-    def __missing__(self, word: str) -> int:
+    def __missing__(self, token: str) -> tuple[int, ...]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        code = _hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM
-        code |= NAME if word[0].isupper() else FIGURE if word[0].isdigit() else 0
-        if len(word) <= _LONGEST_REMEMBERED:
-            self[word] = code
-        return code
+        normal = token if token.isascii() else unicodedata.normalize("NFKC", token)
+        if not normal.isascii() and _UNSPACED.search(normal):
+            codes = tuple(map(_hash, _terms(normal)))
+        else:
+            codes = tuple(map(_code, _WORD.findall(normal)))
+        if len(token) <= _LONGEST_REMEMBERED:
+            self[token] = codes
+        return codes
+
+
+def _code(word: str) -> int:
+    code = _hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM
+    return code | (NAME if word[0].isupper() else FIGURE if word[0].isdigit() else 0)
 
 
 _codes = _Codes()

@@ -46,40 +46,30 @@ _SLOT = 0xFFFF
 _LARGEST_WEIGHT = TITLE_BIT - 1
 
 
-Lead = NDArray[np.uint32]
-"""The terms of the first words of a text, ascending: the slot, then in 8 bits how often it occurs.
+def read_lead(lines: Iterable[Line]) -> bytes:
+    """Return the terms of the first lines of a text, packed; none if it is a table.
 
-``_NAME_FLAG`` is added if the term is a name or a figure.
-"""
-
-NO_LEAD: Lead = np.empty(0, np.uint32)
-
-
-def read_lead(lines: Iterable[Line]) -> Lead:
-    """Return the terms of the first lines of a text; none if it is a table."""
-    codes = Counter[int]()
+    A term has four bytes in the order of this machine: its slot, then in 8 bits how often it occurs. ``_NAME_FLAG`` is
+    added if the term is a name or a figure. Terms are in ascending order.
+    """
+    codes: list[int] = []
     for line in lines:
-        codes.update(term_codes(line.text[:_MOST_CHARACTERS]))
-    words = codes.total()
-    names, figures = (sum(times for code, times in codes.items() if code & flag) for flag in (NAME, FIGURE))
-    if _FIGURES_IN_PROSE * figures > words:
-        return NO_LEAD
+        codes += term_codes(line.text[:_MOST_CHARACTERS])
+    marked = [code for code in codes if code >= NAME]
+    figures = sum(code & FIGURE > 0 for code in marked)
+    if _FIGURES_IN_PROSE * figures > len(codes):
+        return b""
+    names = {code & _SLOT for code in marked if FIGURE <= code < NO_TERM}
     # If most words have a capital, these are headlines, and capitals show no names.
-    flags = (NAME | FIGURE) if 2 * names <= words else FIGURE
-    terms: dict[int, int] = {}
-    named: set[int] = set()
-    for code, times in codes.items():
-        if code < NO_TERM:
-            slot = code & _SLOT
-            terms[slot] = terms.get(slot, 0) + times
-            if code & flags:
-                named.add(slot)
+    if 2 * sum(code & NAME > 0 for code in marked) <= len(codes):
+        names.update(code & _SLOT for code in marked if code < FIGURE)
+    times = Counter([code & _SLOT for code in codes if code < NO_TERM])
     lead = np.array(
-        [slot << 8 | min(times, _MOST_TIMES) | (_NAME_FLAG if slot in named else 0) for slot, times in terms.items()],
+        [slot << 8 | min(count, _MOST_TIMES) | (_NAME_FLAG if slot in names else 0) for slot, count in times.items()],
         np.uint32,
     )
     lead.sort()
-    return lead
+    return lead.tobytes()
 
 
 def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
@@ -108,16 +98,16 @@ class TopicWeights:
         self.frequencies = Frequencies()
         self._most_terms = most_terms
 
-    def topic(self, lead: Lead, title: Collection[int], *, learns: bool = True) -> tuple[bytes, tuple[int, ...]]:
+    def topic(self, lead: bytes, title: Collection[int], *, learns: bool = True) -> tuple[bytes, tuple[int, ...]]:
         """Return the packed topic of a document, and its look-up keys. With ``learns`` count the document.
 
         ``title`` are the slots of the terms of the title. A packed topic has ``TOPIC_TERM_BYTES`` for each term: the
         slot (2 bytes), and the weight, at most ``_LARGEST_WEIGHT``. ``TITLE_BIT`` is added to the weight of a term that
         is in the title.
         """
-        if not len(lead):
+        if not lead:
             return b"", ()
-        slots, times, in_title = _with_title(lead, title)
+        slots, times, in_title = _with_title(np.frombuffer(lead, np.uint32), title)
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.counts(slots)
         if learns:
@@ -148,7 +138,7 @@ def topic_key(slot: int) -> int:
     return slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED
 
 
-def _with_title(lead: Lead, title: Collection[int]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
+def _with_title(lead: NDArray[np.uint32], title: Collection[int]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
     """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
     slots, times = lead >> _BYTE, lead.astype(np.uint8)
     if not title:
