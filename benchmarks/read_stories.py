@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import xxhash
 from accuracy import _table
 
 from scrapy_neardup.evaluation.pages import Page
@@ -19,6 +20,7 @@ from scrapy_neardup.evaluation.pages import Page
 LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")
 BANDS = (0.1, 0.16, 0.2, 0.25, 0.3, 0.4)
+DRAWN = 100  # links that are drawn at random
 _SHOWN = 400  # characters of a text
 _FEWEST = 5  # with fewer labels no precision is printed
 
@@ -52,6 +54,11 @@ class Link(NamedTuple):
         return f"topic from {BANDS[place - 1]}" if place else "topic below"
 
     @property
+    def place_in_draw(self) -> int:
+        """Return a random number that is the same in every run, so that labels of drawn links can be used again."""
+        return xxhash.xxh64_intdigest(" ".join(sorted(self.pair)).encode())
+
+    @property
     def stratum(self) -> tuple[str, str]:
         return self.band, self.sites
 
@@ -66,14 +73,22 @@ def read_events() -> dict[str, str | None]:
     return {row["id"]: row["event"] for row in rows}
 
 
+def draw(links: Sequence[Link]) -> list[Link]:
+    """Return links that are drawn at random."""
+    return sorted(links, key=lambda link: link.place_in_draw)[:DRAWN]
+
+
 def report_links(links: Sequence[Link]) -> None:
-    """Print how many of the links are right.
+    """Print how many of the drawn links are right, and how many of all links.
 
     Links of one band of scores stand for each other: the share of right ones among the labelled links is applied to
     all links of the band. So it does no harm that more of the weak links have a label.
     """
     labels = read_pairs()
-    title = f"Links of real pages at their real times: {len(links)} related pages, asked: at least 90 of 100 right"
+    counts = Counter(labels.get(link.pair, "unread") for link in draw(links))
+    title = f"{DRAWN} links of real pages at their real times, drawn at random; asked: at least 90 same"
+    _table(title, (*NAMES, "unread"), [tuple(counts[each] for each in (*NAMES, "unread"))])
+    title = f"All {len(links)} links, by the labels that there are"
     head = ("", "links", *NAMES, "precision")
     rows = []
     groups: list[tuple[str, Callable[[Link], str]]] = [
@@ -152,10 +167,10 @@ def _judgement(events: Sequence[str | None]) -> tuple[str, list[tuple[str, int]]
 
 
 def write_unread(path: Path, links: Sequence[Link], stories: Sequence[Sequence[Page]]) -> None:
-    """Write the links and the pages of stories that have no label, with lines to copy into the labels."""
+    """Write the drawn links and the pages of stories that have no label, with lines to copy into the labels."""
     labels, events = read_pairs(), read_events()
     lines = []
-    for link in links:
+    for link in draw(links):
         if link.pair not in labels:
             ids = {"a": link.page.recorded.id, "b": link.match.recorded.id}
             stub = {**ids, "label": "", "score": round(link.topic, 3), "why": ""}

@@ -51,7 +51,7 @@ class Fingerprint:
     identity_keys: tuple[int, ...]  # of the text, the url and the article number, if it has them
     band_keys: tuple[int, ...]
     sample_keys: tuple[int, ...] = ()  # hashes of a few shingles and of the first sentences
-    topic_keys: tuple[int, ...] = ()  # of terms of title and lead
+    topic_keys: tuple[int, ...] = ()  # of the heaviest terms of the topic
     figures: bytes = b""  # packed, see sketch.guards.figures
     topic: bytes = b""  # packed, see sketch.guards.topic
     specifics: bytes = b""  # packed, see sketch.guards.specifics

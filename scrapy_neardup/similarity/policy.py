@@ -18,8 +18,9 @@ class Policy:
     """Decides whether a candidate is a match. Every store judges by the same policy in the same way.
 
     A candidate with the same url or the same text is a match. Any other candidate is a copy if its score is at least
-    ``threshold``, and related if its score is at least ``related_threshold``. A candidate with a lower score is still
-    related if the score of the two topics is at least ``topic_threshold``, see ``likeness.related_topic_score``.
+    ``threshold``, and related if its score is at least ``related_threshold`` and the topics do not speak against it. A
+    candidate with a lower score is still related if the score of the topics is at least ``topic_threshold`` and the
+    document resembles the candidate's story as a whole. Then a story does not drift from one topic to the next.
     ``scope`` never excludes candidates with the document's own url.
 
     With ``by_titles``, two documents of one source under different urls need more evidence to be copies the more their

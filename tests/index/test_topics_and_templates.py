@@ -165,6 +165,29 @@ async def test_a_copy_is_related_to_nothing_by_its_topic(index: Index) -> None:
     assert (match.original, match.related, match.topic) == (original.id, False, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("source", "other", "matches"),
+    [
+        ("other.example", "ABcduvwx", True),
+        ("other.example", "aUVWXYZ1", False),  # other words, another title: a paragraph that is used again
+        ("wire.example", "ABcduvwx", True),
+        ("wire.example", "abcdUVWX", True),
+        ("other.example", "abUVWXYZ", True),  # half of the threshold is enough across sources
+        ("wire.example", "abUVWXYZ", False),
+        ("wire.example", "", True),  # its topic is not known
+    ],
+)
+async def test_texts_that_share_a_part_are_related_if_their_topics_allow_it(
+    index: Index, source: str, other: str, matches: bool
+) -> None:
+    first = Article("wire", source="wire.example", topic="ABcdefgh")
+
+    match = await match_of(index, first, Article("a part of it", like="wire", equal=30, source=source, topic=other))
+
+    assert (match is not None) is matches
+    assert match is None or (match.related, match.topic) == (True, 0.0)
+
+
 async def test_reports_of_one_template_are_not_joined_by_their_topic(index: Index) -> None:
     await check(index, Article("wire", topic="ABCdefgh", specifics=specifics("AB", "123")))
 

@@ -8,6 +8,9 @@ Document frequencies are learned from the stream. Documents of several languages
 tell their languages apart: the commonest terms of a document are in nearly every document of its language. So their
 frequencies tell how many documents of this language there were.
 
+Documents are looked up by the keys of a few terms: those of the title first, because reports of one event rather share
+the terms of their titles than the rarest terms of their texts, and then the heaviest ones.
+
 Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a stream online by such vectors.
 """
 
@@ -37,7 +40,7 @@ _COMMONEST = 3  # the third commonest term of a document tells how many document
 FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known to be rare
 _MOST_TIMES = 0x7F
 _NAME_FLAG = 0x80
-_KEY_FACTOR, _KEY_SEED = np.uint32(0x9E37_79B1), np.uint32(0x709C_51F3)
+_KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x709C_51F3
 _BYTE = np.uint32(8)
 _SLOT = 0xFFFF
 _LARGEST_WEIGHT = TITLE_BIT - 1
@@ -134,17 +137,15 @@ class TopicWeights:
         packed["weight"] = np.maximum(chosen * (_LARGEST_WEIGHT / (chosen[0] or 1.0)), 1.0)
         packed["weight"] += in_title.take(heaviest) * np.uint8(TITLE_BIT)
         packed = packed[: int(np.count_nonzero(chosen))]
-        # Reports of one event rather share the terms of their titles than the rarest terms of their texts.
-        title_first = np.argsort(packed["weight"] < TITLE_BIT, kind="stable")
-        titles = min(_TITLE_KEYS, int(np.count_nonzero(packed["weight"] >= TITLE_BIT)))
-        order = np.concatenate((title_first[:titles], np.sort(title_first[titles:])))
-        return packed.tobytes(), tuple(_keys_of(packed["slot"].take(order[:KEYS])).tolist())
+        by_weight = packed["slot"].tolist()
+        of_title = packed["slot"][packed["weight"] >= TITLE_BIT].tolist()
+        looked_up = dict.fromkeys((*of_title[:_TITLE_KEYS], *by_weight))
+        return packed.tobytes(), tuple(map(topic_key, list(looked_up)[:KEYS]))
 
 
-def _keys_of(slots: NDArray[np.uint16]) -> NDArray[np.uint32]:
-    """Return the 32-bit keys by which documents with these terms are found."""
-    keys: NDArray[np.uint32] = slots.astype(np.uint32) * _KEY_FACTOR ^ _KEY_SEED
-    return keys
+def topic_key(slot: int) -> int:
+    """Return the 32-bit key by which documents with this term are found."""
+    return slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED
 
 
 def _with_title(lead: Lead, title: Collection[int]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
