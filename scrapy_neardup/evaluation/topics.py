@@ -82,7 +82,7 @@ def compare_topics(
         threshold=threshold,
         same_source_extra=extra,
         needed=threshold + extra,
-        needed_support=least_supporting_score(is_same_source(*prints), threshold),
+        needed_support=least_supporting_score(is_same_source(*prints), threshold) if any(topics) else 0.0,
         shared_keys=len(set(prints[0].topic_keys) & set(prints[1].topic_keys)),
         learned_from=learned.source,
         documents=learned.frequencies.documents,

@@ -45,6 +45,7 @@ _AGREED = 32  # the clock reaches a time when this many documents in a row are a
 _MOST_RAISED = 1024  # signalled stories of which documents may still be under way
 _MOST_UNANSWERED = 1024
 _MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
+_ASKED_TOGETHER = 4096  # stories; many more would take longer than the timeout of a store
 _UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
 
 
@@ -158,7 +159,9 @@ class StoryTracker:
     async def final_stories(self) -> dict[str, str]:
         """Return the stories that this process has met and that became a part of another one, with that other one."""
         known = self.known_final_stories()  # the store forgets a story that has become a part of another one
-        stored = await self._store.final_stories(list(self._final))
+        asked, stored = list(self._final), dict[str, str]()
+        for start in range(0, len(asked), _ASKED_TOGETHER):
+            stored |= await self._store.final_stories(asked[start : start + _ASKED_TOGETHER])
         return {story: stored.get(final, final) for story, final in (known | stored).items()}
 
     def known_final_stories(self) -> dict[str, str]:
