@@ -19,7 +19,7 @@ from scrapy_neardup.evaluation.pages import Page
 
 LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")
-BANDS = (0.1, 0.16, 0.2, 0.25, 0.3, 0.4)
+BANDS = (0.26, 0.3, 0.35, 0.4, 0.5)
 DRAWN = 100  # links that are drawn at random
 _SHOWN = 400  # characters of a text
 _FEWEST = 5  # with fewer labels no precision is printed

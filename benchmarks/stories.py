@@ -45,7 +45,7 @@ SETS = ("rewritten", "same", "gold", "stream")
 SETTINGS = NearDupSettings(store="memory://")
 START = 1_573_776_000.0  # 15 November 2019, UTC
 WINDOW = 23.9 * 3600  # all documents are seen within this time
-THRESHOLDS = (0.08, 0.12, 0.16, 0.2, 0.24, 0.28)
+THRESHOLDS = (0.18, 0.22, 0.26, 0.3, 0.34)
 RESAMPLES = 2000
 INTERVAL = 0.95
 ONE_EVENT = {  # merged label -> event: wire stories and later reports on one event are two clusters of copies
