@@ -15,7 +15,7 @@ from scrapy_neardup.document import Join, Member, Neighbour
 from scrapy_neardup.evaluation.feed import WrongLine, _parse
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
-from scrapy_neardup.index.membership import count_join
+from scrapy_neardup.index.membership import begin_story, count_join, unite
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.members import pack_member, pack_neighbour, read_members, unpack_neighbours
 from scrapy_neardup.records.stories import StoryCounters
@@ -59,7 +59,7 @@ def damaged(draw: random.Random, data: bytes) -> bytes:
 
 def _record(draw: random.Random, folder: Path) -> None:
     new = new_record(ARTICLE.fingerprint, ARTICLE.document, 1)
-    other = replace(new, text_hash=bytes(8), url_hash=b"u" * 8, topic=topic("abce"), run=2)
+    other = replace(new, text_hash=bytes(8), url_hash=b"u" * 8, topic=topic("ABce"), story_topic=topic("abcd"), run=2)
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
@@ -88,11 +88,16 @@ def _neighbours(draw: random.Random, folder: Path) -> None:
 def _story(draw: random.Random, folder: Path) -> None:
     counters = StoryCounters()
     count_join(counters, Join(MEMBERS[0], MEMBERS[1], figures_after=b"abcd", figures=b"abcd"), ())
-    field = draw.choice(("items_seen", "sources", "printed", "changes", "neighbours", "signalled", "languages"))
+    other = StoryCounters()
+    begin_story(other, MEMBERS[1])
+    unite((bytes(8), bytes.fromhex(MEMBERS[1].id)), counters, other, ())
+    fields = ("items_seen", "sources", "printed", "changes", "neighbours", "signalled", "languages", "united")
+    field = draw.choice(fields)
     value = getattr(counters, field)
     packed = damaged(draw, value if isinstance(value, bytes) else value.encode() or b"1 2 3")
     setattr(counters, field, packed if isinstance(value, bytes) else packed.decode("utf-8", "replace"))
     counters.story(bytes(8))
+    unite((bytes(8), bytes.fromhex(MEMBERS[0].id)), counters, other, MEMBERS)
 
 
 def _outbox(draw: random.Random, folder: Path) -> None:
