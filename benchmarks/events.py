@@ -15,7 +15,7 @@ import asyncio
 import os
 import random
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from accuracy import _default_data, _pages, _table, _unpacked
 from simulated_news import DAYS, News, simulate
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, Granted, Join, Member, Story
+from scrapy_neardup.document import Claim, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import b_cubed
@@ -186,6 +186,18 @@ class TallyStore:
         else:
             self._open.add(claim.story)
         return Granted(tuple(unpack_member(*item) for item in self._members[claim.story].items()))
+
+    async def unite(self, story: str, other: Member) -> Story:
+        raise NotImplementedError("simulated documents fit one story each")
+
+    async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
+        return {}
+
+    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
+        """Nobody takes over the events of another process here."""
+
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
+        return []
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]:
         stories = [self._tallies[key].story(bytes.fromhex(key)) for key in sorted(self._open)]
