@@ -36,9 +36,10 @@ TOPIC_TERM_BYTES = 3  # of a term in a topic: the slot and the weight, see sketc
 TITLE_BIT = 0x80  # added to the weight of a term that is in the title
 MOST_TOPIC_TERMS = 40
 COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
-UNKNOWN_COVERAGE = 0.2  # of a document without a title
+UNKNOWN_COVERAGE = 0.17  # of a document without a title
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 SAME_SOURCE_EXTRA = 0.1  # two topics of one source need a score that is so much higher
+STORY_PARTS = 7  # a story that a document joins keeps this many parts of its topic and takes one of the document's
 LEAST_STORY_COSINE = 0.2  # of a document and the story that it joins
 # A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.05, 0.2
@@ -246,11 +247,11 @@ def topic_cosine(a: bytes, b: bytes) -> float:
 
 
 def add_topic(story: bytes, topic: bytes) -> bytes:
-    """Return the topic of a story to which a document is added: three parts of the story, one of the document.
+    """Return the topic of a story to which a document is added: ``STORY_PARTS`` parts of the story, one of the document.
 
     The heaviest ``MOST_TOPIC_TERMS`` terms are kept. The heaviest of them has the largest weight.
     """
-    weights = {slot: 3 * weight for slot, weight in _topic(story).weights.items()}
+    weights = {slot: STORY_PARTS * weight for slot, weight in _topic(story).weights.items()}
     for slot, weight in _topic(topic).weights.items():
         weights[slot] = weights.get(slot, 0) + weight
     kept = sorted(weights.items(), key=lambda term: (-term[1], term[0]))[:MOST_TOPIC_TERMS]

@@ -208,7 +208,7 @@ end
 
 local function add_topic(story, topic)
     local weights, terms = {}, {}
-    for slot, weight in pairs(read_topic(story).weights) do weights[slot] = 3 * weight end
+    for slot, weight in pairs(read_topic(story).weights) do weights[slot] = STORY_PARTS * weight end
     for slot, weight in pairs(read_topic(topic).weights) do weights[slot] = (weights[slot] or 0) + weight end
     for slot, weight in pairs(weights) do terms[#terms + 1] = { slot = slot, weight = weight } end
     table.sort(terms, function(a, b)
