@@ -247,8 +247,9 @@ def topic_cosine(a: bytes, b: bytes) -> float:
 
 
 def add_topic(story: bytes, topic: bytes) -> bytes:
-    """Return the topic of a story to which a document is added: ``STORY_PARTS`` parts of the story, one of the document.
+    """Return the topic of a story to which a document is added.
 
+    It has ``STORY_PARTS`` parts of the topic that the story had, and one part of the topic of the document.
     The heaviest ``MOST_TOPIC_TERMS`` terms are kept. The heaviest of them has the largest weight.
     """
     weights = {slot: STORY_PARTS * weight for slot, weight in _topic(story).weights.items()}
