@@ -187,7 +187,7 @@ end
 local function topic_score(a, b)
     local ours, theirs = read_topic(a), read_topic(b)
     local sum, largest, count = products(ours.weights, theirs.weights)
-    if count < 2 then return 0 end
+    if count < LEAST_SHARED_TERMS then return 0 end
     local cosine_of_topics = (sum - largest) / math.sqrt(ours.square * theirs.square)
     local both = (coverage(ours, theirs) + coverage(theirs, ours)) / 2
     return (1 - COVERAGE_SHARE) * cosine_of_topics + COVERAGE_SHARE * both
