@@ -117,7 +117,7 @@ PRECEDENCE = {
     "the page itself changed": Article("another text", url=PAGE),
     "a copy": Article("a copy", like="wire", equal=120),
     "a looser copy": Article("a looser copy", like="wire", equal=100),
-    "a related one": Article("a related one", like="wire", equal=30),
+    "a related one": Article("a related one", like="wire", equal=30, topic="ABCdefgh"),
     "one of the same topic": Article("another report", topic="ABCdefxy"),
     "one of much the same topic": Article("one more report", topic="ABCghuvw"),
 }

@@ -29,11 +29,11 @@ async def match_of(index: Index, *articles: Article) -> Match | None:
     ("one", "other", "matches"),
     [
         ("ABcdefgh", "ABcdefgh", True),
-        ("ABcdefgh", "ABuvwxyz", True),
-        ("ABcdefgh", "Auvwxyzt", False),  # one term is not enough, however rare it is
+        ("ABcdefgh", "ABcdeuvw", True),
+        ("ABcdefgh", "ABcduvwx", False),  # four terms may be those of a theme
         ("ABcdefgh", "abUVwxyz", False),  # each title says something else
-        ("ABcdefgh", "abuvwxyz", True),
-        ("abcdefgh", "abcduvwx", True),  # texts without a title need more
+        ("ABcdefgh", "abcdeuvw", True),
+        ("abcdefgh", "abcdeuvw", True),
         ("abcdefgh", "abcuvwxy", False),
         ("", "ABcdefgh", False),
     ],
@@ -102,10 +102,10 @@ async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
     fingerprint = replace(original.fingerprint, band_keys=original.fingerprint.band_keys[:bands])
     await index.check(fingerprint, original.document)
     groups = ("ABCD", "EFGH", "IJKL")
-    reports = [Article(f"report {n}", at=MINUTE, topic=groups[n % 3] + "mnopq") for n in range(MAX_CANDIDATES + 4)]
+    reports = [Article(f"report {n}", at=MINUTE, topic=groups[n % 3] + "12345678z") for n in range(MAX_CANDIDATES + 4)]
     assert len(reports) / len(groups) <= MOST_POSTINGS
 
-    match = await match_of(index, *reports, Article("copy", like="wire", equal=100, topic="ABCDEFGHIJKL"))
+    match = await match_of(index, *reports, Article("copy", like="wire", equal=100, topic="ABCDEFGHIJKLz"))
 
     assert match is not None
     assert (match.candidate == original.id, match.related) == (is_copy, not is_copy)
@@ -123,21 +123,20 @@ async def story_sizes(index: Index, topics: Sequence[str]) -> list[int]:
     return list(sizes.values())
 
 
-@pytest.mark.parametrize(("step", "most"), [(3, 7), (4, 3)])
-async def test_a_chain_of_topics_is_cut(index: Index, step: int, most: int) -> None:
+async def test_a_chain_of_topics_is_cut(index: Index) -> None:
     """Each report has terms in common with the one before, and soon none with the first one."""
     letters = [chr(0x4E00 + number) for number in range(200)]
 
-    sizes = await story_sizes(index, ["".join(letters[step * n : step * n + 8]) for n in range(20)])
+    sizes = await story_sizes(index, ["".join(letters[3 * n : 3 * n + 8]) for n in range(20)])
 
-    assert max(sizes) <= most
+    assert max(sizes) <= 7
     assert min(sizes[:-1]) >= 2  # each of them resembles the one before
 
 
 async def test_a_report_that_resembles_one_member_and_the_story_joins(index: Index) -> None:
     """The same as its best match would not do, if the story as a whole were about something else."""
-    first, second = Article("wire", topic="ABCdefgh"), Article("report", topic="ABCduvwx", at=MINUTE)
-    third = Article("report of both", topic="DUVabxyz", at=2 * MINUTE)
+    first, second = Article("wire", topic="ABCdefgh"), Article("report", topic="ABCdeuvw", at=MINUTE)
+    third = Article("report of both", topic="DUVWabxyz", at=2 * MINUTE)
 
     match = await match_of(index, first, second, third)
 
@@ -168,12 +167,12 @@ async def test_a_copy_is_related_to_nothing_by_its_topic(index: Index) -> None:
 @pytest.mark.parametrize(
     ("source", "other", "matches"),
     [
-        ("other.example", "ABcduvwx", True),
+        ("other.example", "ABcdeuvw", True),
         ("other.example", "aUVWXYZ1", False),  # other words, another title: a paragraph that is used again
-        ("wire.example", "ABcduvwx", True),
-        ("wire.example", "abcdUVWX", True),
-        ("other.example", "abUVWXYZ", True),  # half of the threshold is enough across sources
-        ("wire.example", "abUVWXYZ", False),
+        ("wire.example", "ABcdeuvw", True),
+        ("wire.example", "abcdeUVW", True),
+        ("other.example", "cdefgUVWXYZijklmnopq0123456789", True),  # half of the threshold is enough across sources
+        ("wire.example", "cdefgUVWXYZijklmnopq0123456789", False),
         ("wire.example", "", False),  # a table or a list
     ],
 )
@@ -197,9 +196,9 @@ async def test_reports_of_one_template_are_not_joined_by_their_topic(index: Inde
 @pytest.mark.parametrize(
     ("other", "unites"),
     [
-        ("UVWXefyz", True),
-        ("UVWXyz01", False),  # the document fits both, but the stories have nothing in common
-        ("uefyz012", False),  # hardly enough to join it
+        ("UVWXef01", True),
+        ("UVWXy201", False),  # the document fits both, but the stories have nothing in common
+        ("uvefyijklmnopqrst0123456789z", False),  # hardly enough to join it
     ],
 )
 async def test_stories_are_one_if_a_document_fits_both_and_they_are_alike(
@@ -209,7 +208,7 @@ async def test_stories_are_one_if_a_document_fits_both_and_they_are_alike(
     first, second = Article("wire", topic="ABCDefgh"), Article("other wire", topic=other, at=MINUTE)
     assert await match_of(index, first, second) is None
 
-    match = await check(index, Article("report", topic="ABCDefUVWX", at=2 * MINUTE))
+    match = await check(index, Article("report", topic="ABCDefUVWXy", at=2 * MINUTE))
 
     assert match is not None
     assert (match.story, match.neighbour and match.neighbour.story) == (first.id, second.id)

@@ -14,6 +14,7 @@ from redis import Redis
 from scrapy_neardup.index import Policy
 from scrapy_neardup.index.redis import lua
 from scrapy_neardup.similarity.likeness import (
+    LEAST_SHARED_TERMS,
     LEAST_STORY_COSINE,
     MOST_TOPIC_TERMS,
     SAME_SOURCE_EXTRA,
@@ -44,10 +45,10 @@ def test_scores_are_symmetric_shares(one: bytes, other: bytes) -> None:
 
 
 @given(one=TOPICS, other=TOPICS)
-def test_one_term_in_common_scores_nothing(one: bytes, other: bytes) -> None:
+def test_a_few_terms_in_common_score_nothing(one: bytes, other: bytes) -> None:
     common = set(slots(one)) & set(slots(other))
 
-    assert (topic_score(one, other) > 0) is (len(common) >= 2)
+    assert (topic_score(one, other) > 0) is (len(common) >= LEAST_SHARED_TERMS)
     assert (topic_cosine(one, other) > 0) is bool(common)
 
 
@@ -83,7 +84,7 @@ def test_a_document_like_its_story_changes_it_little(story: bytes) -> None:
 
 
 def test_two_reports_are_more_alike_if_each_has_the_terms_of_the_title_of_the_other() -> None:
-    titles = (("abcdEFGH", "abcdWXYZ"), ("abcdefgh", "abcdwxyz"), ("ABcdefgh", "abcdwxyz"), ("ABcdefgh", "abCDwxyz"))
+    titles = (("abcdeFGH", "abcdeXYZ"), ("abcdefgh", "abcdewxy"), ("ABcdefgh", "abcdewxy"), ("ABcdefgh", "abCDewxy"))
     neither, unknown, one, both = (topic_score(topic(one), topic(other)) for one, other in titles)
 
     assert neither < unknown < one < both
@@ -92,9 +93,9 @@ def test_two_reports_are_more_alike_if_each_has_the_terms_of_the_title_of_the_ot
 @pytest.mark.parametrize(
     ("one", "other", "same_source", "extra"),
     [
-        ("ABcdefgh", "ABcduvwx", False, 0.0),
-        ("ABcdefgh", "ABcduvwx", True, SAME_SOURCE_EXTRA),
-        ("abcdefgh", "abcduvwx", True, SAME_SOURCE_EXTRA),
+        ("ABcdefgh", "ABcdeuvw", False, 0.0),
+        ("ABcdefgh", "ABcdeuvw", True, SAME_SOURCE_EXTRA),
+        ("abcdefgh", "abcdeuvw", True, SAME_SOURCE_EXTRA),
     ],
 )
 def test_two_reports_of_one_source_need_more(one: str, other: str, same_source: bool, extra: float) -> None:
@@ -109,7 +110,7 @@ def test_two_reports_of_one_source_need_more(one: str, other: str, same_source: 
 
 def test_a_document_has_to_resemble_the_story_as_a_whole() -> None:
     def related(story: str) -> float:
-        return related_topic_score(topic("ABcdefgh"), topic("ABcduvwx"), topic(story), same_source=False, threshold=0.1)
+        return related_topic_score(topic("ABcdefgh"), topic("ABcdeuvw"), topic(story), same_source=False, threshold=0.1)
 
     alike, unlike = (topic_cosine(topic("ABcdefgh"), topic(story)) for story in ("efuvwxyz", "euvwxyz0"))
     assert alike >= LEAST_STORY_COSINE > unlike
