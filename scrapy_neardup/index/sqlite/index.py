@@ -294,7 +294,7 @@ class SQLiteIndex(Index):
         row = sql.execute(f"SELECT total FROM frequencies_{self._space} WHERE kind = ?", (kind,)).fetchone()
         total = row[0] if row and isinstance(row[0], bytes) else b""
         total = add_counts(total, NOTHING if self._file.is_read_only else counted)
-        if not self._file.is_read_only:
+        if not self._file.is_read_only and counted != NOTHING:
             sql.execute(f"INSERT OR REPLACE INTO frequencies_{self._space} (kind, total) VALUES (?, ?)", (kind, total))
         return total
 

@@ -10,6 +10,9 @@ Returns the sum. The rules are those of records/feature_counts.py.
 local key, counted, seconds = KEYS[1], ARGV[1], ARGV[2]
 local AT_ONCE = 400 -- slots; Lua passes no more than some thousand arguments
 
+if counted == NOTHING then -- somebody only reads: an idle namespace stays empty, and expires
+    return redis.call('STRLEN', key) == SUM_BYTES and redis.call('GET', key) or string.rep('\0', SUM_BYTES)
+end
 if redis.call('STRLEN', key) ~= SUM_BYTES then redis.call('SET', key, string.rep('\0', SUM_BYTES)) end
 
 local command = {}
