@@ -85,7 +85,7 @@ class Command(ScrapyCommand):
                 self.settings.pop(parameter, None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from scrapy_neardup.commands.terminal import printable
+        from scrapy_neardup.document import printable
         from scrapy_neardup.exceptions import NearDupError
 
         if args:

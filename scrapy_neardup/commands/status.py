@@ -9,7 +9,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_store, live_detector
-from scrapy_neardup.commands.terminal import PlainConsole, print_json, print_table, printable
+from scrapy_neardup.commands.terminal import PlainConsole, print_json, print_table
+from scrapy_neardup.document import printable
 
 _BAR = 40  # characters
 

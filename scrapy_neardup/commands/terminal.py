@@ -13,22 +13,17 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_neardup.document import UNSAFE, printable
+
 T = TypeVar("T")
 
-# Control characters except line feed and tab, characters that change the direction of writing, and lone surrogates.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _NUMBER = re.compile(r"[-\d.,%]*")
 _WIDTH = 150  # characters, unless the output goes to a terminal
 
 
-def printable(text: str) -> str:
-    """Return the text with a replacement character for each character that a terminal might obey."""
-    return _UNSAFE.sub("\ufffd", text)
-
-
 def as_json(value: object) -> str:
     """Return JSON on one line, in which unsafe characters are escapes."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def print_json(value: object) -> None:
