@@ -22,6 +22,7 @@ from scrapy_neardup.crawl.freezing import freeze, unfreeze
 from scrapy_neardup.crawl.item_context import Page, current_item
 from scrapy_neardup.crawl.item_fields import Tagger, text_of
 from scrapy_neardup.crawl.order import AnswerOrder
+from scrapy_neardup.crawl.recording import recorder
 from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.crawl.sinks import EventSinks
@@ -69,6 +70,7 @@ class NearDupPipeline(Component):
         log_window_location(self.settings)
         self.sinks = EventSinks(crawler, self.settings)
         self.dropped = dropped_items(crawler, self.settings)
+        self.recorder = recorder(crawler, self.settings)
         self.answers = AnswerOrder[Verdict]()
         self.summary = RunSummary(self.settings)
         self._prepared: asyncio.Task[None] | None = None
@@ -98,8 +100,9 @@ class NearDupPipeline(Component):
             await self._send_events()
             await self.sinks.close()
         finally:
-            if self.dropped is not None:
-                await self.dropped.close()
+            for feed in (self.dropped, self.recorder):
+                if feed is not None:
+                    await feed.close()
             if not self.delivery.has_feeds:
                 await self._close_detector()
         self._report_times()
@@ -221,15 +224,20 @@ class NearDupPipeline(Component):
         # Only the first text of a page stands for the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
         own_language = language_code(text_of(adapter, self.settings.language_field))
-        return self.detector.document(
+        canonical, url_is_own = page.canonical if is_of_page else "", is_page or not is_of_page
+        document = self.detector.document(
             text,
             url=self._url(adapter, page),
             title=text_of(adapter, self.settings.title_field) or (page.title if is_page else ""),
             seen_at=self._seen_at(adapter),
-            canonical=page.canonical if is_of_page else "",
+            canonical=canonical,
             language=own_language or (page.language if is_of_page else ""),
-            url_is_own=is_page or not is_of_page,
+            url_is_own=url_is_own,
         )
+        if self.recorder is not None and not self.recorder.put(document, canonical, url_is_own=url_is_own):
+            self.count("record/errors")
+            self.summary.seen.problems["record"] += 1
+        return document
 
     async def _verdict(self, document: Document, page: Page) -> Verdict:
         try:

@@ -218,6 +218,7 @@ class NearDupSettings:
     delivered: Delivered = _setting("stored", _one_of(*get_args(Delivered)))
     dropped_feed: str | None = _setting(DEFAULT_DROPPED_FEED, _feed, _without_password)
     keep_sources: frozenset[str] = _setting(frozenset(), _sources)
+    record: str | None = _setting(None, _feed, _without_password)
     data_dir: str | None = _setting(None, _optional(_path("the path of a directory, or None")))
     store: str = _setting("sqlite:///neardup.sqlite", _store, _without_password)
     shards: int = _setting(1, _number(int, 1, 64))

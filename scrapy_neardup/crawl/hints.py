@@ -124,6 +124,7 @@ def _of_faults(seen: Observed) -> Iterator[Hint]:
         "store-unavailable": "the store was away for {}: check NEARDUP_STORE with `scrapy neardup doctor`",
         "time": "the time of {} cannot be read, so they count as seen now: check NEARDUP_TIME_FIELD",
         "dropped-feed": "{} were kept, because they could not be written to NEARDUP_DROPPED_FEED",
+        "record": "{} were judged but not recorded: check NEARDUP_RECORD",
         "internal-error": "{} met an error of scrapy-neardup itself: please report the trace in the log",
     }
     counts = {name: seen.problems[name] or seen.statuses[f"unchecked/{name}"] for name in texts}

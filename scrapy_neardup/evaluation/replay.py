@@ -102,6 +102,7 @@ def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document
         title=page.title,
         seen_at=seen_at,
         canonical=page.canonical,
+        url_is_own=page.recorded.extra.get("url_is_own") is not False,
         language=page.language,
     )
     if page.sketch:

@@ -93,6 +93,7 @@ def says(name: str, value: object) -> str:
 HOLD_SECRETS = (
     "NEARDUP_STORE",
     "NEARDUP_DROPPED_FEED",
+    "NEARDUP_RECORD",
     "NEARDUP_EVENTS_FEED",
     "NEARDUP_EVENTS_STREAM",
     "NEARDUP_EVENTS_WEBHOOK",
