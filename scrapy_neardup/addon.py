@@ -19,11 +19,11 @@ class Addon:
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         # Check the settings this early. If the check failed later, when the crawl starts, Scrapy 2.14 would exit with
         # status 0.
-        _checked_settings(settings)
+        checked_settings(settings)
 
     def update_settings(self, settings: BaseSettings) -> None:
         # Check again: a spider's own settings are added after those of its project.
-        if not _checked_settings(settings).enabled:
+        if not checked_settings(settings).enabled:
             return
         from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
         from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
@@ -35,7 +35,7 @@ class Addon:
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
 
 
-def _checked_settings(settings: BaseSettings) -> NearDupSettings:
+def checked_settings(settings: BaseSettings) -> NearDupSettings:
     """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
     from scrapy_neardup.content import load_extractor, worker_processes
     from scrapy_neardup.crawl.feeds import storage_class
@@ -51,9 +51,10 @@ def _checked_settings(settings: BaseSettings) -> NearDupSettings:
         load_rule(checked.event_rule)
         for each in checked.item_classes:
             load_item_class(each)
-        for name, uri in (("DROPPED", checked.dropped_feed), ("EVENTS", checked.events_feed)):
+        feeds = {"DROPPED_FEED": checked.dropped_feed, "EVENTS_FEED": checked.events_feed, "RECORD": checked.record}
+        for name, uri in feeds.items():
             if uri is not None:
-                storage_class(settings, f"NEARDUP_{name}_FEED", uri)
+                storage_class(settings, f"NEARDUP_{name}", uri)
     except SettingsError as error:
         raise UsageError(str(error)) from None
     return checked

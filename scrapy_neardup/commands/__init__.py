@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "status": "shows what the window holds, hour by hour, and how the store is set up",
     "purge": "removes a namespace, or the documents of one source or page",
     "similar": "lists the documents of the window that are like a given document",
+    "doctor": "checks files, store, extractor and receivers of events before a crawl",
     "eval": "measures the verdicts on documents that people sorted into clusters",
     "tune": "measures thresholds on documents that people sorted into clusters, and suggests one",
     "explain": "compares two documents and says why the second gets its verdict",
@@ -91,7 +92,8 @@ class Command(ScrapyCommand):
         if args:
             raise UsageError(f"unknown arguments: {' '.join(args)}")
         assert self.settings is not None
-        is_ours = re.compile("NEARDUP_|BOT_NAME$|PROJECT$").match  # the data directory may have the project's name
+        # The data directory may have the project's name; ``doctor`` looks at the others.
+        is_ours = re.compile("NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|FEED_STORAGES)$").match
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
             self.exitcode = _module(opts.subcommand).run(opts, settings)

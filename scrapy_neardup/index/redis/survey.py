@@ -38,7 +38,7 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
     async def size_of(kind: str) -> int:
         return sum([int(await client.zcard(name)) for name in whole if name.endswith(f"}}:{kind}")])
 
-    facts, warnings = await _server(client, layout.prefixes[0])
+    facts, warnings = await server_facts(client, layout.prefixes[0])
     return StoreSummary(
         location=without_password(url),
         namespace=layout.namespace,
@@ -138,7 +138,7 @@ def _configuration(name: str) -> str:
     return name.partition("}")[0].rpartition(":")[2].partition(".")[0]
 
 
-async def _server(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
+async def server_facts(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return facts about the server that holds a key, and warnings about its settings."""
     where: dict[str, Any] = {}
     if isinstance(client, RedisCluster):
