@@ -19,6 +19,7 @@ from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import PARAMETERS, preset_with
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
+from scrapy_neardup.stories.messages import FORMATS, WebhookFormat
 from scrapy_neardup.stories.stream import stream_of
 
 PREFIX = "NEARDUP_"
@@ -269,6 +270,7 @@ class NearDupSettings:
     events_webhook: str | None = _setting(
         None, _optional(_text(r"https?://[^/\s]+\S*", "an http or https url, or None")), _without_secrets
     )
+    events_webhook_format: WebhookFormat = _setting("plain", _one_of(*FORMATS))
     events_webhook_secret: str | None = _setting(
         None, _optional(_text(r".+", "a text of one line, or None")), _without_secrets
     )

@@ -227,8 +227,10 @@ def _check_waiting_events(settings: NearDupSettings) -> Finding:
 
 async def _check_webhook(settings: NearDupSettings) -> Sequence[Finding]:
     assert settings.events_webhook is not None
-    webhook = Webhook(settings.events_webhook, settings.events_webhook_secret, deadline=_PATIENCE - 1)
-    return await _check_receiver("webhook", webhook.deliver, "check NEARDUP_EVENTS_WEBHOOK, and the receiver's log")
+    secret, form = settings.events_webhook_secret, settings.events_webhook_format
+    webhook = Webhook(settings.events_webhook, secret, deadline=_PATIENCE - 1, form=form)
+    mend = f"check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_WEBHOOK_FORMAT = {form!r}, and the receiver's log"
+    return await _check_receiver("webhook", webhook.deliver, mend)
 
 
 async def _check_stream(settings: NearDupSettings) -> Sequence[Finding]:
