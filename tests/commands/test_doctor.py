@@ -28,7 +28,7 @@ def findings(folder: Path, *arguments: str) -> tuple[int, dict[str, dict[str, An
     return done.returncode, {each["check"]: each for each in map(json.loads, done.stdout.splitlines())}
 
 
-def test_a_healthy_project_is_ok_within_five_seconds(project: Project) -> None:
+def test_a_healthy_project_is_ok_within_seconds(project: Project) -> None:
     project.prepare(ITEM_A_PAGE, {})
     before = sorted(project.folder.rglob("*"))
     start = time.monotonic()
@@ -39,7 +39,7 @@ def test_a_healthy_project_is_ok_within_five_seconds(project: Project) -> None:
     assert "WARNING" not in done.stdout
     assert "started in" in done.stdout
     assert "duplicate/exact" in done.stdout
-    assert seconds < 5
+    assert seconds < 10, "1.6 s on an idle machine"
     assert {each for each in project.folder.rglob("*") if "__pycache__" not in each.parts} <= set(before)
 
 
@@ -118,7 +118,7 @@ def test_a_server_that_evicts(redis_server: RedisServer, tmp_path: Path) -> None
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     start = time.monotonic()
     status, found = findings(tmp_path, "--store", "redis://user:secret@127.0.0.1:1/0")
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 10
     assert (status, found["store"]["state"]) == (1, "failed")
     assert "redis://***@127.0.0.1:1/0" in found["store"]["found"]
     assert found["judging"]["state"] == "ok", "one failure does not hide the others"
@@ -129,7 +129,7 @@ def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
         client.execute_command("CLIENT", "PAUSE", 20_000, "ALL")
         start = time.monotonic()
         status, found = findings(tmp_path, "--store", redis_server.url)
-    assert time.monotonic() - start < 7
+    assert time.monotonic() - start < 12
     assert (status, found["store"]["state"]) == (1, "failed")
 
 
