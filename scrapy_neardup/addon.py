@@ -12,14 +12,25 @@ if TYPE_CHECKING:
     from scrapy_neardup.settings import NearDupSettings
 
 
+class WrongSetting(UsageError, SystemExit):
+    """A wrong setting. If nobody catches it, Python prints its message instead of a traceback, and exits."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.code = f"scrapy: error: {message}"
+
+
 class Addon:
     """Adds middleware and pipelines to the settings, unless the settings name them already."""
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         # Check the settings this early. If the check failed later, when the crawl starts, Scrapy 2.14 would exit with
-        # status 0.
-        checked_settings(settings)
+        # status 0. Scrapy's command line does not catch errors this early.
+        try:
+            checked_settings(settings)
+        except UsageError as error:
+            raise WrongSetting(str(error)) from None
 
     def update_settings(self, settings: BaseSettings) -> None:
         # Check again: a spider's own settings are added after those of its project.
@@ -33,6 +44,10 @@ class Addon:
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
+        exporters = settings.getdict("FEED_EXPORTERS")
+        if "xml" not in exporters:
+            exporters["xml"] = "scrapy_neardup.crawl.xml_feed.XmlExporter"
+            settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:

@@ -26,6 +26,7 @@ from scrapy_neardup.crawl.recording import recorder
 from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.crawl.sinks import EventSinks
+from scrapy_neardup.crawl.verdict_counter import VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError
@@ -73,6 +74,7 @@ class NearDupPipeline(Component):
         self.recorder = recorder(crawler, self.settings)
         self.answers = AnswerOrder[Verdict]()
         self.summary = RunSummary(self.settings)
+        self.counter = VerdictCounter(self.detector.index, lambda: self.detector.breaker.is_open)
         self._prepared: asyncio.Task[None] | None = None
         self._is_frozen = False
         self._is_closed = False
@@ -98,6 +100,7 @@ class NearDupPipeline(Component):
         try:
             await self.detector.finish()
             await self._send_events()
+            await self.counter.close()
             await self.sinks.close()
         finally:
             for feed in (self.dropped, self.recorder):
@@ -152,6 +155,7 @@ class NearDupPipeline(Component):
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
         title = text_of(adapter, self.settings.title_field) or page.title
+        self.counter.add(verdict)
         self.summary.add(verdict, title=title, url=self._url(adapter, page))
         self.count("checked")
         self.count(verdict.status)
@@ -298,6 +302,7 @@ class NearDupPipeline(Component):
         for event, report in zip(events, reports, strict=True):
             self.count(f"events/{event.level}")
             self.summary.add_event(report)
+            self.counter.add_event(event.level)
             await self.crawler.signals.send_catch_log_async(
                 signals.story_event, event=event, report=report, spider=self.crawler.spider
             )

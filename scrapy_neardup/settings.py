@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -51,6 +52,7 @@ _BOOLEANS = {
     **dict.fromkeys(("0", "false", "no", "off", ""), False),
 }
 
+_WRITTEN_NONE = ("None", "null")  # on the command line
 _ALLOWED_STREAMS = "the name of a stream in the store's Redis, or redis://host/0#name"
 _SECRET_NAME = re.compile("SECRET?S?|PASSWORD|TOKEN")  # an unknown name may be a misspelt one
 
@@ -93,7 +95,17 @@ def _number(kind: type[int] | type[float], low: float, high: float, *, or_auto: 
 
 
 def _optional(check: Check) -> Check:
-    return lambda value: None if value is None else check(value)
+    return lambda value: None if value in (None, *_WRITTEN_NONE) else check(value)
+
+
+def _from_json(value: Any) -> Any:
+    """Return a list or mapping that was written as JSON, as on the command line. Other values stay as they are."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"is not JSON ({error})") from None
+    return value
 
 
 def _text(pattern: str, allowed: str) -> Check:
@@ -114,6 +126,7 @@ def _store(value: Any) -> str:
 
 def _list(value: Any, kinds: type | UnionType, allowed: str) -> list[Any]:
     """Return the members of a list, or of a text with commas between them."""
+    value = _from_json(value)
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, kinds) for each in items):
         raise ValueError(f"must be {allowed}")
@@ -132,6 +145,7 @@ def _words(value: Any) -> tuple[str, ...]:
 def _field_names(value: Any) -> dict[str, str]:
     """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
     allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
+    value = _from_json(value)
     names = dict(value) if isinstance(value, Mapping) else {tag: tag for tag in _list(value, str, allowed)}
     if unknown := [tag for tag in names if tag not in TAGS]:
         raise ValueError(f"{unknown[0]!r} is not a tag; must be {allowed}")
@@ -149,7 +163,7 @@ def _sources(value: Any) -> frozenset[str]:
 
 def _owners(value: Any) -> dict[str, str]:
     try:
-        return read_owners(value)
+        return read_owners(_from_json(value))
     except ValueError as error:
         raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
 
@@ -165,7 +179,7 @@ def _path(allowed: str) -> Check:
 
 def _feed(value: Any) -> str | None:
     """Return the URI of a feed. None means no feed, and so do the ways to write None on the command line."""
-    return None if value in (None, "", "None", "null") else str(_path("the URI of a feed, or None")(value))
+    return None if value in (None, "", *_WRITTEN_NONE) else str(_path("the URI of a feed, or None")(value))
 
 
 Shown = Callable[[str, Any], Any]

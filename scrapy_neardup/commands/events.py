@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_store, live_detector
+from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector
 from scrapy_neardup.commands.terminal import print_json, print_table
 from scrapy_neardup.stories import special_report
 
@@ -22,16 +22,29 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         for report in reports:
             print_json(report)
         return 0
+    if not reports:
+        print("No event is running.")
+        return 0
     rows = []
     for report in reports:
-        since = report["first"]["time"] if report["first"] else ""
+        since = _short(report["first"]["time"]) if report["first"] else ""
         text = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
-        rows.append((report["level"], since, report["time"], report["measures"]["sources"], report["items"], text))
-    headings = ("level", "since", "newest source", "sources", "items", "headline")
+        rows.append(
+            (report["level"], since, _short(report["time"]), report["measures"]["sources"], report["items"], text)
+        )
+    headings = ("level", "since (UTC)", "newest source", "sources", "items", "headline")
     print_table(f"{len(rows)} events", headings, rows)
     return 0
 
 
+def _short(time: str) -> str:
+    """Return month, day, hour and minute of an ISO 8601 time."""
+    return time[5:16].replace("T", " ")
+
+
 async def _running(options: argparse.Namespace, settings: dict[str, Any]) -> list[dict[str, Any]]:
     async with live_detector(options, settings) as detector:
-        return [special_report(event) for event in await detector.current_events()]
+        events = await detector.current_events()
+        if not events:
+            await explain_emptiness(detector)
+        return [special_report(event) for event in events]

@@ -23,6 +23,9 @@ from scrapy_neardup.evaluation.replay import opened
 from scrapy_neardup.exceptions import SettingsError, StoreError
 from scrapy_neardup.settings import NearDupSettings
 
+STDOUT = Path("-")
+"""Stands for standard output, wherever a command takes the name of an output file."""
+
 
 def number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
     """Return the type of an option that takes numbers from ``least`` to ``most``."""
@@ -54,7 +57,10 @@ def add_workers(parser: argparse.ArgumentParser, meaning: str = "extraction proc
 
 def add_labelled_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "input", metavar="INPUT", type=Path, help="JSON lines as for replay, with a cluster label and 'original': true"
+        "input",
+        metavar="INPUT",
+        type=Path,
+        help="JSON lines as for replay, with a cluster label and 'original': true; - is standard input",
     )
     parser.add_argument(
         "--label",
@@ -126,3 +132,16 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
         raise StoreError(f"{path}: there is no such file; the first crawl makes it")
     async with opened(NearDupDetector(settings)) as detector:
         yield detector
+
+
+async def explain_emptiness(detector: NearDupDetector) -> None:
+    """Say on standard error if the window is empty, and where documents are. Its namespace may be mistyped."""
+    summary = await detector.summary()
+    if summary.documents:
+        return
+    message = f"The window of namespace {summary.namespace!r} in {summary.location} is empty."
+    if summary.other_configs:
+        message += " It has documents of other configurations: were they crawled with the same preset and settings?"
+    elif summary.namespaces:
+        message += f" This store has the namespaces {', '.join(summary.namespaces)}."
+    print_error(message)

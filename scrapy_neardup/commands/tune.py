@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label_names, number, read_labelled_pages
-from scrapy_neardup.commands.terminal import print_json, print_table, track
-from scrapy_neardup.evaluation.curve import PLOT_FORMATS, Point, measure, plot, require_matplotlib, suggest, thresholds
+from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, track
+from scrapy_neardup.evaluation.curve import (
+    PLOT_FORMATS,
+    Point,
+    measure,
+    plateau,
+    plot,
+    require_matplotlib,
+    suggest,
+    thresholds,
+)
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.settings import NearDupSettings
 
@@ -51,7 +63,12 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     grid = thresholds(options.low, options.high, options.step)
     (clusters,) = source.clusters.values()
     seeds = range(options.seeds)
-    points = asyncio.run(measure(source.pages, clusters, configured, track(grid, "thresholds"), seeds))
+    points: list[Point] = []
+    with suppress(KeyboardInterrupt):  # what was measured until then is shown
+        asyncio.run(_collect(measure(source.pages, clusters, configured, track(grid, "thresholds"), seeds), points))
+    is_whole = len(points) == len(grid)
+    if not is_whole:
+        print_error(f"Interrupted: {len(points)} of {len(grid)} thresholds were measured.")
     suggested = suggest(points, options.precision)
     if options.plot is not None:
         try:
@@ -64,7 +81,14 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         print_json({"wanted_precision": options.precision, "suggested": answer, "curve": curve})
     else:
         _print(points, suggested, options.precision)
+    if not is_whole:
+        return INTERRUPTED
     return 1 if source.errors or suggested is None else 0
+
+
+async def _collect(coming: AsyncIterator[Point], points: list[Point]) -> None:
+    async for point in coming:
+        points.append(point)  # noqa: PERF401  an interrupt leaves what came before it
 
 
 def _row(point: Point) -> dict[str, float]:
@@ -80,5 +104,11 @@ def _print(points: list[Point], suggested: Point | None, precision: float | None
     print_table("online, by threshold", ("threshold", "precision", "recall", "F1", ""), rows)
     if suggested is None:
         print(f"No threshold here has a precision of {precision}; try a higher --to.")
-    else:
-        print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")
+        return
+    same = plateau(points, suggested)
+    if len(same) > 1:
+        PlainConsole().print(
+            f"All thresholds from {same[0]:g} to {same[-1]:g} have the same rates: these documents do not tell them "
+            "apart, and the middle is suggested. Label pairs that are nearer to the threshold to find more."
+        )
+    print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,19 +35,17 @@ async def measure(
     settings: NearDupSettings,
     grid: Iterable[float],
     seeds: Sequence[int],
-) -> list[Point]:
-    """Return one point for each threshold of the grid: the mean over random orders, one for each seed.
+) -> AsyncIterator[Point]:
+    """Yield one point for each threshold of the grid: the mean over random orders, one for each seed.
 
     A related threshold above the threshold is lowered to it.
     """
     sketches = SharedSketches(settings)
     related = settings.resolved_preset().related_threshold
-    points = []
     for threshold in grid:
         tried = replace(settings, threshold=threshold, related_threshold=min(related, threshold))
         evaluation = await evaluate(pages, tried, seeds, sketches)
-        points.append(Point(threshold, evaluation.mean_scores(clusters)["online"]))
-    return points
+        yield Point(threshold, evaluation.mean_scores(clusters)["online"])
 
 
 def suggest(points: Sequence[Point], precision: float | None = None) -> Point | None:
@@ -62,6 +60,18 @@ def suggest(points: Sequence[Point], precision: float | None = None) -> Point | 
         scores = [(point.score.recall, point.score.precision) for point in points]
     best = [point for point, score in zip(points, scores, strict=True) if score == max(scores)]
     return sorted(best, key=lambda point: point.threshold)[len(best) // 2] if best else None
+
+
+def plateau(points: Sequence[Point], suggested: Point) -> list[float]:
+    """Return the thresholds around a point, one after the other, that have the same rates as the point."""
+    ordered = sorted(points, key=lambda point: point.threshold)
+    place = ordered.index(suggested)
+    first = last = place
+    while first and ordered[first - 1].score == suggested.score:
+        first -= 1
+    while last + 1 < len(ordered) and ordered[last + 1].score == suggested.score:
+        last += 1
+    return [point.threshold for point in ordered[first : last + 1]]
 
 
 def require_matplotlib() -> None:
