@@ -1,42 +1,31 @@
-"""The page "Try before you drop": all its commands run, in their order, in a copy of the example project."""
+"""The pages that lead through a task: all their commands run, in their order, in a copy of the example project."""
 
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(
-    r"^```(sh|python)\n(.*?)^```$", (ROOT / "docs/try.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-)
+import pytest
+from pages import run_page
 
 
 def test_the_page_leads_from_a_record_to_a_drop(tmp_path: Path) -> None:
-    project = tmp_path / "example_project"
-    shutil.copytree(ROOT / "example_project", project, ignore=shutil.ignore_patterns(".scrapy", "__pycache__"))
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    printed = []
-    for language, block in BLOCKS:
-        command = ["sh", "-e", "-c", block.removeprefix("cd example_project\n")]
-        if language == "python":
-            command = [sys.executable, "-c", block]
-        done = subprocess.run(
-            command, cwd=project, env={**os.environ, "PATH": path}, capture_output=True, text=True, encoding="utf-8"
-        )
-        assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
-        printed.append(done.stdout)
-    assert len(BLOCKS) == len(printed) >= 7
+    project, printed = run_page("try.md", tmp_path)
     assert "NEARDUP_THRESHOLD = 0.5\n" in "".join(printed)
-
-    kept, dropped = (
+    kept, dropped, verdicts = (
         [json.loads(line) for line in (project / name).read_text(encoding="utf-8").splitlines()]
-        for name in ("kept.jsonl", "dropped.jsonl")
+        for name in ("kept.jsonl", "dropped.jsonl", "verdicts.jsonl")
     )
-    verdicts = [json.loads(line) for line in (project / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(kept) + len(dropped) == len(verdicts) == 89
-    assert len(dropped) == sum(row["would_drop"] for row in verdicts) == len(printed[2].splitlines())
+    listed = [line for line in printed[2].splitlines() if " | " in line]
+    assert len(dropped) == sum(row["would_drop"] for row in verdicts) == len(listed)
+
+
+def test_the_page_about_pandas_groups_stories_and_plots_them(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    project, (_, printed) = run_page("notebooks.md", tmp_path)
+    assert "original     41" in printed
+    assert "Explosion at Brackwater grain terminal" in printed
+    assert "breaking" in printed
+    assert (project / "coverage.png").read_bytes().startswith(b"\x89PNG")
