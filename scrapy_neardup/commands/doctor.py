@@ -13,7 +13,7 @@ from scrapy.utils.project import inside_project
 
 from scrapy_neardup.addon import checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store
-from scrapy_neardup.commands.terminal import print_json, print_table
+from scrapy_neardup.commands.terminal import print_json, print_table, working
 from scrapy_neardup.crawl.checkup import Finding, check_up
 from scrapy_neardup.crawl.file_locations import locate_files
 
@@ -56,7 +56,8 @@ def _find(values: dict[str, Any], *, send_events: bool, store: str | None) -> li
     located = locate_files(settings, values)
     if store:  # a path on the command line is relative to the current directory
         located = replace(located, store=store)
-    return [*first, *asyncio.run(check_up(located, send_events=send_events))]
+    with working("checking"):
+        return [*first, *asyncio.run(check_up(located, send_events=send_events))]
 
 
 def _is_wired(values: dict[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, live_detector, read_pages
-from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table
+from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, working
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evaluation.comparison import Comparison, Passage, compare, read_single
 from scrapy_neardup.evaluation.feed import read_feed
@@ -53,10 +53,13 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     configured = NearDupSettings.from_mapping(settings)
     if options.a == options.b == "-":
         raise InputError("A and B: only one of them can be standard input")
-    if by_sketches := asyncio.run(_from_window(options, settings)):
+    with working("reading the documents"):
+        by_sketches = asyncio.run(_from_window(options, settings))
+        given = [] if by_sketches else [read_single(name, configured) for name in (options.a, options.b)]
+    if by_sketches:
         _show_sketches(options, *by_sketches)
         return 0
-    first, second = (read_single(name, configured) for name in (options.a, options.b))
+    first, second = given
     empty = [name for name, each in ((options.a, first), (options.b, second)) if not each.text.strip()]
     for name in empty:
         print_error(f"{name}: no text found, nothing to compare (unchecked/no-text)")

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.commands.terminal import print_error, track
+from scrapy_neardup.commands.terminal import print_error, track, working
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
@@ -110,8 +110,9 @@ def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) 
 
     Raise InputError if the labels are wrong, before any page is extracted.
     """
-    labelled = read_labelled(options.input, label_names(options))
-    documents = [*labelled.documents, *read_background(options.background)]
+    with working("reading labels"):
+        labelled = read_labelled(options.input, label_names(options))
+        documents = [*labelled.documents, *read_background(options.background)]
     with PageReader(settings, options.workers) as reader:
         pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, Page)]
     others = [None] * (len(pages) - len(labelled.documents))

@@ -38,5 +38,5 @@ def _commands(page: str) -> list[list[str]]:
         elif commands and commands[-1][0] == sys.executable:
             commands[-1][-1] += f"\n{block}"
         else:
-            commands.append([sys.executable, "-c", block])
+            commands.append([sys.executable, "-W", "error::DeprecationWarning", "-c", block])
     return commands
