@@ -15,49 +15,33 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from scrapy.utils.log import configure_logging
 
 SUBCOMMANDS = {
-    "replay": (
-        "runs recorded documents through the detector at their own times",
-        "scrapy neardup replay recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_THRESHOLD=0.6",
-    ),
-    "events": ("lists the events that are running", "scrapy neardup events --store redis://localhost/0"),
-    "status": (
-        "shows what the window holds, hour by hour, and how the store is set up",
-        "scrapy neardup status --namespace sports",
-    ),
-    "watch": (
-        "shows what all workers of a window do now: verdicts, growing stories, events",
-        "scrapy neardup watch --store redis://localhost/0",
-    ),
-    "purge": (
-        "removes a namespace, or the documents of one source or page",
-        "scrapy neardup purge --source bbc.co.uk",
-    ),
-    "similar": (
-        "lists the documents of the window that are like a given document",
-        "scrapy neardup similar https://www.bbc.co.uk/news/articles/c1234567",
-    ),
-    "doctor": (
-        "checks files, store, extractor and receivers of events before a crawl",
-        "scrapy neardup doctor --no-events",
-    ),
-    "eval": (
-        "measures the verdicts on documents that people sorted into clusters",
-        "scrapy neardup eval labelled.jsonl --fail-on 'precision<0.95'",
-    ),
-    "tune": (
-        "measures thresholds on documents that people sorted into clusters, and suggests one",
-        "scrapy neardup tune labelled.jsonl --precision 0.98",
-    ),
-    "explain": (
-        "compares two documents and says why the second gets its verdict",
-        "scrapy neardup explain recorded.jsonl#17 recorded.jsonl#42",
-    ),
-    "train-reference": (
-        "finds the reference text of the preset multiref in a corpus",
-        "scrapy neardup train-reference corpus.jsonl -o reference.json",
-    ),
+    "replay": "runs recorded documents through the detector at their own times",
+    "events": "lists the events that are running",
+    "status": "shows what the window holds, hour by hour, and how the store is set up",
+    "watch": "shows what all workers of a window do now: verdicts, growing stories, events",
+    "purge": "removes a namespace, or the documents of one source or page",
+    "similar": "lists the documents of the window that are like a given document",
+    "doctor": "checks files, store, extractor and receivers of events before a crawl",
+    "eval": "measures the verdicts on documents that people sorted into clusters",
+    "tune": "measures thresholds on documents that people sorted into clusters, and suggests one",
+    "explain": "compares two documents and says why the second gets its verdict",
+    "train-reference": "finds the reference text of the preset multiref in a corpus",
 }
-"""What each subcommand does, and an example."""
+
+EXAMPLES = {
+    "replay": "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_THRESHOLD=0.6",
+    "events": "--store redis://localhost/0",
+    "status": "--namespace sports",
+    "watch": "--store redis://localhost/0",
+    "purge": "--source bbc.co.uk",
+    "similar": "https://www.bbc.co.uk/news/articles/c1234567",
+    "doctor": "--no-events",
+    "eval": "labelled.jsonl --fail-on 'precision<0.95'",
+    "tune": "labelled.jsonl --precision 0.98",
+    "explain": "recorded.jsonl#17 recorded.jsonl#42",
+    "train-reference": "corpus.jsonl -o reference.json",
+}
+"""Arguments of each subcommand, for its help."""
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -95,14 +79,14 @@ class Command(ScrapyCommand):
         subparsers = parser.add_subparsers(
             dest="subcommand", metavar="subcommand", required=True, parser_class=_SubcommandParser
         )
-        for name, (summary, example) in SUBCOMMANDS.items():
+        for name, summary in SUBCOMMANDS.items():
             subparsers.add_parser(
                 name,
                 subcommand=name,
                 prog=f"scrapy neardup {name}",
                 help=summary,
                 description=f"{name}: {summary}",
-                epilog=f"example: {example}",
+                epilog=f"example: scrapy neardup {name} {EXAMPLES[name]}",
             )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:

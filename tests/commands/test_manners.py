@@ -19,7 +19,7 @@ from projects import ITEM_A_PAGE, Project
 from scrapy_processes import neardup, run_scrapy
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.commands import INTERRUPTED, PIPE_CLOSED, SUBCOMMANDS
+from scrapy_neardup.commands import EXAMPLES, INTERRUPTED, PIPE_CLOSED, SUBCOMMANDS
 
 STORE = "sqlite:///window.sqlite"
 WIRE, COPY, OTHER = "https://www.wire.example/a", "https://www.copy.example/b", "https://other.example/c"
@@ -312,7 +312,7 @@ def test_help_has_an_example(tmp_path: Path, name: str) -> None:
     done = neardup(tmp_path, name, "--help")
     assert done.returncode == 0
     assert f"usage: scrapy neardup {name} " in done.stdout
-    assert " ".join(SUBCOMMANDS[name][1].split()) in " ".join(done.stdout.split())
+    assert f"example: scrapy neardup {name} {EXAMPLES[name]}" in " ".join(done.stdout.split())
 
 
 def test_a_wrong_setting_of_a_command_is_one_line(folder: Path) -> None:
