@@ -20,6 +20,7 @@ SUBCOMMANDS = {
     "eval": "measures the verdicts on documents that people sorted into clusters",
     "tune": "measures thresholds on documents that people sorted into clusters, and suggests one",
     "explain": "compares two documents and says why the second gets its verdict",
+    "report": "writes one page that shows stories, copies side by side, events and drops",
     "train-reference": "finds the reference text of the preset multiref in a corpus",
 }
 
