@@ -22,7 +22,7 @@ MOST_BYTES = 24_000_000
 
 _MOST_INDEX = 17_000_000  # bytes of the packed list of items
 _MOST_TEXT = 24_000_000  # characters of texts read for the page
-_MOST_TEXTS = 8_000
+_MOST_TEXTS = 6_000
 _MOST_PAGES = 1_000  # recorded pages whose text has to be extracted
 _USUAL_TEXT = 3_000  # characters, if the length of a text is not known yet
 _FRAME = 400_000  # bytes of the page without its data, at most

@@ -20,13 +20,24 @@ def clean_text(value: object, most: int) -> str:
         value = "\n".join(part[:most] for part in value[:most] if isinstance(part, str))
     if not isinstance(value, str):
         return ""
+    if value.isprintable():  # most titles and urls
+        return value[:most]
     return _UNSAFE.sub("\ufffd", _BREAKS.sub("\n", value[:most]))
 
 
 def clean_line(value: object, most: int) -> str:
     """Return a text on one line. A text that is longer than ``most`` characters ends with "…"."""
+    if value is None:
+        return ""
     line = " ".join(clean_text(value, most + 1 if isinstance(value, str) else most).split())
     return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def length_of(value: object) -> int:
+    """Return how many characters a text has, 0 for a blank one and for anything that is no text."""
+    if isinstance(value, str):
+        return len(value) if not value.isspace() else 0
+    return sum(map(length_of, value)) if isinstance(value, list | tuple) else 0
 
 
 def web_address(url: str) -> str:

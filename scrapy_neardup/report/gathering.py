@@ -14,13 +14,13 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
-from scrapy_neardup.content import language_code, source_of
+from scrapy_neardup.content import language_code
 from scrapy_neardup.document import LEVELS
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.report.clean import clean_line, clean_text
 from scrapy_neardup.report.reading import Raw, read_rows
-from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_TITLE, LONGEST_URL, Row, RowFormat
+from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_TITLE, LONGEST_URL, Row, RowFormat, source_in
 from scrapy_neardup.settings import NearDupSettings
 
 _MOST_PROBLEMS = 20  # listed; the others are counted
@@ -160,7 +160,7 @@ def _fill(row: Row, entry: Recorded, place: int) -> None:
     row.time = entry.time if row.time is None else row.time
     if not row.url:
         row.url = clean_line(entry.url, LONGEST_URL)
-        row.source = intern(source_of(row.url)) if row.url else ""
+        row.source = source_in(row.url)
     language = entry.extra.get("language")
     if not row.language and isinstance(language, str):
         row.language = intern(language_code(language))

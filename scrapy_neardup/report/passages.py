@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard, Trace
 from scrapy_neardup.sketch.guards.number_tokens import number_tokens
 from scrapy_neardup.sketch.guards.number_words import take_numbers
 
@@ -30,18 +31,33 @@ class MarkedText:
 
 def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, MarkedText]:
     """Mark texts. Boilerplate is learned from these texts alone: lines of several that tell different stories."""
-    sketcher = Sketcher(settings.resolved_preset(), min_words=settings.min_words, figures=False)
-    if sketcher.preset.guarded:
-        for text in texts.values():
-            sketcher.sketch(text)
+    boilerplate = _boilerplate_lines(texts, settings)
     return {
         number: MarkedText(
             text,
             _in_utf16(text, figure_places(text)),
-            _in_utf16(text, _boilerplate_places(text, sketcher)),
+            _in_utf16(text, _places_of(boilerplate.get(number, ()), text)),
         )
         for number, text in texts.items()
     }
+
+
+def _boilerplate_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, list[str]]:
+    """Return the lines of each text that are boilerplate, as the guard of the sketch knows it after all texts."""
+    preset, least = settings.resolved_preset(), settings.min_words
+    if not preset.guarded:
+        return {}
+    sketcher, guard = Sketcher(preset, min_words=least), BoilerplateGuard()
+    traces: dict[int, Trace] = {}
+    for number, text in texts.items():
+        traces[number] = sketcher.read_texts([text])[0].trace
+        guard.learn(traces[number], least)
+    found = {}
+    for number, trace in traces.items():
+        if known := guard.known(trace, least):
+            body = sketcher.read_texts([texts[number]])[0].body
+            found[number] = [line.text for line in body.lines if line.key in known]
+    return found
 
 
 def figure_places(text: str) -> list[Span]:
@@ -81,17 +97,14 @@ def _token_places(text: str, tokens: Iterable[str]) -> list[Span | None]:
     return places
 
 
-def _boilerplate_places(text: str, sketcher: Sketcher) -> list[Span]:
-    if not sketcher.preset.guarded:
-        return []
-    body = sketcher.body(text)
+def _places_of(lines: Iterable[str], text: str) -> list[Span]:
+    """Find lines of a text one after the other."""
     places, end = [], 0
-    for line in body.lines if body.boilerplate else ():
-        start = text.find(line.text.strip(), end)
-        if start >= 0:
-            end = start + len(line.text.strip())
-            if line.key in body.boilerplate:
-                places.append((start, end))
+    for line in map(str.strip, lines):
+        start = text.find(line, end)
+        if line and start >= 0:
+            end = start + len(line)
+            places.append((start, end))
     return places
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from scrapy_neardup.content import language_code, source_of
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.document import KINDS, STATUSES
-from scrapy_neardup.report.clean import clean_line, clean_text, share_of, truth_of
+from scrapy_neardup.report.clean import clean_line, clean_text, length_of, share_of, truth_of
 from scrapy_neardup.settings import NearDupSettings
 
 LONGEST_NAME = 200  # characters
@@ -94,7 +94,7 @@ class RowFormat:
             id=clean_line(str(given), LONGEST_NAME) if isinstance(given, str | int) else "",
             url=url,
             title=clean_line(_value(raw, self._title), LONGEST_TITLE),
-            source=intern(source_of(url)) if url else "",
+            source=source_in(url),
             time=self._time(raw),
             language=intern(_language(_value(raw, self._language))),
             status=intern(status) if isinstance(status, str) and status in STATUSES else UNTAGGED,
@@ -109,7 +109,7 @@ class RowFormat:
             changes=_changes(tags.get("changes")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
             would_drop=truth_of(tags.get("would_drop")),
-            characters=len(self.text(raw)),
+            characters=min(length_of(_value(raw, self._text)), LONGEST_TEXT),
         )
 
     def text(self, raw: Mapping[str, Any]) -> str:
@@ -131,6 +131,11 @@ class RowFormat:
                     self._times, self.time_field = (name,), name
                     return time
         return None
+
+
+def source_in(url: str) -> str:
+    """Return the publisher of a page. The urls of one host share the answer, which is remembered."""
+    return intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
 
 
 def _value(raw: Mapping[str, Any], name: str | None) -> Any:

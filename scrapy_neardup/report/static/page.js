@@ -96,6 +96,7 @@ async function start() {
   startReview();
   route();
   document.documentElement.dataset.ready = 'true';
+  performance.mark('ready');
   for (const name of Object.keys(KEYS)) setTimeout(() => orderOf(name));
 }
 
