@@ -166,13 +166,16 @@ def example_report(folder: Path) -> Path:
 
 def take_pictures(report_page: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    desk = {"viewport": {"width": 1280, "height": 860}}
+    desk = {"viewport": {"width": 1280, "height": 860}, "reduced_motion": "reduce"}
     looks: dict[str, tuple[str, dict[str, Any]]] = {
         "report-light": ("#overview", desk),
         "report-events": ("#events", desk),
         "report-dark": ("#stories", {**desk, "color_scheme": "dark"}),
         "report-review": ("#review", desk),
-        "report-phone": ("#stories", {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2}),
+        "report-phone": (
+            "#stories",
+            {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "reduced_motion": "reduce"},
+        ),
     }
     with running_chromium() as browser:
         for name, (part, look) in looks.items():
@@ -187,8 +190,7 @@ def open_comparison(page: Any) -> None:
     page.get_by_role("button", name="River fever").click()
     page.keyboard.press("j")
     page.keyboard.press("j")
-    page.locator(".compare .text").first.wait_for()
-    page.keyboard.press("n")
+    page.locator(".compare .figure").first.wait_for()
 
 
 if __name__ == "__main__":

@@ -140,8 +140,8 @@ def _xml(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
     except etree.XMLSyntaxError as error:
         yield WrongLine(number + 1, None, f"{path}: not XML after item {number}: {error}")
         return
-    if any(entry.level >= etree.ErrorLevels.ERROR for entry in items.error_log):
-        yield WrongLine(number + 1, None, f"{path}: after item {number}: {_CUT_OFF}")
+    if errors := [entry.message for entry in items.error_log if entry.level >= etree.ErrorLevels.ERROR]:
+        yield WrongLine(number + 1, None, f"{path}: after item {number}: {errors[0].strip()}: perhaps {_CUT_OFF}")
 
 
 def _xml_value(field: etree._Element) -> object:

@@ -118,8 +118,8 @@ function whyOf(item) {
   const kind = kindOf(item);
   const changes = data.changes[item];
   if (verdict === 'duplicate') return `copy${kind ? `, ${KIND_MEANS[kind]}` : ''}`;
-  if (verdict === 'update') return changes ? `update: ${changes}` : 'update: the same page with changed text';
-  if (verdict === 'related') return 'topic: same event or similar text, not a copy';
+  if (verdict === 'update') return changes ? `figures changed: ${changes.replaceAll(' -> ', '\u00a0→\u00a0')}` : 'the same page with changed text';
+  if (verdict === 'related') return 'same event or similar text, not a copy';
   if (verdict === 'unchecked') return `not judged: ${data.reasons[data.reason[item]] || 'unknown reason'}`;
   return verdict === 'original' ? 'the first of its kind' : 'no verdict';
 }

@@ -14,25 +14,28 @@ function showDrops() {
 function dropCard(item) {
   const share = shareOf('share', item) ?? shareOf('similarity', item);
   const state = data.drop[item] & DROPPED ? 'dropped' : 'would be dropped';
-  return element('li', {},
-    button(element('bdi', {}, nameOf(item)), () => compareDrop(item), { class: 'plain', 'aria-label': `Compare: ${nameOf(item)}` }),
+  const card = element('li', {},
+    button(element('bdi', {}, nameOf(item)), () => compareDrop(item, card), { class: 'plain', 'aria-label': `Compare: ${nameOf(item)}` }),
     element('p', { class: 'meta' }, sourceOf(item), ' · ', moment(data.time[item]), ` · ${state}`,
-      share === null ? '' : `, ${percent(share)} of its text is in its match, ${percent(1 - share)} would be lost`),
+      share === null ? '' : `, ${percent(share)} of its text is in its match, ${100 - Math.round(share * 100)}% would be lost`),
     element('div', { class: 'side' }, badge(verdictOf(item), kindOf(item))));
+  return card;
 }
 
-async function compareDrop(item) {
-  openDrop = new Comparison(item, nameOf(item), [button('Close', closeDrop, {}, 'Esc')]);
-  byId('drop-compare').replaceChildren(openDrop.node);
+async function compareDrop(item, card) {
+  openDrop?.node.remove();
+  openDrop = new Comparison(item, 'Side by side', [button('Close', closeDrop, {}, 'Esc')]);
+  card.append(openDrop.node);
   await openDrop.ready;
   openDrop.heading.focus({ preventScroll: true });
-  byId('drop-compare').scrollIntoView({ block: 'start' });
+  card.scrollIntoView({ block: 'start' });
 }
 
 function closeDrop() {
+  const opened = openDrop.node.parentElement;
+  openDrop.node.remove();
   openDrop = null;
-  byId('drop-compare').replaceChildren();
-  byId('drop-list').querySelector('button')?.focus();
+  opened?.querySelector('button').focus();
 }
 
 function dropKey(name) {

@@ -19,7 +19,7 @@ const button = (label, onclick, attributes = {}, key = '') =>
   element('button', { type: 'button', onclick, ...attributes }, label, key ? element('kbd', { 'aria-hidden': 'true' }, key) : null);
 
 const counted = (number, noun) => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
-const percent = (share) => `${Math.round(share * 100)} %`;
+const percent = (share) => `${Math.round(share * 100)}%`;
 const isoOf = (seconds) => new Date(seconds * 1000).toISOString();
 const momentText = (seconds) => (seconds < 0 ? 'no time' : `${isoOf(seconds).slice(0, 10)} ${isoOf(seconds).slice(11, 16)}`);
 const moment = (seconds) =>

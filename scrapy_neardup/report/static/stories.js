@@ -104,17 +104,16 @@ function showStory(start) {
   const article = byId('story');
   const heading = element('h3', { id: 'story-title', tabindex: '-1' }, element('bdi', {}, story.headline || nameOf(story.start)));
   const rest = element('div', {});
-  openStory = { story, comparison: null, item: -1, rows: new Map() };
+  openStory = { story, comparison: null, item: -1, rows: new Map(), panel: element('tr', { class: 'panel' }) };
   article.replaceChildren(
     element('p', {}, element('a', { href: '#stories' }, '← All stories')),
     heading,
     element('p', { class: 'meta' }, counted(story.size, 'item'), ' of ', counted(story.sources, 'source')),
     ...timelineOf(story),
-    membersOf(story, MOST_MEMBERS, rest),
-    rest,
     element('p', { class: 'keys' }, 'Keys: ', element('kbd', {}, 'j'), ' and ', element('kbd', {}, 'k'), ' compare the next or previous item, ', element('kbd', {}, 'n'), ' and ',
       element('kbd', {}, 'p'), ' go to the next or previous change, ', element('kbd', {}, 'o'), ' changes between match and original, ', element('kbd', {}, 'Esc'), ' closes.'),
-    element('div', { id: 'story-compare' }),
+    membersOf(story, MOST_MEMBERS, rest),
+    rest,
   );
   heading.focus({ preventScroll: true });
   window.scrollTo({ top: 0, behavior: 'instant' });
@@ -158,16 +157,17 @@ async function compareMember(item) {
   openStory.rows.get(item)?.classList.add('current');
   openStory.item = item;
   const tools = [button('Previous item', () => stepMember(-1), {}, 'k'), button('Next item', () => stepMember(1), {}, 'j'), button('Close', closeComparison, {}, 'Esc')];
-  openStory.comparison = new Comparison(item, `${item - openStory.story.start + 1} of ${openStory.story.size}`, tools);
-  byId('story-compare').replaceChildren(openStory.comparison.node);
+  openStory.comparison = new Comparison(item, `Item ${item - openStory.story.start + 1} of ${openStory.story.size}`, tools);
+  openStory.panel.replaceChildren(element('td', { colspan: 5 }, openStory.comparison.node));
+  openStory.rows.get(item).after(openStory.panel);
   await openStory.comparison.ready;
   openStory.comparison.heading.focus({ preventScroll: true });
-  byId('story-compare').scrollIntoView({ block: 'start' });
+  openStory.rows.get(item).scrollIntoView({ block: 'start' });
 }
 
 function closeComparison() {
   openStory.comparison = null;
-  byId('story-compare').replaceChildren();
+  openStory.panel.remove();
   const row = openStory.rows.get(openStory.item);
   row?.scrollIntoView({ block: 'center' });
   row?.querySelector('button')?.focus({ preventScroll: true });
@@ -176,7 +176,7 @@ function closeComparison() {
 function stepMember(direction) {
   const { story, item } = openStory;
   const next = item < 0 ? story.start + (direction > 0 && story.size > 1 ? 1 : 0) : item + direction;
-  if (next >= story.start && next < story.end) compareMember(next);
+  if (next >= story.start && next < story.end && openStory.rows.has(next)) compareMember(next);
 }
 
 function storyKey(name) {
@@ -219,6 +219,6 @@ function timelineOf(story) {
   }
   const present = meta.verdicts.filter((_, place) => story.verdicts & (1 << place));
   const legend = element('ul', { class: 'legend' }, ...present.map((name) => element('li', {},
-    drawing('svg', { class: 'swatch', viewBox: '0 0 12 12', 'aria-hidden': 'true' }, drawing('circle', { class: `v-${name}`, cx: 6, cy: 6, r: 6 })), name)));
+    drawing('svg', { class: 'swatch', viewBox: '0 0 12 12', 'aria-hidden': 'true' }, drawing('circle', { class: `v-${name}`, cx: 6, cy: 6, r: 5.5 })), name)));
   return [legend, element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Timeline' }, svg)];
 }
