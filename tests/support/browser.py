@@ -23,6 +23,7 @@ VARIABLE = "NEARDUP_TEST_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 LOCK = Path(tempfile.gettempdir()) / "neardup-test-chromium.lock"
 INSTALL_SECONDS = 600
+SLOWEST = 20_000  # milliseconds for an answer of the page, on a busy machine
 # Without these, Chromium looks for updates and the like. A sandbox needs rights that containers and root do not have.
 FLAGS = (
     "--no-sandbox",
@@ -113,8 +114,9 @@ def open_page(browser: Browser, path: Path, hash: str = "", **options: object) -
     context.route(lambda url: not url.startswith(("file:", "data:", "blob:")), refuse)
     watched.page.on("console", lambda message: watched.faults.append(f"console: {message.text[:500]}"))
     watched.page.on("pageerror", lambda error: watched.faults.append(f"error: {error}"))
+    watched.page.set_default_timeout(SLOWEST)
     watched.page.goto(f"{path.resolve().as_uri()}{hash}")
-    watched.page.wait_for_selector("html[data-ready]", timeout=20_000)
+    watched.page.wait_for_selector("html[data-ready]")
     yield watched
     context.close()
     assert not watched.faults, watched.faults

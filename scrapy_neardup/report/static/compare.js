@@ -2,24 +2,39 @@
 
 const PATIENCE = 400; // milliseconds for the words of one pair; then whole lines are compared
 const MOST_EDITS = 4000;
-// A number, a character of a script written without spaces, a word, a line end, white space, or a single mark.
+// A number, a character of a script written without spaces, a word or a single mark, each with the spaces behind it; or a line end.
 const TOKEN =
-  /\p{N}+(?:[.,:]\p{N}+)*|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{M}\p{N}_]+(?:['’-][\p{L}\p{M}\p{N}_]+)*|\n|[^\S\n]+|[^]/gu;
+  /(?:\p{N}+(?:[.,:]\p{N}+)*|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{M}\p{N}_]+(?:['’-][\p{L}\p{M}\p{N}_]+)*|\S)[^\S\n]*|\n|[^\S\n]+/gu;
 const tokensOf = (text) => text.match(TOKEN) ?? [];
+const linesOfText = (text) => text.split(/(?<=\n)/);
 const isWord = /[\p{L}\p{N}]/u;
+const isSame = (one, other) => one === other || (one !== '\n' && other !== '\n' && one.trimEnd() === other.trimEnd());
 
-// Return runs {left, right}: tokens that both texts have at this place (`same`), or those that only one of them has.
+// Return runs {left, right}: what both texts have at this place (`same`), or what only one of them has.
 function differencesOf(left, right) {
-  const options = { timeout: PATIENCE, maxEditLength: MOST_EDITS };
-  const found = Diff.diffArrays(tokensOf(left), tokensOf(right), options) ?? Diff.diffArrays(left.split(/(?<=\n)/), right.split(/(?<=\n)/), options);
-  if (!found) return [{ same: false, left, right }];
+  return runsOf(tokensOf(left), tokensOf(right)) ?? runsOf(linesOfText(left), linesOfText(right)) ?? [{ same: false, left, right }];
+}
+
+function runsOf(left, right) {
+  const found = Diff.diffArrays(left, right, { timeout: PATIENCE, maxEditLength: MOST_EDITS, comparator: isSame });
+  if (!found) return null;
   const runs = [];
+  const place = { left: 0, right: 0 };
+  const take = (side, tokens, count) => {
+    place[side] += count;
+    return tokens.slice(place[side] - count, place[side]).join('');
+  };
   for (const part of found) {
-    const text = part.value.join('');
+    const run = { same: !part.added && !part.removed, left: '', right: '' };
+    if (!part.added) run.left = take('left', left, part.count);
+    if (!part.removed) run.right = take('right', right, part.count);
     const last = runs[runs.length - 1];
-    if (!part.added && !part.removed) runs.push({ same: true, left: text, right: text });
-    else if (last && !last.same) last[part.added ? 'right' : 'left'] += text;
-    else runs.push({ same: false, left: part.added ? '' : text, right: part.added ? text : '' });
+    if (last && !last.same && !run.same) {
+      last.left += run.left;
+      last.right += run.right;
+    } else {
+      runs.push(run);
+    }
   }
   return joinRuns(joinRuns(runs, isMark), isIsland);
 }
@@ -64,13 +79,13 @@ function piecesOf(marked, start, end) {
   }));
 }
 
-function paint(marked, start, end, tag, isChange) {
+function paint(marked, start, end, tag, isChange, number) {
   const nodes = piecesOf(marked, start, end).map((piece) => {
     if (tag && piece.isFigure) return element('strong', { class: 'figure' }, piece.text);
     if (piece.isBoilerplate) return element('span', { class: 'boilerplate', title: 'boilerplate: in several different stories' }, piece.text);
     return piece.text;
   });
-  return tag && start < end ? [element(tag, { class: isChange ? 'changed' : '' }, ...nodes)] : nodes;
+  return tag && start < end ? [element(tag, { class: isChange ? 'changed' : '', 'data-change': number }, ...nodes)] : nodes;
 }
 
 // Return the rows of both sides. A row ends where both texts end a line.
@@ -85,19 +100,20 @@ function rowsOf(left, right) {
   };
   for (const run of differencesOf(left.text, right.text)) {
     if (run.same) {
-      for (const line of run.left.split(/(?<=\n)/)) {
+      const lines = linesOfText(run.right);
+      linesOfText(run.left).forEach((line, number) => {
         row.left.push(...paint(left, place.left, place.left + line.length));
-        row.right.push(...paint(right, place.right, place.right + line.length));
+        row.right.push(...paint(right, place.right, place.right + lines[number].length));
         place.left += line.length;
-        place.right += line.length;
+        place.right += lines[number].length;
         if (line.endsWith('\n')) close();
-      }
+      });
     } else {
       const isChange = run.left.trim() !== '' && run.right.trim() !== '';
       changes += 1;
       row.isSame = false;
-      row.left.push(...paint(left, place.left, place.left + run.left.length, 'del', isChange));
-      row.right.push(...paint(right, place.right, place.right + run.right.length, 'ins', isChange));
+      row.left.push(...paint(left, place.left, place.left + run.left.length, 'del', isChange, changes));
+      row.right.push(...paint(right, place.right, place.right + run.right.length, 'ins', isChange, changes));
       place.left += run.left.length;
       place.right += run.right.length;
     }
@@ -110,7 +126,7 @@ function rowsOf(left, right) {
 class Comparison {
   constructor(item, title, tools = []) {
     this.item = item;
-    this.at = -1;
+    this.at = 0; // the number of the change that is marked
     this.other = data.match[item] >= 0 ? data.match[item] : data.original[item];
     this.heading = element('h3', { tabindex: '-1' }, title);
     const steps = [button('Previous change', () => this.step(-1), {}, 'p'), button('Next change', () => this.step(1), {}, 'n')];
@@ -149,7 +165,7 @@ class Comparison {
       other >= 0 ? this.titleOf(other, other === data.original[item] && other !== data.match[item] ? 'Original' : 'Match') : this.absent(),
       this.titleOf(item, 'This item'),
     ];
-    this.at = -1;
+    this.at = 0;
     if (!left || !right) {
       const sides = [left, right].map((each, place) => this.single(each, place === 0 ? other : item));
       this.sides.replaceChildren(...titles, ...sides);
@@ -196,14 +212,14 @@ class Comparison {
     return element('div', { class: 'text', dir: 'auto' }, ...paint(marked, 0, marked.text.length));
   }
 
-  // Go to the next or the previous change.
+  // Go to the next or the previous change, on both sides.
   step(direction) {
-    const changes = [...this.sides.querySelectorAll('ins, del')];
-    if (!changes.length) return;
-    changes[this.at]?.classList.remove('at');
-    this.at = (this.at + direction + (this.at < 0 && direction < 0 ? 1 : 0) + changes.length) % changes.length;
-    changes[this.at].classList.add('at');
-    changes[this.at].scrollIntoView({ block: 'center' });
+    const changes = [...this.sides.querySelectorAll('[data-change]')];
+    const most = Math.max(0, ...changes.map((each) => Number(each.dataset.change)));
+    if (!most) return;
+    this.at = this.at + direction < 1 ? most : (this.at + direction - 1) % most + 1;
+    for (const each of changes) each.classList.toggle('at', Number(each.dataset.change) === this.at);
+    this.sides.querySelector('.at').scrollIntoView({ block: 'center' });
   }
 
   // Answer a key; return whether it was one of the panel's.

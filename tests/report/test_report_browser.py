@@ -1,0 +1,444 @@
+"""The page in a real browser. Each test also fails if the page logs an error or asks the network for anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import open_page
+from newsstand import JudgedSite
+from playwright.sync_api import Browser, Locator, Page
+from report_items import item
+from scrapy_processes import neardup
+
+from scrapy_neardup.evaluation.labels import read_labelled
+
+WriteReport = Callable[..., Path]
+AXE = files("axe_playwright_python").joinpath("axe.min.js")
+PARTS = ("overview", "stories", "events", "review", "drops")
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+
+
+def open_story(page: Page, headline: str) -> None:
+    page.get_by_role("button", name=headline).first.click()
+    page.locator("#story-title", has_text=headline).wait_for()
+
+
+def titles(page: Page) -> list[str]:
+    return page.locator("#story-list > li button").all_inner_texts()
+
+
+def texts(found: Locator) -> list[str]:
+    return [text.strip() for text in found.all_inner_texts()]
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+# Stories
+
+
+def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever kills 4 on the Sable")
+        rows = watched.page.locator(".members tbody tr")
+        assert texts(rows.locator(".why")) == [
+            "the first of its kind",
+            "copy, the same text",
+            "figures changed: people: 4\u00a0→\u00a012; have: 31\u00a0→\u00a058; patients: 17\u00a0→\u00a029",
+            "copy, the same text",
+        ]
+        assert watched.page.locator(".timeline circle").count() == 4
+        watched.page.go_back()
+        watched.page.locator("#story-list > li").first.wait_for()
+
+
+def test_two_texts_stand_side_by_side_with_changed_figures_marked(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever kills 4 on the Sable")
+        watched.page.get_by_role("button", name="Compare: River fever toll rises to 12").click()
+        compare = watched.page.locator("#story .compare")
+        compare.locator("ins").first.wait_for()
+        assert texts(compare.locator("del .figure")) == ["4", "31", "17"]
+        assert texts(compare.locator("ins .figure")) == ["12", "58", "29"]
+        assert texts(compare.locator(".role")) == ["MATCH", "THIS ITEM"]
+
+
+def test_inserted_deleted_and_changed_passages_are_told_apart(browser: Browser, write_report: WriteReport) -> None:
+    before = "The ferry ran aground off Skerrow on Tuesday.\nIts steering had failed in heavy seas.\nNobody was hurt."
+    after = "The ferry ran aground off Brackwater on Tuesday.\nNobody was hurt.\nTwo tugs brought it to the harbour."
+    page = write_report([item(text=before), item(1, "duplicate", text=after)])
+    with open_page(browser, page, "#story/0") as watched:
+        press(watched.page, "j", "j")
+        compare = watched.page.locator("#story .compare .sides")
+        compare.locator("ins").first.wait_for()
+        assert texts(compare.locator("del.changed")) == ["Skerrow"]
+        assert texts(compare.locator("ins.changed")) == ["Brackwater"]
+        assert texts(compare.locator("del:not(.changed)")) == ["Its steering had failed in heavy seas."]
+        assert texts(compare.locator("ins:not(.changed)")) == ["Two tugs brought it to the harbour."]
+
+
+def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_day: JudgedSite) -> None:
+    recorded = [json.loads(line) for line in judged_day.documents.read_text(encoding="utf-8").splitlines()]
+    by_title = {row["title"]: row["text"].split() for row in recorded}
+    with open_page(browser, day_report, "#stories") as watched:
+        for headline in ("Explosion at Brackwater grain terminal", "海洋博物館"):
+            open_story(watched.page, headline)
+            for _ in range(3):
+                press(watched.page, "j")
+                compare = watched.page.locator("#story .compare")
+                compare.locator(".text").first.wait_for()
+                shown = watched.page.evaluate(
+                    "[0, 1].map((side) => [...document.querySelectorAll('#story .compare .text')]"
+                    ".filter((_, place) => place % 2 === side).map((cell) => cell.textContent).join(''))"
+                )
+                heads = texts(compare.locator(".title strong"))
+                assert [text.split() for text in shown] == [by_title[head] for head in heads]
+            watched.page.goto(watched.page.url.partition("#")[0] + "#stories")
+
+
+def test_keys_step_through_members_and_changes_and_close(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever kills 4 on the Sable")
+        press(watched.page, "j", "j")
+        heading = watched.page.locator("#story .compare h3")
+        assert heading.inner_text() == "Item 3 of 4"
+        watched.page.locator("#story .compare ins").first.wait_for()
+        press(watched.page, "n", "n")
+        assert texts(watched.page.locator("#story .compare .at")) == ["31", "58"]
+        press(watched.page, "p")
+        assert texts(watched.page.locator("#story .compare .at")) == ["4", "12"]
+        press(watched.page, "k")
+        assert heading.inner_text() == "Item 2 of 4"
+        press(watched.page, "Escape")
+        assert watched.page.locator("#story .compare").count() == 0
+        press(watched.page, "Escape")
+        watched.page.locator("#story-list > li").first.wait_for()
+
+
+def test_a_copy_of_an_update_is_compared_with_its_match_or_its_original(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever kills 4 on the Sable")
+        watched.page.get_by_role("button", name="Compare: River fever: twelve dead").click()
+        watched.page.locator("#story .compare .text").first.wait_for()
+        assert watched.page.locator("#story .compare del").count() == 1  # the legend's
+        press(watched.page, "o")
+        watched.page.locator("#story .compare .sides del").first.wait_for()
+        assert texts(watched.page.locator("#story .compare .role")) == ["ORIGINAL", "THIS ITEM"]
+        assert texts(watched.page.locator("#story .compare ins .figure")) == ["12", "58", "29"]
+
+
+def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        page = watched.page
+        assert len(titles(page)) == 11
+        page.get_by_role("searchbox").fill("grounded FERRY")
+        assert titles(page) == ["Ferry aground off Brackwater floats free"]
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Verdict").select_option("update")
+        assert set(titles(page)) == {
+            "River fever kills 4 on the Sable",
+            "Hostel buried by landslide, men missing",
+            "Hospital booking system down across the country",
+        }
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Language").select_option("ja")
+        assert len(titles(page)) == 1
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Source").select_option("tarn-meridian.example")
+        page.get_by_role("combobox", name="Sort").select_option("old")
+        assert titles(page)[0] == "Railway and drivers reach pay deal"
+        page.get_by_label("From (UTC)").fill("2026-03-17T14:00")
+        page.get_by_role("combobox", name="Size").select_option("5 or more")
+        assert titles(page) == ["Explosion at Brackwater grain terminal"]
+        page.get_by_role("searchbox").fill("nothing like this")
+        assert page.locator("#stories-status").inner_text().startswith("No story fits.")
+
+
+def test_a_long_list_is_shown_in_pages(browser: Browser, write_report: WriteReport) -> None:
+    items = [item(n, neardup_story=f"{n:016x}", title=f"Title {n}", published=n) for n in range(120)]
+    with open_page(browser, write_report(items), "#stories") as watched:
+        page = watched.page
+        page.get_by_role("combobox", name="Sort").select_option("old")
+        assert titles(page)[0] == "Title 0"
+        page.get_by_role("button", name="Next", exact=True).click()
+        assert titles(page)[0] == "Title 50"
+        page.get_by_role("button", name="Next", exact=True).click()
+        assert len(titles(page)) == 20
+        assert page.get_by_role("button", name="Next", exact=True).is_disabled()
+
+
+# Events and drops
+
+
+def test_an_event_shows_its_growth_and_opens_its_story(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#events") as watched:
+        event = watched.page.locator(".event")
+        assert event.locator(".level-name").all_text_contents() == ["breaking", "update", "ended"]
+        assert "15 items of 15 sources" in (event.locator("svg.chart").get_attribute("aria-label") or "")
+        event.get_by_role("link", name="Open the story").click()
+        watched.page.locator("#story-title", has_text="Explosion at Brackwater grain terminal").wait_for()
+
+
+def test_figures_on_which_sources_disagree_are_listed(browser: Browser, write_report: WriteReport) -> None:
+    changes = [item(n, "update", neardup_changes=f"dead: 4 -> {3 + n}") for n in (1, 2)]
+    page = write_report([item(), *changes, item(3, "duplicate", neardup_event="breaking")])
+    with open_page(browser, page, "#events") as watched:
+        disagreement = watched.page.locator(".event ul:not(.legend) li")
+        assert texts(disagreement) == ["dead: 4 (paper1.example), 5 (paper2.example)"]
+
+
+def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser, write_report: WriteReport) -> None:
+    copies = [item(n, "duplicate", neardup_share=share) for n, share in ((1, 0.99), (2, 0.71), (3, 0.8))]
+    with open_page(browser, write_report([item(), *copies]), "#drops") as watched:
+        lines = texts(watched.page.locator("#drop-list .meta"))
+        assert [line.rpartition("match, ")[2] for line in lines] == [f"{lost}% would be lost" for lost in (29, 20, 1)]
+        watched.page.locator("#drop-list button").first.click()
+        watched.page.locator("#drop-list .compare ins").first.wait_for()
+        press(watched.page, "Escape")
+        assert watched.page.locator("#drop-list .compare").count() == 0
+
+
+# Review
+
+
+def answer_all(page: Page) -> int:
+    """Mark every third pair wrong, and the others right. Return the number of pairs."""
+    number = int(page.locator("#review .compare h3").inner_text().split()[-1])
+    for place in range(number):
+        page.locator("#review .compare h3", has_text=f"Pair {place + 1} of").wait_for()
+        page.keyboard.press("2" if place % 3 == 2 else "1")
+    return number
+
+
+def exported(page: Page, folder: Path) -> Path:
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export labels").click()
+    path = folder / "labels.jsonl"
+    download.value.save_as(path)
+    return path
+
+
+def test_marks_are_counted_exported_and_imported_again(browser: Browser, day_report: Path, tmp_path: Path) -> None:
+    with open_page(browser, day_report, "#review") as watched:
+        number = answer_all(watched.page)
+        before = texts(watched.page.locator("#precision tbody tr"))
+        labels = exported(watched.page, tmp_path)
+    with open_page(browser, day_report, "#review") as watched:
+        watched.page.locator("#import").set_input_files(labels)
+        watched.page.locator("#review-status", has_text=f"Imported {number} marks.").wait_for()
+        assert texts(watched.page.locator("#precision tbody tr")) == before
+
+
+def test_exported_labels_are_read_by_eval_and_tune(browser: Browser, day_report: Path, tmp_path: Path) -> None:
+    with open_page(browser, day_report, "#review") as watched:
+        answer_all(watched.page)
+        labels = exported(watched.page, tmp_path)
+    labelled = read_labelled(labels, ["cluster", "story"])
+    assert len(labelled.documents) > 40
+    for command in (
+        ["eval", "labels.jsonl", "--seeds", "1"],
+        ["tune", "labels.jsonl", "--seeds", "1", "--step", "0.3"],
+    ):
+        done = neardup(tmp_path, *command, "--json")
+        assert done.returncode == 0, done.stderr
+
+
+def test_labels_say_what_was_marked(browser: Browser, write_report: WriteReport, tmp_path: Path) -> None:
+    copies = [item(n, status, neardup_kind=None) for n, status in enumerate(("duplicate", "duplicate", "related"), 1)]
+    with open_page(browser, write_report([item(), *copies]), "#review") as watched:
+        for _ in range(3):
+            is_wrong = "report 2" in watched.page.locator("#review .title strong").last.inner_text()
+            press(watched.page, "2" if is_wrong else "1")
+        lines = [json.loads(line) for line in exported(watched.page, tmp_path).read_text(encoding="utf-8").splitlines()]
+    urls = [f"https://paper{n}.example/{n}" for n in range(4)]
+    assert [line["id"] for line in lines] == urls
+    assert [line["cluster"] for line in lines] == [urls[0], urls[0], urls[2], urls[3]]
+    assert [line["story"] for line in lines] == [urls[0], urls[0], urls[2], urls[0]]
+    assert [line.get("original", False) for line in lines] == [True, False, True, True]
+
+
+def test_precision_comes_with_its_interval(browser: Browser, write_report: WriteReport) -> None:
+    copies = [item(n, "duplicate", neardup_kind="exact") for n in range(1, 9)]
+    with open_page(browser, write_report([item(), *copies]), "#review") as watched:
+        press(watched.page, "1", "1", "1", "2", "3")
+        cells = texts(watched.page.locator("#precision tbody tr").first.locator("th, td"))
+        # Wilson's interval of 3 of 4, by the formula: 0.3006 to 0.9544.
+        assert cells == ["duplicate, exact (8)", "3", "1", "1", "75%", "30% to 95%"]
+        assert watched.page.locator("#precision-overall").inner_text() == "75%"
+
+
+def test_marks_are_kept_when_the_page_is_opened_again(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#review") as watched:
+        press(watched.page, "1", "3")
+        watched.page.reload()
+        watched.page.wait_for_selector("html[data-ready]")
+        watched.page.locator("#review .compare h3", has_text="Pair 3 of").wait_for()
+        press(watched.page, "ArrowLeft")
+        assert texts(watched.page.locator(".answers [aria-pressed=true]"))[0].startswith("Unsure")
+
+
+def test_a_file_that_holds_no_labels_is_refused_in_words(browser: Browser, day_report: Path, tmp_path: Path) -> None:
+    strange = tmp_path / "labels.jsonl"
+    strange.write_text('not json\n{"id": "x", "review": [{"match": "y", "mark": "right"}]}\n[]\n{"review": 5}\n')
+    with open_page(browser, day_report, "#review") as watched:
+        watched.page.locator("#import").set_input_files(strange)
+        status = watched.page.locator("#review-status", has_text="Imported 0 marks.")
+        assert "1 mark of pairs that this page does not have, 2 lines that could not be read" in status.inner_text()
+
+
+# Hostile and missing values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "</script><script>document.title = 'stolen'</script>",
+        "<img src=x onerror=\"document.title = 'stolen'\">",
+        "\u202e\u2066 evil \ud800",
+        "<!--<script>",
+    ],
+)
+def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: WriteReport, text: str) -> None:
+    fields = dict.fromkeys(("title", "language", "neardup_reason"), text)
+    changes = f"dead: 4 -> {text}"
+    items = [
+        item(text=f"{text} and a body of four people.", **fields),
+        item(1, "update", text=f"{text} and a body of five people.", neardup_changes=changes, **fields),
+        item(2, "duplicate", url=f"javascript:document.title='stolen'//{text}", neardup_event="breaking", **fields),
+        item(3, "unchecked", **fields),
+    ]
+    with open_page(browser, write_report(items)) as watched:
+        page = watched.page
+        for part in PARTS:
+            page.evaluate(f"location.hash = '#{part}'")
+            page.locator(f"#{part}").wait_for()
+        page.evaluate("location.hash = '#story/0'")
+        press(page, "j", "j")
+        page.locator("#story .compare .sides ins").first.wait_for()
+        assert page.title() == "Near-duplicates"
+        assert page.locator("img, iframe, object, [onerror]").count() == 0
+        assert page.locator("a[href^='javascript']").count() == 0
+        if "<" in text:
+            assert text in page.locator("#story .compare .text").first.inner_text()
+
+
+def test_an_item_without_a_text_says_so(browser: Browser, write_report: WriteReport) -> None:
+    with open_page(browser, write_report([item(text=None), item(1, "duplicate")]), "#story/0") as watched:
+        press(watched.page, "j", "j")
+        missing = watched.page.locator("#story .compare .empty")
+        missing.wait_for()
+        assert missing.inner_text() == "The text of this item is not in this page."
+
+
+def test_a_match_outside_the_feeds_is_named(browser: Browser, write_report: WriteReport) -> None:
+    page = write_report([item(1, "duplicate"), item(2, "duplicate")])
+    with open_page(browser, page, "#story/0") as watched:
+        press(watched.page, "j")
+        title = watched.page.locator("#story .compare .title").first
+        title.wait_for()
+        assert "https://paper0.example/0 is in none of these feeds." in title.inner_text()
+
+
+@pytest.mark.parametrize("items", [[], [{"name": "no article"}], [item(published=None, title=None, url=None)]])
+def test_a_feed_of_little_gives_a_working_page(browser: Browser, write_report: WriteReport, items: list[Any]) -> None:
+    with open_page(browser, write_report(items)) as watched:
+        for part in PARTS:
+            watched.page.evaluate(f"location.hash = '#{part}'")
+            watched.page.locator(f"#{part}").wait_for()
+        assert watched.page.locator(".note.warning:visible, .note").count() >= 1
+
+
+# Everybody
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("part", [*PARTS, "compare"])
+def test_axe_finds_no_fault(browser: Browser, day_report: Path, part: str, scheme: str) -> None:
+    hash_ = "#stories" if part == "compare" else f"#{part}"
+    with open_page(browser, day_report, hash_, color_scheme=scheme) as watched:
+        page = watched.page
+        if part == "compare":
+            open_story(page, "River fever kills 4 on the Sable")
+            press(page, "j", "j")
+            page.locator("#story .compare .sides ins").first.wait_for()
+        page.evaluate(AXE.read_text(encoding="utf-8") + ";0")
+        found = page.evaluate("axe.run()")["violations"]
+        assert [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in found] == []
+
+
+@pytest.mark.parametrize("part", [*PARTS, "story/0"])
+def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, day_report: Path, part: str) -> None:
+    with open_page(browser, day_report, f"#{part}", **PHONE) as watched:
+        assert watched.page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]  # type: ignore[index]
+
+
+def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report) as watched:
+        page = watched.page
+        for name in ("Skip to the content", "Theme: auto", "Overview", "Stories 11"):
+            press(page, "Tab")
+            assert page.evaluate("document.activeElement.innerText") == name
+        press(page, "Enter", "/")
+        page.keyboard.type("explosion")
+        for _ in range(40):
+            press(page, "Tab")
+            if page.evaluate("document.activeElement.closest('#story-list') !== null"):
+                break
+        press(page, "Enter")
+        page.locator("#story-title").wait_for()
+        assert page.evaluate("document.activeElement.id") == "story-title"
+
+
+def test_the_theme_is_chosen_and_kept(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, color_scheme="light") as watched:
+        page = watched.page
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(background)
+        page.get_by_role("button", name="Theme: auto").click()
+        page.get_by_role("button", name="Theme: light").click()
+        assert page.evaluate(background) != light
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert page.evaluate(background) != light
+
+
+def test_a_story_prints_with_its_differences_and_without_controls(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        page = watched.page
+        open_story(page, "River fever kills 4 on the Sable")
+        press(page, "j", "j")
+        page.locator("#story .compare .sides ins").first.wait_for()
+        page.emulate_media(media="print")
+        assert page.locator("nav").is_hidden()
+        assert page.locator("#story .compare .head button").first.is_hidden()
+        assert page.locator("#story .compare .figure").first.is_visible()
+        assert len(page.pdf()) > 10_000
+
+
+def test_without_scripts_the_overview_and_the_events_are_there(browser: Browser, day_report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(day_report.as_uri())
+    assert page.locator(".tile").first.is_visible()
+    assert page.locator(".event").first.is_visible()
+    assert "without JavaScript" in page.locator("noscript").inner_text()
+    context.close()
+
+
+def test_the_page_says_so_if_its_data_cannot_be_unpacked(browser: Browser, day_report: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "report.html"
+    page = day_report.read_text(encoding="utf-8")
+    start = page.index('id="index">') + len('id="index">')
+    damaged.write_text(page[: start + 40] + "AAAA" + page[start + 44 :], encoding="utf-8")
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.goto(damaged.as_uri())
+    opened.locator("#failure", has_text="cannot be unpacked").wait_for()
+    context.close()
