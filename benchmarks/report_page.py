@@ -54,8 +54,9 @@ def measure(items: int, folder: Path, *, browse: bool) -> None:
     print(f"feed: {items:,} items, {feed.stat().st_size / 1e6:,.0f} MB")
     start = time.perf_counter()
     report(str(feed), "-o", str(page))
-    print(f"built in {time.perf_counter() - start:.1f} s")
-    print(f"memory: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:,.0f} MB")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"built in {time.perf_counter() - start:.1f} s, of which the processor {used.ru_utime + used.ru_stime:.1f} s")
+    print(f"memory: {used.ru_maxrss / 1024:,.0f} MB")
     print(f"page: {page.stat().st_size / 1e6:.1f} MB")
     if browse:
         with running_chromium() as browser, open_page(browser, page, "#stories") as watched:

@@ -206,9 +206,9 @@ def project(tmp_path: Path) -> Project:
     return project
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Headless Chromium, for the page of the report."""
+    """Headless Chromium. It ends with the module: while it runs, no asynchronous test can run in this process."""
     from browser import running_chromium
 
     with running_chromium() as running:

@@ -79,7 +79,10 @@ function piecesOf(marked, start, end) {
   }));
 }
 
+// Return the nodes of a part of a text. Spaces at the end of a change are not marked.
 function paint(marked, start, end, tag, isChange, number) {
+  const behind = tag ? start + marked.text.slice(start, end).trimEnd().length : end;
+  if (behind < end) return [...paint(marked, start, behind, tag, isChange, number), ...paint(marked, behind, end)];
   const nodes = piecesOf(marked, start, end).map((piece) => {
     if (tag && piece.isFigure) return element('strong', { class: 'figure' }, piece.text);
     if (piece.isBoilerplate) return element('span', { class: 'boilerplate', title: 'boilerplate: in several different stories' }, piece.text);
@@ -110,7 +113,7 @@ function rowsOf(left, right) {
       });
     } else {
       const isChange = run.left.trim() !== '' && run.right.trim() !== '';
-      changes += 1;
+      if ((run.left + run.right).trim() !== '') changes += 1;
       row.isSame = false;
       row.left.push(...paint(left, place.left, place.left + run.left.length, 'del', isChange, changes));
       row.right.push(...paint(right, place.right, place.right + run.right.length, 'ins', isChange, changes));
@@ -189,10 +192,9 @@ class Comparison {
 
   factsOf() {
     const { item } = this;
-    const numbers = [['similarity', 'similarity'], ['containment', 'containment'], ['share', 'share of this item that its match holds']]
-      .filter(([column]) => shareOf(column, item) !== null)
-      .map(([column, label]) => `${label} ${percent(shareOf(column, item))}`);
-    return [badge(verdictOf(item), kindOf(item)), ` ${whyOf(item)}. ${numbers.join(', ')}${numbers.length ? '.' : ''}`];
+    const numbers = ['similarity', 'containment', 'share'].filter((column) => shareOf(column, item) !== null)
+      .map((column) => `${column} ${percent(shareOf(column, item))}`);
+    return [badge(verdictOf(item), kindOf(item)), ` ${whyOf(item)}${numbers.length ? ` (${numbers.join(', ')})` : ''}.`];
   }
 
   titleOf(item, role) {
