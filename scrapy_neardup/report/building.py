@@ -42,8 +42,8 @@ class Built:
 
 def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYTES) -> Built:
     """Return the page. If there is too much for one page, the page says what it left out."""
-    stories = group_stories(gathered.rows)
     links = Links(gathered.rows)
+    stories = group_stories(gathered.rows, links)
     sample = choose_pairs(gathered.rows, links, gathered.settings)
     payload, listed = _fitting_index(stories, links, sample, min(_MOST_INDEX, most_bytes - _FRAME))
     wanted = _wanted_texts(stories, sample)

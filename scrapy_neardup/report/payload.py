@@ -77,7 +77,9 @@ def index_of(stories: Sequence[Story], links: Links) -> Payload:
         "changes": {place: row.changes for place, row in enumerate(rows) if row.changes},
         "elsewhere": elsewhere,
         "starts": _starts(stories),
-        "storyStarts": {story.key: places[story.members[0].number] for story in stories if _is_event(story)},
+        "storyStarts": {
+            key: places[story.members[0].number] for story in stories if _is_event(story) for key in story.keys
+        },
         "headline": [story.headline for story in stories if len(story.members) > 1],
         "sources": list(sources),
         "languages": list(languages),
@@ -88,7 +90,7 @@ def index_of(stories: Sequence[Story], links: Links) -> Payload:
 
 
 def _is_event(story: Story) -> bool:
-    return bool(story.key) and any(row.event for row in story.members)
+    return any(row.event for row in story.members)
 
 
 def _names(values: Iterable[str]) -> dict[str, int]:

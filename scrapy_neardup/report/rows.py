@@ -23,7 +23,6 @@ UNTAGGED = "untagged"
 
 _LONGEST_CHANGES = 500
 _TIME_FIELDS = ("time", "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
-_JOINED_AS = {"duplicate": "copy", "update": "update", "related": "topic"}
 
 
 @dataclass(slots=True)
@@ -53,11 +52,6 @@ class Row:
     characters: int = 0  # of the text in the feed
     document: int = -1  # position among the recorded documents
     is_page: bool = False  # whether the text of the recorded document has to be extracted
-
-    @property
-    def joined_as(self) -> str:
-        """Return why the item joined its story: "copy", "update", "topic", or "" for the first document."""
-        return _JOINED_AS.get(self.status, "")
 
     @property
     def has_text(self) -> bool:

@@ -16,9 +16,9 @@ _NO_STORY = ("unchecked", UNTAGGED)
 
 @dataclass(slots=True)
 class Story:
-    """The items of one story, the earliest first. ``key`` is the story's id in the feed, "" if it has none."""
+    """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united."""
 
-    key: str
+    keys: list[str] = field(default_factory=list)
     members: list[Row] = field(default_factory=list)
 
     @property
@@ -38,16 +38,42 @@ def _titled_member(row: Row) -> Member:
     return Member("0" * 16, row.url, row.title, row.source, row.source, "original")
 
 
-def group_stories(rows: Sequence[Row]) -> list[Story]:
-    """Return all stories, the largest first. An item without a story is a story of its own."""
+def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
+    """Return all stories, the largest first. An item without a story is a story of its own.
+
+    Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
+    while its match may have the other.
+    """
+    united = _united_keys(rows, links)
     by_key: dict[str, Story] = {}
     alone = []
     for row in sorted(rows, key=order_of):
         if row.story and row.status not in _NO_STORY:
-            by_key.setdefault(row.story, Story(row.story)).members.append(row)
+            story = by_key.setdefault(united.get(row.story, row.story), Story())
+            story.members.append(row)
+            if row.story not in story.keys:
+                story.keys.append(row.story)
         else:
-            alone.append(Story("", [row]))
+            alone.append(Story([], [row]))
     return sorted([*by_key.values(), *alone], key=lambda story: -len(story.members))
+
+
+def _united_keys(rows: Sequence[Row], links: Links) -> dict[str, str]:
+    """Return one id in place of each id whose story was united with another one."""
+    joined: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while key in joined:
+            joined[key] = joined.get(joined[key], joined[key])  # shorten the way for the next time
+            key = joined[key]
+        return key
+
+    for row in rows:
+        if row.story and row.status not in _NO_STORY and (match := links.match(row)) is not None and match.story:
+            one, other = root(row.story), root(match.story)
+            if one != other:
+                joined[one] = other
+    return {key: root(key) for key in joined}
 
 
 def order_of(row: Row) -> tuple[bool, float, int]:

@@ -156,8 +156,8 @@ def test_the_same_feeds_give_the_same_page(judged_day: JudgedSite) -> None:
 def test_the_overview_counts_verdicts_hours_and_who_copies_whom(tmp_path: Path) -> None:
     items = [item(), item(1, "duplicate"), item(2, "duplicate"), item(3, "update"), item(4, "unchecked")]
     gathered = gather([feed_of(items, tmp_path)], NearDupSettings())
-    stories, links = group_stories(gathered.rows), Links(gathered.rows)
-    overview = overview_of(gathered.rows, stories, links)
+    links = Links(gathered.rows)
+    overview = overview_of(gathered.rows, group_stories(gathered.rows, links), links)
     assert overview.verdicts == {"original": 1, "update": 1, "duplicate": 2, "unchecked": 1}
     assert (overview.stories, overview.sources, overview.would_drop) == (1, 5, 2)
     assert sum(bar.total for bar in overview.bars) == 5
@@ -179,6 +179,20 @@ def test_a_match_is_the_latest_visit_before_and_an_original_the_first(tmp_path: 
     assert links.match(rows[3]) == rows[1]
 
 
+def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
+    items = [
+        item(neardup_story="a" * 16),
+        item(1, neardup_story="b" * 16),
+        item(2, "duplicate", neardup_story="b" * 16, neardup_match=item(1)["url"]),
+        item(3, "related", neardup_story="a" * 16, neardup_match=item(2)["url"]),
+        item(4, neardup_story="c" * 16),
+    ]
+    rows = gather([feed_of(items, tmp_path)], NearDupSettings()).rows
+    stories = group_stories(rows, Links(rows))
+    assert [[row.number for row in story.members] for story in stories] == [[0, 1, 2, 3], [4]]
+    assert sorted(stories[0].keys) == ["a" * 16, "b" * 16]
+
+
 def test_every_item_of_the_day_finds_its_match(judged_day: JudgedSite) -> None:
     rows = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents]).rows
     links = Links(rows)
@@ -193,8 +207,8 @@ def test_events_are_those_of_the_special_reports_or_else_of_the_tags(judged_day:
     settings = NearDupSettings()
     with_reports = gather([judged_day.verdicts, judged_day.events], settings, [judged_day.documents])
     without = gather([judged_day.verdicts], settings, [judged_day.documents])
-    (sent,) = events_of(with_reports.events, group_stories(with_reports.rows), settings)
-    (made,) = events_of([], group_stories(without.rows), settings)
+    (sent,) = events_of(with_reports.events, group_stories(with_reports.rows, Links(with_reports.rows)), settings)
+    (made,) = events_of([], group_stories(without.rows, Links(without.rows)), settings)
     assert sent.headline == made.headline == "Explosion at Brackwater grain terminal"
     assert [level for level, _ in sent.levels] == ["breaking", "update", "ended"]
     assert [level for level, _ in made.levels] == ["breaking", "update"]
