@@ -84,9 +84,7 @@ def test_inserted_deleted_and_changed_passages_are_told_apart(browser: Browser, 
         assert texts(compare.locator("ins:not(.changed)")) == ["Two tugs brought it to the harbour."]
 
 
-def test_two_long_texts_with_nothing_in_common_are_compared_in_time(
-    browser: Browser, write_report: WriteReport
-) -> None:
+def test_two_long_texts_with_nothing_in_common_are_compared(browser: Browser, write_report: WriteReport) -> None:
     left, right = (" ".join(f"{letter}{n * n % 7919}" for n in range(4000)) for letter in "ab")
     page = write_report([item(text=left), item(1, "duplicate", text=right)])
     with open_page(browser, page, "#story/0") as watched:
