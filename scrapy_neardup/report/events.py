@@ -183,7 +183,7 @@ def _report_from_items(story: Story, settings: NearDupSettings) -> dict[str, Any
     raised = [(row.event, int(row.time or 0)) for row in rows if row.event in LEVELS]
     level: Level = raised[-1][0] if raised else "watch"
     counters = StoryCounters(
-        id=story.keys[0] if story.keys else f"item {story.members[0].number + 1}",
+        id=next(iter(story.keys), f"item {story.members[0].number + 1}"),
         joined=len(members),
         items=len(members),
         copies=sum(row.status == "duplicate" for row in rows),

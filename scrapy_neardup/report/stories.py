@@ -18,7 +18,7 @@ _NO_STORY = ("unchecked", UNTAGGED)
 class Story:
     """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united."""
 
-    keys: list[str] = field(default_factory=list)
+    keys: dict[str, None] = field(default_factory=dict)
     members: list[Row] = field(default_factory=list)
 
     @property
@@ -51,10 +51,9 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
         if row.story and row.status not in _NO_STORY:
             story = by_key.setdefault(united.get(row.story, row.story), Story())
             story.members.append(row)
-            if row.story not in story.keys:
-                story.keys.append(row.story)
+            story.keys[row.story] = None
         else:
-            alone.append(Story([], [row]))
+            alone.append(Story({}, [row]))
     return sorted([*by_key.values(), *alone], key=lambda story: -len(story.members))
 
 

@@ -79,6 +79,7 @@ async function start() {
   startTheme();
   route();
   window.addEventListener('hashchange', route);
+  byId('stories-status').textContent = 'Unpacking the list…';
   // Let the browser draw the overview before the list of items is unpacked.
   await new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
   try {
