@@ -171,6 +171,7 @@ def take_pictures(report_page: Path, folder: Path) -> None:
     looks: dict[str, tuple[str, dict[str, Any]]] = {
         "report-light": ("#overview", desk),
         "report-events": ("#events", desk),
+        "report-compare": ("#stories", desk),
         "report-dark": ("#stories", {**desk, "color_scheme": "dark"}),
         "report-review": ("#review", desk),
         "report-phone": (
@@ -182,16 +183,17 @@ def take_pictures(report_page: Path, folder: Path) -> None:
         for name, (part, look) in looks.items():
             with open_page(browser, report_page, part, **look) as watched:
                 if part == "#stories":
-                    open_comparison(watched.page)
+                    open_comparison(watched.page, name)
                 watched.page.screenshot(path=folder / f"{name}.png")
 
 
-def open_comparison(page: Any) -> None:
-    """Open the story of the river fever, and compare its update: figures changed there."""
-    page.get_by_role("button", name="River fever").click()
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.locator(".compare .figure").first.wait_for()
+def open_comparison(page: Any, name: str) -> None:
+    """Open a story and one of its items beside its match: an edited copy, or an update whose figures changed."""
+    story, item = ("Explosion", "jjj") if name == "report-compare" else ("River fever", "jj")
+    page.get_by_role("button", name=story).first.click()
+    for key in item:
+        page.keyboard.press(key)
+    page.locator("#story .compare .sides ins").first.wait_for()
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ function drawPrecision() {
     rows.push(element('tr', {}, element('th', { scope: 'row' }, element('strong', {}, 'all copies and updates')), element('td', { colspan: 3, class: 'why' }, 'each kind by its number of items'),
       element('td', { class: 'n', id: 'precision-overall' }, percent(overall.share)), intervalCell(overall.share, overall.size)));
   }
-  const head = ['pairs', 'right', 'wrong', 'unsure', 'precision', '95 % interval'];
+  const head = ['pairs', 'right', 'wrong', 'unsure', 'precision', '95% interval'];
   byId('precision').replaceChildren(
     element('h3', {}, 'Precision'),
     element('p', { class: 'about' }, 'The share of right verdicts among those marked right or wrong. Pairs near the threshold are the hardest ones, so only the random samples tell about the whole crawl.'),
