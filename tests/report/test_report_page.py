@@ -131,7 +131,10 @@ def test_hostile_values_become_neither_elements_nor_broken_text(tmp_path: Path, 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,<script>", "//[", "file:///etc/passwd"])
 def test_only_web_addresses_become_links(tmp_path: Path, url: str) -> None:
-    page = built([item(url=url), item(1, "duplicate", neardup_event="breaking", url=url)], tmp_path).html
+    place = {"owner": "a.example", "title": "A", "url": url, "time": 1_700_000_000}
+    event = {"level": "breaking", "story": "a", "members": [], "growth": [], "sources": [place], "related": [place]}
+    page = built([item(url=url), item(1, "duplicate", url=url), {**place, **event}], tmp_path).html
+    assert "a.example" in page
     links = [attributes.get("href") or "" for tag, attributes in Elements(page).tags if tag == "a"]
     assert [link for link in links if not link.startswith("#")] == []
 
