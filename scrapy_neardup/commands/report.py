@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from scrapy_neardup.commands.terminal import print_error, print_table
+from scrapy_neardup.commands.terminal import print_error, print_table, track
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report import Built, build_report, gather
 from scrapy_neardup.report.page import require_jinja
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         feeds, documents, dropped = (
             [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
         )
-        gathered = gather(feeds, configured, documents, dropped)
+        gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
         built = build_report(gathered, options.title)
     _write(options.output, built.html)
     _print(options.output, built)

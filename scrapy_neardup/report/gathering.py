@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from sys import intern
@@ -22,6 +22,8 @@ from scrapy_neardup.report.clean import clean_line, clean_text
 from scrapy_neardup.report.reading import Raw, read_rows
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_TITLE, LONGEST_URL, Row, RowFormat, source_in
 from scrapy_neardup.settings import NearDupSettings
+
+Track = Callable[[Iterable[Raw | WrongLine]], Iterator[Raw | WrongLine]]
 
 _MOST_PROBLEMS = 20  # listed; the others are counted
 _MOST_EVENTS = 10_000  # reports read
@@ -80,11 +82,19 @@ class Gathered:
 
 
 def gather(
-    feeds: Sequence[Path], settings: NearDupSettings, documents: Sequence[Path] = (), dropped: Sequence[Path] = ()
+    feeds: Sequence[Path],
+    settings: NearDupSettings,
+    documents: Sequence[Path] = (),
+    dropped: Sequence[Path] = (),
+    *,
+    track: Track = iter,
 ) -> Gathered:
-    """Read everything but the texts. Raise InputError if a file cannot be read at all."""
+    """Read everything but the texts. Raise InputError if a file cannot be read at all.
+
+    ``track`` passes on the items that it is given, and may show how many have come.
+    """
     gathered = Gathered(settings, feeds, documents, dropped)
-    counts = [(path, _read_feed(path, gathered)) for path in (*feeds, *dropped)]
+    counts = [(path, _read_feed(path, gathered, track)) for path in (*feeds, *dropped)]
     start = 0
     for path, count in counts:
         rows = gathered.rows[start : start + count]
@@ -98,10 +108,10 @@ def gather(
     return gathered
 
 
-def _read_feed(path: Path, gathered: Gathered) -> int:
+def _read_feed(path: Path, gathered: Gathered, track: Track) -> int:
     """Read a feed, and return the number of its items."""
     before = len(gathered.rows)
-    for raw in read_rows(path, gathered.format.columns):
+    for raw in track(read_rows(path, gathered.format.columns)):
         if isinstance(raw, WrongLine):
             gathered.note_problem(raw.error)
         elif _is_event(raw):

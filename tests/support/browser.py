@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route
 VARIABLE = "NEARDUP_TEST_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 LOCK = Path(tempfile.gettempdir()) / "neardup-test-chromium.lock"
-INSTALL_SECONDS = 600
+INSTALL_SECONDS = 250
 SLOWEST = 20_000  # milliseconds for an answer of the page, on a busy machine
 # Without these, Chromium looks for updates and the like. A sandbox needs rights that containers and root do not have.
 FLAGS = (
