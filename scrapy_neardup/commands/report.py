@@ -7,7 +7,7 @@ import shutil
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from scrapy_neardup.commands.terminal import print_error, print_table, track
@@ -83,11 +83,10 @@ def _as_file(path: Path, stack: ExitStack) -> Path:
         raise InputError(f"{path}: there is no such file")
     if path.is_dir():
         raise InputError(f"{path}: is a directory; name a file")
-    copy = stack.enter_context(NamedTemporaryFile(prefix="neardup-report-"))  # noqa: SIM115 (the stack closes it)
-    with sys.stdin.buffer if path == _STANDARD else path.open("rb") as source:
-        shutil.copyfileobj(source, copy)
-    copy.flush()
-    return Path(copy.name)
+    copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == _STANDARD else path.name)
+    with sys.stdin.buffer if path == _STANDARD else path.open("rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    return copy
 
 
 def _write(output: Path, html: str) -> None:

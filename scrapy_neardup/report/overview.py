@@ -84,6 +84,7 @@ class Overview:
     without_time: int
     bars: list[Bar] = field(default_factory=list)
     step: int = 3600  # seconds of a bar
+    outside: int = 0  # items before the first bar or after the last one, which are counted there
     by_source: list[SourceLine] = field(default_factory=list)
     copied_sources: list[str] = field(default_factory=list)
     copying: list[tuple[str, list[Cell]]] = field(default_factory=list)
@@ -107,7 +108,7 @@ def overview_of(rows: Sequence[Row], stories: Sequence[Story], links: Links) -> 
         last=max(times, default=None),
         without_time=len(rows) - len(times),
     )
-    overview.step, overview.bars = _over_time(rows, overview.first, overview.last)
+    overview.step, overview.bars, overview.outside = _over_time(rows, times)
     overview.by_source = _by_source(rows, stories, top)
     overview.copied_sources, overview.copying = _copying(rows, links)
     overview.hours = _hours(rows, top)
@@ -116,20 +117,33 @@ def overview_of(rows: Sequence[Row], stories: Sequence[Story], links: Links) -> 
     return overview
 
 
-def _over_time(rows: Sequence[Row], first: float | None, last: float | None) -> tuple[int, list[Bar]]:
-    """Count items in equal periods, ``_MOST_BARS`` or a few more.
+def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[Bar], int]:
+    """Count items in equal periods. Return the seconds of a period, the periods, and the items outside of them.
 
-    Items that are older are counted in the first period.
+    The items outside are a few with wrong or very old times, and they are counted in the first or the last period.
     """
-    if first is None or last is None:
-        return 3600, []
+    if not times:
+        return _STEPS[1], [], 0
+    first, last = _usual_span(sorted(times))
     step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), _STEPS[-1])
-    start = max(int(first) // step, int(last) // step - _MOST_BARS)
-    places = [Counter[str]() for _ in range(int(last) // step - start + 1)]
+    end = int(last) // step
+    start = max(int(first) // step, end - _MOST_BARS)
+    places = [Counter[str]() for _ in range(end - start + 1)]
+    outside = 0
     for row in rows:
         if row.time is not None:
-            places[max(0, int(row.time) // step - start)][row.status] += 1
-    return step, [Bar((start + place) * step, dict(counts)) for place, counts in enumerate(places)]
+            place = int(row.time) // step - start
+            outside += not 0 <= place < len(places)
+            places[min(max(0, place), len(places) - 1)][row.status] += 1
+    return step, [Bar((start + place) * step, dict(counts)) for place, counts in enumerate(places)], outside
+
+
+def _usual_span(times: Sequence[float]) -> tuple[float, float]:
+    """Return the first and the last time, without the outermost 1 % if they make the span over four times as long."""
+    edge = len(times) // 100
+    inner = times[edge], times[-1 - edge]
+    whole = times[0], times[-1]
+    return inner if whole[1] - whole[0] > 4 * max(inner[1] - inner[0], _STEPS[1]) else whole
 
 
 def _by_source(rows: Sequence[Row], stories: Sequence[Story], top: Sequence[str]) -> list[SourceLine]:

@@ -292,6 +292,15 @@ def test_marks_are_kept_when_the_page_is_opened_again(browser: Browser, day_repo
         assert texts(watched.page.locator(".answers [aria-pressed=true]"))[0].startswith("Unsure")
 
 
+def test_what_another_page_left_in_the_storage_does_no_harm(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#review") as watched:
+        press(watched.page, "1")
+        watched.page.evaluate("for (const name of Object.keys(localStorage)) localStorage[name] = '[5, {}]'")
+        watched.page.reload()
+        watched.page.wait_for_selector("html[data-ready]")
+        watched.page.locator("#review .compare h3", has_text="Pair 1 of").wait_for()
+
+
 def test_a_file_that_holds_no_labels_is_refused_in_words(browser: Browser, day_report: Path, tmp_path: Path) -> None:
     strange = tmp_path / "labels.jsonl"
     strange.write_text('not json\n{"id": "x", "review": [{"match": "y", "mark": "right"}]}\n[]\n{"review": 5}\n')

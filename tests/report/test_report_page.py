@@ -182,6 +182,16 @@ def test_a_match_is_the_latest_visit_before_and_an_original_the_first(tmp_path: 
     assert links.match(rows[3]) == rows[1]
 
 
+def test_a_few_wrong_times_do_not_squeeze_the_others_into_one_bar(tmp_path: Path) -> None:
+    items = [item(n % 100, published=1_700_000_000 + 60 * n) for n in range(300)]
+    items[0]["published"], items[1]["published"] = 0, "2099-01-01"
+    rows = gather([feed_of(items, tmp_path)], NearDupSettings()).rows
+    overview = overview_of(rows, [], Links(rows))
+    assert (overview.step, overview.outside) == (600, 2)
+    assert sum(bar.total for bar in overview.bars) == 300
+    assert max(bar.total for bar in overview.bars) <= 12
+
+
 def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
     items = [
         item(neardup_story="a" * 16),
@@ -348,6 +358,7 @@ def test_standard_input_and_output(tmp_path: Path) -> None:
     done = neardup(tmp_path, "report", "-", "-o", "-", answer=json.dumps(item()) + "\n")
     assert done.returncode == 0
     assert done.stdout.startswith("<!DOCTYPE html>")
+    assert "<code>standard input</code>" in done.stdout
 
 
 def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) -> None:

@@ -14,13 +14,11 @@ function checksum(text) {
 }
 
 function loadMarks() {
-  let kept = [];
   try {
-    kept = JSON.parse(localStorage.getItem(storageName) ?? '[]');
+    for (const [key, mark] of JSON.parse(localStorage.getItem(storageName) ?? '[]')) if (MARKS.includes(mark)) marks.set(key, mark);
   } catch {
-    kept = []; // a browser may refuse storage to a local file
+    // A browser may refuse storage to a local file, and another page may have written something else there.
   }
-  for (const [key, mark] of Array.isArray(kept) ? kept : []) if (MARKS.includes(mark)) marks.set(key, mark);
 }
 
 function keepMarks() {
