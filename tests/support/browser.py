@@ -67,7 +67,7 @@ def _installations() -> Iterator[list[list[str]]]:
             ["apt-get", "update", "-qq"],
             ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
         ]
-    yield [[sys.executable, "-m", "playwright", "install", "--only-shell", "chromium"]]
+    yield [[sys.executable, "-m", "playwright", "install", "chromium"]]
 
 
 def _run(commands: list[list[str]]) -> str:
