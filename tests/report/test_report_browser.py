@@ -4,41 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import open_page
+from browser import open_page, open_story, press, texts
 from newsstand import JudgedSite
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Page
 from report_items import item
-from scrapy_processes import neardup
-
-from scrapy_neardup.evaluation.labels import read_labelled
 
 WriteReport = Callable[..., Path]
-AXE = files("axe_playwright_python").joinpath("axe.min.js")
 PARTS = ("overview", "stories", "events", "review", "drops")
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-
-
-def open_story(page: Page, headline: str) -> None:
-    page.get_by_role("button", name=headline).first.click()
-    page.locator("#story-title", has_text=headline).wait_for()
 
 
 def titles(page: Page) -> list[str]:
     return page.locator("#story-list > li button").all_inner_texts()
-
-
-def texts(found: Locator) -> list[str]:
-    return [text.strip() for text in found.all_inner_texts()]
-
-
-def press(page: Page, *keys: str) -> None:
-    for key in keys:
-        page.keyboard.press(key)
 
 
 # Stories
@@ -213,103 +193,6 @@ def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser
         assert watched.page.locator("#drop-list .compare").count() == 0
 
 
-# Review
-
-
-def answer_all(page: Page) -> int:
-    """Mark every third pair wrong, and the others right. Return the number of pairs."""
-    number = int(page.locator("#review .compare h3").inner_text().split()[-1])
-    for place in range(number):
-        page.locator("#review .compare h3", has_text=f"Pair {place + 1} of").wait_for()
-        page.keyboard.press("2" if place % 3 == 2 else "1")
-    return number
-
-
-def exported(page: Page, folder: Path) -> Path:
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export labels").click()
-    path = folder / "labels.jsonl"
-    download.value.save_as(path)
-    return path
-
-
-def test_marks_are_counted_exported_and_imported_again(browser: Browser, day_report: Path, tmp_path: Path) -> None:
-    with open_page(browser, day_report, "#review") as watched:
-        number = answer_all(watched.page)
-        before = texts(watched.page.locator("#precision tbody tr"))
-        labels = exported(watched.page, tmp_path)
-    with open_page(browser, day_report, "#review") as watched:
-        watched.page.locator("#import").set_input_files(labels)
-        watched.page.locator("#review-status", has_text=f"Imported {number} marks.").wait_for()
-        assert texts(watched.page.locator("#precision tbody tr")) == before
-
-
-def test_exported_labels_are_read_by_eval_and_tune(browser: Browser, day_report: Path, tmp_path: Path) -> None:
-    with open_page(browser, day_report, "#review") as watched:
-        answer_all(watched.page)
-        labels = exported(watched.page, tmp_path)
-    labelled = read_labelled(labels, ["cluster", "story"])
-    assert len(labelled.documents) > 40
-    for command in (
-        ["eval", "labels.jsonl", "--seeds", "1"],
-        ["tune", "labels.jsonl", "--seeds", "1", "--step", "0.3"],
-    ):
-        done = neardup(tmp_path, *command, "--json")
-        assert done.returncode == 0, done.stderr
-
-
-def test_labels_say_what_was_marked(browser: Browser, write_report: WriteReport, tmp_path: Path) -> None:
-    copies = [item(n, status, neardup_kind=None) for n, status in enumerate(("duplicate", "duplicate", "related"), 1)]
-    with open_page(browser, write_report([item(), *copies]), "#review") as watched:
-        for _ in range(3):
-            is_wrong = "report 2" in watched.page.locator("#review .title strong").last.inner_text()
-            press(watched.page, "2" if is_wrong else "1")
-        lines = [json.loads(line) for line in exported(watched.page, tmp_path).read_text(encoding="utf-8").splitlines()]
-    urls = [f"https://paper{n}.example/{n}" for n in range(4)]
-    assert [line["id"] for line in lines] == urls
-    assert [line["cluster"] for line in lines] == [urls[0], urls[0], urls[2], urls[3]]
-    assert [line["story"] for line in lines] == [urls[0], urls[0], urls[2], urls[0]]
-    assert [line.get("original", False) for line in lines] == [True, False, True, True]
-
-
-def test_precision_comes_with_its_interval(browser: Browser, write_report: WriteReport) -> None:
-    copies = [item(n, "duplicate", neardup_kind="exact") for n in range(1, 9)]
-    with open_page(browser, write_report([item(), *copies]), "#review") as watched:
-        press(watched.page, "1", "1", "1", "2", "3")
-        cells = texts(watched.page.locator("#precision tbody tr").first.locator("th, td"))
-        # Wilson's interval of 3 of 4, by the formula: 0.3006 to 0.9544.
-        assert cells == ["duplicate, exact (8)", "3", "1", "1", "75%", "30% to 95%"]
-        assert watched.page.locator("#precision-overall").inner_text() == "75%"
-
-
-def test_marks_are_kept_when_the_page_is_opened_again(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, "#review") as watched:
-        press(watched.page, "1", "3")
-        watched.page.reload()
-        watched.page.wait_for_selector("html[data-ready]")
-        watched.page.locator("#review .compare h3", has_text="Pair 3 of").wait_for()
-        press(watched.page, "ArrowLeft")
-        assert texts(watched.page.locator(".answers [aria-pressed=true]"))[0].startswith("Unsure")
-
-
-def test_what_another_page_left_in_the_storage_does_no_harm(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, "#review") as watched:
-        press(watched.page, "1")
-        watched.page.evaluate("for (const name of Object.keys(localStorage)) localStorage[name] = '[5, {}]'")
-        watched.page.reload()
-        watched.page.wait_for_selector("html[data-ready]")
-        watched.page.locator("#review .compare h3", has_text="Pair 1 of").wait_for()
-
-
-def test_a_file_that_holds_no_labels_is_refused_in_words(browser: Browser, day_report: Path, tmp_path: Path) -> None:
-    strange = tmp_path / "labels.jsonl"
-    strange.write_text('not json\n{"id": "x", "review": [{"match": "y", "mark": "right"}]}\n[]\n{"review": 5}\n')
-    with open_page(browser, day_report, "#review") as watched:
-        watched.page.locator("#import").set_input_files(strange)
-        status = watched.page.locator("#review-status", has_text="Imported 0 marks.")
-        assert "1 mark of pairs that this page does not have, 2 lines that could not be read" in status.inner_text()
-
-
 # Hostile and missing values
 
 
@@ -370,92 +253,3 @@ def test_a_feed_of_little_gives_a_working_page(browser: Browser, write_report: W
             watched.page.evaluate(f"location.hash = '#{part}'")
             watched.page.locator(f"#{part}").wait_for()
         assert watched.page.locator(".note.warning:visible, .note").count() >= 1
-
-
-# Everybody
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("part", [*PARTS, "compare"])
-def test_axe_finds_no_fault(browser: Browser, day_report: Path, part: str, scheme: str) -> None:
-    hash_ = "#stories" if part == "compare" else f"#{part}"
-    with open_page(browser, day_report, hash_, color_scheme=scheme) as watched:
-        page = watched.page
-        if part == "compare":
-            open_story(page, "River fever kills 4 on the Sable")
-            press(page, "j", "j")
-            page.locator("#story .compare .sides ins").first.wait_for()
-        page.evaluate(AXE.read_text(encoding="utf-8") + ";0")
-        found = page.evaluate("axe.run()")["violations"]
-        assert [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in found] == []
-
-
-@pytest.mark.parametrize("part", [*PARTS, "story/0"])
-def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, day_report: Path, part: str) -> None:
-    with open_page(browser, day_report, f"#{part}", **PHONE) as watched:
-        assert watched.page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]  # type: ignore[index]
-
-
-def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report) as watched:
-        page = watched.page
-        for name in ("Skip to the content", "Theme: auto", "Overview", "Stories 11"):
-            press(page, "Tab")
-            assert page.evaluate("document.activeElement.innerText") == name
-        press(page, "Enter", "/")
-        page.keyboard.type("explosion")
-        for _ in range(40):
-            press(page, "Tab")
-            if page.evaluate("document.activeElement.closest('#story-list') !== null"):
-                break
-        press(page, "Enter")
-        page.locator("#story-title").wait_for()
-        assert page.evaluate("document.activeElement.id") == "story-title"
-
-
-def test_the_theme_is_chosen_and_kept(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, color_scheme="light") as watched:
-        page = watched.page
-        background = "getComputedStyle(document.body).backgroundColor"
-        light = page.evaluate(background)
-        page.get_by_role("button", name="Theme: auto").click()
-        page.get_by_role("button", name="Theme: light").click()
-        assert page.evaluate(background) != light
-        page.reload()
-        page.wait_for_selector("html[data-ready]")
-        assert page.evaluate(background) != light
-
-
-def test_a_story_prints_with_its_differences_and_without_controls(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, "#stories") as watched:
-        page = watched.page
-        open_story(page, "River fever kills 4 on the Sable")
-        press(page, "j", "j")
-        page.locator("#story .compare .sides ins").first.wait_for()
-        page.emulate_media(media="print")
-        assert page.locator("nav").is_hidden()
-        assert page.locator("#story .compare .head button").first.is_hidden()
-        assert page.locator("#story .compare .figure").first.is_visible()
-        assert len(page.pdf()) > 10_000
-
-
-def test_without_scripts_the_overview_and_the_events_are_there(browser: Browser, day_report: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(day_report.as_uri())
-    assert page.locator(".tile").first.is_visible()
-    assert page.locator(".event").first.is_visible()
-    assert "without JavaScript" in page.locator("noscript").inner_text()
-    context.close()
-
-
-def test_the_page_says_so_if_its_data_cannot_be_unpacked(browser: Browser, day_report: Path, tmp_path: Path) -> None:
-    damaged = tmp_path / "report.html"
-    page = day_report.read_text(encoding="utf-8")
-    start = page.index('id="index">') + len('id="index">')
-    damaged.write_text(page[: start + 40] + "AAAA" + page[start + 44 :], encoding="utf-8")
-    context = browser.new_context()
-    opened = context.new_page()
-    opened.goto(damaged.as_uri())
-    opened.locator("#failure", has_text="cannot be unpacked").wait_for()
-    context.close()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, Route, sync_playwright
 
 VARIABLE = "NEARDUP_TEST_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -120,3 +120,17 @@ def open_page(browser: Browser, path: Path, hash: str = "", **options: object) -
     yield watched
     context.close()
     assert not watched.faults, watched.faults
+
+
+def open_story(page: Page, headline: str) -> None:
+    page.get_by_role("button", name=headline).first.click()
+    page.locator("#story-title", has_text=headline).wait_for()
+
+
+def texts(found: Locator) -> list[str]:
+    return [text.strip() for text in found.all_inner_texts()]
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
