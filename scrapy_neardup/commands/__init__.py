@@ -25,6 +25,7 @@ SUBCOMMANDS = {
     "eval": "measures the verdicts on documents that people sorted into clusters",
     "tune": "measures thresholds on documents that people sorted into clusters, and suggests one",
     "explain": "compares two documents and says why the second gets its verdict",
+    "report": "writes one page that shows stories, copies side by side, events and drops",
     "train-reference": "finds the reference text of the preset multiref in a corpus",
 }
 
@@ -39,6 +40,7 @@ EXAMPLES = {
     "eval": "labelled.jsonl --fail-on 'precision<0.95'",
     "tune": "labelled.jsonl --precision 0.98",
     "explain": "recorded.jsonl#17 recorded.jsonl#42",
+    "report": "items.jsonl -o report.html",
     "train-reference": "corpus.jsonl -o reference.json",
 }
 """Arguments of each subcommand, for its help."""

@@ -62,14 +62,14 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
 def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
     number = 0
     try:
-        with _open(path) as file:
+        with open_packed(path) as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield _parse(line, path, number)
     except READ_ERRORS as error:
         if not number:
-            raise InputError(f"{shown(path)}: cannot be read: {_reason_of(error)}") from error
-        yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {_reason_of(error)}")
+            raise InputError(f"{shown(path)}: cannot be read: {reason_of(error)}") from error
+        yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {reason_of(error)}")
 
 
 def shown(path: Path) -> str:
@@ -79,16 +79,17 @@ def shown(path: Path) -> str:
 
 def count_lines(path: Path) -> int:
     """Count the lines that are not empty, for a progress bar."""
-    with _open(path) as file:
+    with open_packed(path) as file:
         return sum(1 for line in file if line.strip())
 
 
-def _reason_of(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[IO[bytes]]:
+def open_packed(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that may be packed with gzip or xz."""
     # One handle, looked at and then read: a pipe cannot be opened twice.
     with nullcontext(cast("BufferedReader", sys.stdin.buffer)) if path == STDIN else path.open("rb") as file:
         magic = file.peek(2)[:2]
