@@ -12,18 +12,29 @@ if TYPE_CHECKING:
     from scrapy_neardup.settings import NearDupSettings
 
 
+class WrongSetting(UsageError, SystemExit):
+    """A wrong setting. If nobody catches it, Python prints its message instead of a traceback, and exits."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.code = f"scrapy: error: {message}"
+
+
 class Addon:
     """Adds middleware and pipelines to the settings, unless the settings name them already."""
 
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         # Check the settings this early. If the check failed later, when the crawl starts, Scrapy 2.14 would exit with
-        # status 0.
-        _checked_settings(settings)
+        # status 0. Scrapy's command line does not catch errors this early.
+        try:
+            checked_settings(settings)
+        except UsageError as error:
+            raise WrongSetting(str(error)) from None
 
     def update_settings(self, settings: BaseSettings) -> None:
         # Check again: a spider's own settings are added after those of its project.
-        if not _checked_settings(settings).enabled:
+        if not checked_settings(settings).enabled:
             return
         from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
         from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
@@ -33,9 +44,13 @@ class Addon:
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", CapturePipeline, 1)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
+        exporters = settings.getdict("FEED_EXPORTERS")
+        if "xml" not in exporters:
+            exporters["xml"] = "scrapy_neardup.crawl.xml_feed.XmlExporter"
+            settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
-def _checked_settings(settings: BaseSettings) -> NearDupSettings:
+def checked_settings(settings: BaseSettings) -> NearDupSettings:
     """Return our settings. Raise UsageError if one is wrong, or names something that cannot be imported."""
     from scrapy_neardup.content import load_extractor, worker_processes
     from scrapy_neardup.crawl.feeds import storage_class
@@ -51,9 +66,10 @@ def _checked_settings(settings: BaseSettings) -> NearDupSettings:
         load_rule(checked.event_rule)
         for each in checked.item_classes:
             load_item_class(each)
-        for name, uri in (("DROPPED", checked.dropped_feed), ("EVENTS", checked.events_feed)):
+        feeds = {"DROPPED_FEED": checked.dropped_feed, "EVENTS_FEED": checked.events_feed, "RECORD": checked.record}
+        for name, uri in feeds.items():
             if uri is not None:
-                storage_class(settings, f"NEARDUP_{name}_FEED", uri)
+                storage_class(settings, f"NEARDUP_{name}", uri)
     except SettingsError as error:
         raise UsageError(str(error)) from None
     return checked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -65,6 +66,15 @@ class Fingerprint:
     def text_keys(self) -> tuple[int, ...]:
         """Return the band, sample and topic keys. Documents of similar text or topic probably share some of them."""
         return self.band_keys + self.sample_keys + self.topic_keys
+
+
+# Control characters except line feed and tab, characters that change the direction of writing, and lone surrogates.
+UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+
+
+def printable(text: str) -> str:
+    """Return the text with a replacement character for each character that a terminal or a log might obey."""
+    return UNSAFE.sub("\ufffd", text)
 
 
 LAST_SECOND = 0xFFFF_FFFF

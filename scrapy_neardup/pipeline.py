@@ -23,8 +23,11 @@ from scrapy_neardup.crawl.freezing import freeze, unfreeze
 from scrapy_neardup.crawl.item_context import Page, current_item
 from scrapy_neardup.crawl.item_fields import Tagger, text_of
 from scrapy_neardup.crawl.order import AnswerOrder
+from scrapy_neardup.crawl.recording import recorder
+from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.crawl.sinks import EventSinks
+from scrapy_neardup.crawl.verdict_counter import VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError
@@ -70,7 +73,10 @@ class NearDupPipeline(Component):
         self.sinks = EventSinks(crawler, self.settings)
         self.dropped = dropped_items(crawler, self.settings)
         self.final_stories = FinalStories(crawler, self.settings)
+        self.recorder = recorder(crawler, self.settings)
         self.answers = AnswerOrder[Verdict]()
+        self.summary = RunSummary(self.settings)
+        self.counter = VerdictCounter(self.detector.index, lambda: self.detector.breaker.is_open)
         self._prepared: asyncio.Task[None] | None = None
         self._is_frozen = False
         self._is_closed = False
@@ -97,13 +103,16 @@ class NearDupPipeline(Component):
             await self.detector.finish()
             await self._send_events()
             await self._write_final_stories()
+            await self.counter.close()
             await self.sinks.close()
         finally:
-            if self.dropped is not None:
-                await self.dropped.close()
+            for feed in (self.dropped, self.recorder):
+                if feed is not None:
+                    await feed.close()
             if not self.delivery.has_feeds:
                 await self._close_detector()
         self._report_times()
+        self._report_run()
 
     async def _close_detector(self) -> None:
         if self._is_closed:
@@ -120,7 +129,10 @@ class NearDupPipeline(Component):
     async def process_item(self, item: Any) -> Any:
         context = current_item.get()
         try:
-            if context.opted_out or not self.is_judged(item):
+            if context.opted_out:
+                return item
+            if not self.is_judged(item):
+                self.summary.skip(item)
                 return item
             if context.place is not None:
                 await context.place.wait_for_turn()
@@ -133,17 +145,21 @@ class NearDupPipeline(Component):
         verdict = await answer
         await self.shared.turns.yield_turn()
         try:
-            await self._announce(item, verdict)
+            await self._announce(item, verdict, adapter, context.page)
         except Exception as error:
             self.log_fault(error, "Announcing a verdict")
         if verdict.would_drop and self._drop(adapter, verdict):
             if (document := context.take_document()) is not None:
                 await document.item_dropped()
             raise NearDuplicate(self._url(adapter, context.page), verdict)
-        self.tagger.tag(adapter, verdict)
+        if not self.tagger.tag(adapter, verdict):
+            self.summary.seen.note(self.summary.seen.untagged, type(item).__qualname__)
         return item
 
-    async def _announce(self, item: Any, verdict: Verdict) -> None:
+    async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
+        title = text_of(adapter, self.settings.title_field) or page.title
+        self.counter.add(verdict)
+        self.summary.add(verdict, title=title, url=self._url(adapter, page))
         self.count("checked")
         self.count(verdict.status)
         if detail := verdict.kind or verdict.reason:
@@ -163,8 +179,10 @@ class NearDupPipeline(Component):
             return False
         if self.dropped is not None and not self.dropped.put(adapter, self.tagger.tags(verdict)):
             self.count("dropped_feed/errors")
+            self.summary.seen.problems["dropped-feed"] += 1
             return False
         self.count("dropped")
+        self.summary.add_dropped()
         return True
 
     async def _prepare(self) -> None:
@@ -193,8 +211,11 @@ class NearDupPipeline(Component):
                 self.delivery.add_item(self.delivery.pending_document(document.id))
                 return asyncio.create_task(self._verdict(document, page))
             if not is_of_page:
+                self.summary.miss_text(adapter, "other-page")
                 return _answered(unchecked("no-text"))
             if not page.text.strip():
+                if page.reason == "no-text":
+                    self.summary.miss_text(adapter, "empty-page")
                 return _answered(unchecked(page.reason))
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
@@ -210,15 +231,20 @@ class NearDupPipeline(Component):
         # Only the first text of a page stands for the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
         own_language = language_code(text_of(adapter, self.settings.language_field))
-        return self.detector.document(
+        canonical, url_is_own = page.canonical if is_of_page else "", is_page or not is_of_page
+        document = self.detector.document(
             text,
             url=self._url(adapter, page),
             title=text_of(adapter, self.settings.title_field) or (page.title if is_page else ""),
             seen_at=self._seen_at(adapter),
-            canonical=page.canonical if is_of_page else "",
+            canonical=canonical,
             language=own_language or (page.language if is_of_page else ""),
-            url_is_own=is_page or not is_of_page,
+            url_is_own=url_is_own,
         )
+        if self.recorder is not None and not self.recorder.put(document, canonical, url_is_own=url_is_own):
+            self.count("record/errors")
+            self.summary.seen.problems["record"] += 1
+        return document
 
     async def _verdict(self, document: Document, page: Page) -> Verdict:
         try:
@@ -240,6 +266,17 @@ class NearDupPipeline(Component):
                 for name, value in times.summary().items():
                     self.crawler.stats.set_value(f"neardup/{step}/{name}", value)
 
+    def _report_run(self) -> None:
+        """Log what the run did, and add it to the stats."""
+        try:
+            if block := self.summary.text():
+                logger.info("%s", block)
+            if self.crawler.stats is not None:
+                for name, value in self.summary.stats():
+                    self.crawler.stats.set_value(f"neardup/{name}", value)
+        except Exception as error:
+            self.log_fault(error, "The summary of the run")
+
     def _seen_at(self, adapter: ItemAdapter) -> float | None:
         name = self.settings.time_field
         value = adapter.get(name) if name else None
@@ -249,6 +286,7 @@ class NearDupPipeline(Component):
             return min(parse_time(value), time.time())
         except ValueError as error:
             self.count("time_errors")
+            self.summary.seen.problems["time"] += 1
             if not self._time_warned:
                 self._time_warned = True
                 logger.warning("NEARDUP_TIME_FIELD = %r: %s; such items get the current time", name, error)
@@ -266,6 +304,8 @@ class NearDupPipeline(Component):
             await self.detector.confirm_events()
         for event, report in zip(events, reports, strict=True):
             self.count(f"events/{event.level}")
+            self.summary.add_event(report)
+            self.counter.add_event(event.level)
             await self.crawler.signals.send_catch_log_async(
                 signals.story_event, event=event, report=report, spider=self.crawler.spider
             )

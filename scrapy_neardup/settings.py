@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -19,6 +20,7 @@ from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import PARAMETERS, preset_with
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
+from scrapy_neardup.stories.messages import FORMATS, WebhookFormat
 from scrapy_neardup.stories.stream import stream_of
 
 PREFIX = "NEARDUP_"
@@ -53,6 +55,7 @@ _BOOLEANS = {
     **dict.fromkeys(("0", "false", "no", "off", ""), False),
 }
 
+_WRITTEN_NONE = ("None", "null")  # on the command line
 _ALLOWED_STREAMS = "the name of a stream in the store's Redis, or redis://host/0#name"
 _SECRET_NAME = re.compile("SECRET?S?|PASSWORD|TOKEN")  # an unknown name may be a misspelt one
 
@@ -95,7 +98,17 @@ def _number(kind: type[int] | type[float], low: float, high: float, *, or_auto: 
 
 
 def _optional(check: Check) -> Check:
-    return lambda value: None if value is None else check(value)
+    return lambda value: None if value in (None, *_WRITTEN_NONE) else check(value)
+
+
+def _from_json(value: Any) -> Any:
+    """Return a list or mapping that was written as JSON, as on the command line. Other values stay as they are."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"is not JSON ({error})") from None
+    return value
 
 
 def _text(pattern: str, allowed: str) -> Check:
@@ -116,6 +129,7 @@ def _store(value: Any) -> str:
 
 def _list(value: Any, kinds: type | UnionType, allowed: str) -> list[Any]:
     """Return the members of a list, or of a text with commas between them."""
+    value = _from_json(value)
     items = value.split(",") if isinstance(value, str) else value
     if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, kinds) for each in items):
         raise ValueError(f"must be {allowed}")
@@ -134,6 +148,7 @@ def _words(value: Any) -> tuple[str, ...]:
 def _field_names(value: Any) -> dict[str, str]:
     """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
     allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
+    value = _from_json(value)
     names = dict(value) if isinstance(value, Mapping) else {tag: tag for tag in _list(value, str, allowed)}
     if unknown := [tag for tag in names if tag not in TAGS]:
         raise ValueError(f"{unknown[0]!r} is not a tag; must be {allowed}")
@@ -151,7 +166,7 @@ def _sources(value: Any) -> frozenset[str]:
 
 def _owners(value: Any) -> dict[str, str]:
     try:
-        return read_owners(value)
+        return read_owners(_from_json(value))
     except ValueError as error:
         raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
 
@@ -167,7 +182,7 @@ def _path(allowed: str) -> Check:
 
 def _feed(value: Any) -> str | None:
     """Return the URI of a feed. None means no feed, and so do the ways to write None on the command line."""
-    return None if value in (None, "", "None", "null") else str(_path("the URI of a feed, or None")(value))
+    return None if value in (None, "", *_WRITTEN_NONE) else str(_path("the URI of a feed, or None")(value))
 
 
 Shown = Callable[[str, Any], Any]
@@ -221,6 +236,7 @@ class NearDupSettings:
     delivered: Delivered = _setting("stored", _one_of(*get_args(Delivered)))
     dropped_feed: str | None = _setting(DEFAULT_DROPPED_FEED, _feed, _without_password)
     keep_sources: frozenset[str] = _setting(frozenset(), _sources)
+    record: str | None = _setting(None, _feed, _without_password)
     data_dir: str | None = _setting(None, _optional(_path("the path of a directory, or None")))
     store: str = _setting("sqlite:///neardup.sqlite", _store, _without_password)
     shards: int = _setting(1, _number(int, 1, 64))
@@ -272,6 +288,7 @@ class NearDupSettings:
     events_webhook: str | None = _setting(
         None, _optional(_text(r"https?://[^/\s]+\S*", "an http or https url, or None")), _without_secrets
     )
+    events_webhook_format: WebhookFormat = _setting("plain", _one_of(*FORMATS))
     events_webhook_secret: str | None = _setting(
         None, _optional(_text(r".+", "a text of one line, or None")), _without_secrets
     )

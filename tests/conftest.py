@@ -1,15 +1,17 @@
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 from fleet import KINDS, Fleet, Sharded, store_of
 from news_site import NewsSite
 from newsdesk import Newsroom, opened
+from newsstand import JudgedSite, judged_site
 from projects import NOTING_EXTRACTOR, Project
 from receivers import Receiver
 from redis import Redis
@@ -17,7 +19,11 @@ from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.report import build_report, gather
 from scrapy_neardup.settings import NearDupSettings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 CONFIG = "00000001"
 
@@ -198,3 +204,41 @@ def project(tmp_path: Path) -> Project:
     project = Project(tmp_path)
     project.write("news/noting.py", NOTING_EXTRACTOR)
     return project
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium. It ends with the module: while it runs, no asynchronous test can run in this process."""
+    from browser import running_chromium
+
+    with running_chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def judged_day(tmp_path_factory: pytest.TempPathFactory) -> JudgedSite:
+    """One day of the bundled site, judged by a replay."""
+    return judged_site(tmp_path_factory.mktemp("day"))
+
+
+@pytest.fixture(scope="session")
+def day_report(judged_day: JudgedSite, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of this day, with texts and events."""
+    day = judged_day
+    built = build_report(gather([day.verdicts, day.events], NearDupSettings(), [day.documents]), "One day")
+    page = tmp_path_factory.mktemp("page") / "report.html"
+    page.write_text(built.html, encoding="utf-8")
+    return page
+
+
+@pytest.fixture
+def write_report(tmp_path: Path) -> Callable[..., Path]:
+    """Writes the report of items, and returns its path."""
+
+    def write(items: list[dict[str, Any]], **settings: Any) -> Path:
+        feed, page = tmp_path / "items.jsonl", tmp_path / "report.html"
+        feed.write_text("".join(json.dumps(item) + "\n" for item in items), encoding="utf-8")
+        page.write_bytes(build_report(gather([feed], NearDupSettings(**settings))).html.encode("utf-8"))
+        return page
+
+    return write

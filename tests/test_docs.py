@@ -65,6 +65,14 @@ def test_every_tag_and_value_is_explained(word: str) -> None:
     assert f"`{word}`" in SETTINGS
 
 
+def test_every_hint_is_explained() -> None:
+    source = (ROOT / "scrapy_neardup/crawl/hints.py").read_text(encoding="utf-8")
+    names = set(re.findall(r'^ +(?:yield Hint\()?"([a-z-]+)"(?:,|: ")', source, re.MULTILINE))
+    explained = re.search(r"\| `<name>` \| when \|\n(.*?)\n\n", SETTINGS, re.DOTALL)
+    assert explained
+    assert names == set(re.findall(r"^\| `([\w-]+)`", explained[1], re.MULTILINE))
+
+
 @pytest.mark.parametrize("name", SUBCOMMANDS)
 def test_every_command_has_its_section(name: str) -> None:
     assert f"\n## {name}\n" in (ROOT / "docs/commands.md").read_text(encoding="utf-8")

@@ -3,25 +3,51 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
 from importlib import import_module
 from typing import Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
+from scrapy.utils.log import configure_logging
 
 SUBCOMMANDS = {
     "replay": "runs recorded documents through the detector at their own times",
     "events": "lists the events that are running",
     "status": "shows what the window holds, hour by hour, and how the store is set up",
+    "watch": "shows what all workers of a window do now: verdicts, growing stories, events",
     "purge": "removes a namespace, or the documents of one source or page",
     "similar": "lists the documents of the window that are like a given document",
+    "doctor": "checks files, store, extractor and receivers of events before a crawl",
     "eval": "measures the verdicts on documents that people sorted into clusters",
     "tune": "measures thresholds on documents that people sorted into clusters, and suggests one",
     "explain": "compares two documents and says why the second gets its verdict",
+    "report": "writes one page that shows stories, copies side by side, events and drops",
     "train-reference": "finds the reference text of the preset multiref in a corpus",
 }
+
+EXAMPLES = {
+    "replay": "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_THRESHOLD=0.6",
+    "events": "--store redis://localhost/0",
+    "status": "--namespace sports",
+    "watch": "--store redis://localhost/0",
+    "purge": "--source bbc.co.uk",
+    "similar": "https://www.bbc.co.uk/news/articles/c1234567",
+    "doctor": "--no-events",
+    "eval": "labelled.jsonl --fail-on 'precision<0.95'",
+    "tune": "labelled.jsonl --precision 0.98",
+    "explain": "recorded.jsonl#17 recorded.jsonl#42",
+    "report": "items.jsonl -o report.html",
+    "train-reference": "corpus.jsonl -o reference.json",
+}
+"""Arguments of each subcommand, for its help."""
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+"""Exit statuses of a command that Ctrl-C or its reader ended, as shells count them."""
 
 
 class _SubcommandParser(argparse.ArgumentParser):
@@ -41,6 +67,7 @@ class _SubcommandParser(argparse.ArgumentParser):
 
 class Command(ScrapyCommand):
     requires_project = False
+    requires_crawler_process = False
     default_settings = {"LOG_ENABLED": False}  # noqa: RUF012  Scrapy's own form
 
     def syntax(self) -> str:
@@ -55,7 +82,14 @@ class Command(ScrapyCommand):
             dest="subcommand", metavar="subcommand", required=True, parser_class=_SubcommandParser
         )
         for name, summary in SUBCOMMANDS.items():
-            subparsers.add_parser(name, subcommand=name, help=summary, description=f"{name}: {summary}")
+            subparsers.add_parser(
+                name,
+                subcommand=name,
+                prog=f"scrapy neardup {name}",
+                help=summary,
+                description=f"{name}: {summary}",
+                epilog=f"example: scrapy neardup {name} {EXAMPLES[name]}",
+            )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         opts.set += opts.more_set  # -s may stand before and after the subcommand's name
@@ -85,18 +119,34 @@ class Command(ScrapyCommand):
                 self.settings.pop(parameter, None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from scrapy_neardup.commands.terminal import printable
+        from scrapy_neardup.document import printable
         from scrapy_neardup.exceptions import NearDupError
 
         if args:
             raise UsageError(f"unknown arguments: {' '.join(args)}")
         assert self.settings is not None
-        is_ours = re.compile("NEARDUP_|BOT_NAME$|PROJECT$").match  # the data directory may have the project's name
+        configure_logging(self.settings)
+        # The data directory may have the project's name; ``doctor`` looks at the others.
+        is_ours = re.compile("NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|FEED_STORAGES)$").match
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
             self.exitcode = _module(opts.subcommand).run(opts, settings)
+            sys.stdout.flush()
         except NearDupError as error:
-            raise UsageError(printable(str(error)), print_help=False) from error
+            # One line: Scrapy would print the usage of all subcommands before it.
+            print(f"scrapy neardup {opts.subcommand}: error: {printable(str(error))}", file=sys.stderr)
+            self.exitcode = 2
+        except KeyboardInterrupt:
+            print("Interrupted.", file=sys.stderr)
+            self.exitcode = INTERRUPTED
+        except BrokenPipeError:
+            leave_closed_pipe()
+            self.exitcode = PIPE_CLOSED
+
+
+def leave_closed_pipe() -> None:
+    """Let nothing more be written to a reader that has closed its pipe, so that the end of Python is quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _module(name: str) -> Any:

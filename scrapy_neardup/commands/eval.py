@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, number, read_labelled_pages
-from scrapy_neardup.commands.terminal import print_json, print_table, track
+from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
+from scrapy_neardup.commands.terminal import print_error, print_json, print_table, track
 from scrapy_neardup.evaluation.pages import Page, read_corpus
 from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS, Plan, measure
 from scrapy_neardup.evaluation.published import PUBLISHED, published_for
@@ -46,11 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many documents make a cluster an event (default: 30); events are scored only if every document has"
         " a time",
     )
+    add_fail_on(
+        parser, "precision, recall and f1, of the first protocol or of a named one as in pairwise.precision<0.9"
+    )
     parser.add_argument("--seeds", metavar="N", type=number(int, 1), default=5, help="random orders (default: 5)")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     protocols = _protocols(options)
+    _check_names(options.fail_on, protocols)
     names = list(PRESETS) if options.all_presets else [settings.get("NEARDUP_PRESET", "news")]
     # Wrong settings stop the command before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
@@ -58,7 +65,16 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     corpus = _corpus(options, configured)
     seeds = range(options.seeds)
     plan = Plan(protocols, seeds, options.event_size, options.roc, corpus, by_language=options.by_language)
-    presets = {each.preset: asyncio.run(measure(source, each, plan)) for each in track(configured, "presets")}
+    presets: dict[str, Any] = {}
+    with suppress(KeyboardInterrupt):  # what was measured until then is shown
+        for each in track(configured, "presets"):
+            presets[each.preset] = asyncio.run(measure(source, each, plan))
+    if len(presets) < len(configured):
+        print_error(f"Interrupted: {len(presets)} of {len(configured)} presets were measured.")
+        if not presets:
+            return INTERRUPTED
+    has_failed = exceeds(options.fail_on, _values(options.fail_on, presets)) or source.errors > 0
+    status = INTERRUPTED if len(presets) < len(configured) else int(has_failed)
     background = len(source.pages) - source.labelled
     if options.json:
         print_json(
@@ -73,19 +89,40 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
                 "presets": presets,
             }
         )
-        return 1 if source.errors else 0
+        return status
     among = f" among {background} others" if background else ""
     orders = f"mean of {options.seeds} order{'s' if options.seeds > 1 else ''}"
-    area = ["AU-ROC"] if all("au_roc" in found for found in presets.values()) else []
-    headings = ("preset", "label", "protocol", *_RATES, "us sketch", "us check", "bytes", *area)
     title = f"{source.labelled} documents{among}, {orders}"
-    print_table(title, (*headings, "published by this protocol"), _rows(presets))
+    _print_rates(title, presets)
     _print_stories(presets, background)
+    costs = [(preset, *_costs(found)) for preset, found in presets.items()]
+    print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
     if options.all_presets:
         _print_published()
     if any("events" in found for found in presets.values()):
         _print_events(presets, options.event_size)
-    return 1 if source.errors else 0
+    return status
+
+
+def _check_names(limits: Sequence[Limit], protocols: frozenset[str]) -> None:
+    for limit in limits:
+        protocol, _, rate = limit.name.rpartition(".")
+        if rate not in map(str.lower, _RATES) or protocol not in ("", *protocols):
+            names = ", ".join(sorted(protocols))
+            allowed = f"must be precision, recall or f1, or one of them after a protocol that is measured: {names}"
+            raise SettingsError("--fail-on", limit.name, allowed)
+
+
+def _values(limits: Sequence[Limit], presets: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return the rates that each limit is about, by preset, label and protocol."""
+    values: dict[str, dict[str, float]] = {}
+    for name in (limit.name for limit in limits):
+        wanted, _, rate = name.rpartition(".")
+        for preset, found in presets.items():
+            for label, scores in found["labels"].items():
+                protocol = wanted or next(iter(scores))
+                values.setdefault(name, {})[f"{preset}, {label}, {protocol}"] = scores[protocol][rate]
+    return values
 
 
 def _corpus(options: argparse.Namespace, configured: Sequence[NearDupSettings]) -> list[Page]:
@@ -107,19 +144,28 @@ def _protocols(options: argparse.Namespace) -> frozenset[str]:
     return frozenset(EVERY_PROTOCOL if "all" in given else given)
 
 
-def _rows(presets: dict[str, Any]) -> Iterator[Sequence[object]]:
-    """Yield a row for each preset, label and protocol. The costs are only in the first row of a preset."""
+def _print_rates(title: str, presets: dict[str, Any]) -> None:
+    """Print a row for each preset, label and protocol. Columns that would be empty are left out."""
+    has_area = all("au_roc" in found for found in presets.values())
+    rows: list[list[str]] = []
     for preset, found in presets.items():
-        costs = [f"{found['microseconds'][step]:.0f}" for step in ("sketch", "check")]
-        costs.append("" if found["bytes"] is None else str(found["bytes"]))
         for label, scores in found["labels"].items():
-            area = [f"{found['au_roc'][label]:.4f}"] if "au_roc" in found else []
+            area = f"{found['au_roc'][label]:.4f}" if has_area else ""
             for protocol, score in scores.items():
                 rates = [f"{score[name.lower()]:.4f}" for name in _RATES]
                 published = "; ".join(str(row) for row in published_for(preset) if row.ours == protocol)
-                yield preset, label, protocol, *rates, *costs, *area, published
-                costs, area = [""] * len(costs), [""] * len(area)
-        yield ()
+                rows.append([preset, label, protocol, *rates, area, published])
+                area = ""
+        rows.append([])
+    headings = ("preset", "label", "protocol", *_RATES, "AU-ROC", "published by this protocol")
+    kept = [number for number in range(len(headings)) if number < 6 or any(row and row[number] for row in rows)]
+    print_table(title, [headings[number] for number in kept], [[row[number] for number in kept if row] for row in rows])
+
+
+def _costs(found: dict[str, Any]) -> Iterator[str]:
+    for step in ("sketch", "check"):
+        yield f"{found['microseconds'][step]:.0f}"
+    yield "" if found["bytes"] is None else str(found["bytes"])
 
 
 def _print_stories(presets: dict[str, Any], background: int) -> None:

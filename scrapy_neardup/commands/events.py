@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_store, live_detector, number
+from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_json, print_table
 from scrapy_neardup.stories import special_report
 
@@ -31,12 +31,17 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         for report in reports:
             print_json(report)
         return 0
+    if not reports:
+        print("No event is running.")
+        return 0
     rows = []
     for report in reports:
-        since = report["first"]["time"] if report["first"] else ""
+        since = _short(report["first"]["time"]) if report["first"] else ""
         text = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
-        rows.append((report["level"], since, report["time"], report["measures"]["sources"], report["items"], text))
-    headings = ("level", "since", "newest source", "sources", "items", "headline")
+        rows.append(
+            (report["level"], since, _short(report["time"]), report["measures"]["sources"], report["items"], text)
+        )
+    headings = ("level", "since (UTC)", "newest source", "sources", "items", "headline")
     print_table(f"{len(rows)} events", headings, rows)
     for report in reports:
         _print_members(report, options.members)
@@ -47,14 +52,22 @@ def _print_members(report: dict[str, Any], most: int) -> None:
     """Print the newest members of an event, and why each of them joined."""
     members = report["members"]
     rows = [
-        (member["time"], member["source"], member["why"], member["title"] or member["url"])
+        (_short(member["time"]), member["source"], member["why"], member["title"] or member["url"])
         for member in members[max(0, len(members) - most) :]
     ]
     if rows:
         title = f"{report['headline'] or report['url']}: {len(rows)} of {report['items']} items"
-        print_table(title, ("time", "source", "joined by", "title"), rows)
+        print_table(title, ("time (UTC)", "source", "joined by", "title"), rows)
+
+
+def _short(time: str) -> str:
+    """Return month, day, hour and minute of an ISO 8601 time."""
+    return time[5:16].replace("T", " ")
 
 
 async def _running(options: argparse.Namespace, settings: dict[str, Any]) -> list[dict[str, Any]]:
     async with live_detector(options, settings) as detector:
-        return [special_report(event) for event in await detector.current_events()]
+        events = await detector.current_events()
+        if not events:
+            await explain_emptiness(detector)
+        return [special_report(event) for event in events]

@@ -11,11 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, live_detector, read_pages
-from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table
+from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, working
+from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evaluation.comparison import Comparison, Given, Passage, compare, read_single
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.evaluation.registered import (
+    Registered,
+    SketchComparison,
+    compare_sketches,
+    find,
+    is_document_id,
+    may_be_registered,
+    sketched,
+)
 from scrapy_neardup.evaluation.topics import LearnedTerms, TopicComparison
+from scrapy_neardup.exceptions import InputError, StoreError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch.guards.topic import FEWEST_DOCUMENTS
 from scrapy_neardup.sketch.signatures.base import Frequencies
@@ -25,7 +36,7 @@ _WORDS = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    form = "a file (HTML or text), an http(s) url, or INPUT#id of JSON lines"
+    form = "a file (HTML or text), -, an http(s) url, a document id of the window, or INPUT#id of JSON lines"
     parser.add_argument("a", metavar="A", help=form)
     parser.add_argument(
         "b",
@@ -38,7 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FEED",
         help="documents seen before, from which boilerplate and the weights of terms are learned",
     )
-    parser.add_argument("--store", metavar="URL", help="a window from which the weights of terms are taken")
+    parser.add_argument("--fetch", action="store_true", help="fetch urls, even if the window has them")
+    parser.add_argument(
+        "--store",
+        metavar="URL",
+        help="the window with ids and urls (default: NEARDUP_STORE of the project); if given, the weights of terms are"
+        " taken from it too",
+    )
     parser.add_argument("--namespace", metavar="NAME", help="of the window; default: NEARDUP_NAMESPACE of the project")
     add_preset(parser)
     add_json(parser, "one JSON object, with every passage in full")
@@ -46,7 +63,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     configured = NearDupSettings.from_mapping(settings)
-    first, second = (read_single(name, configured) for name in (options.a, options.b))
+    if options.a == options.b == "-":
+        raise InputError("A and B: only one of them can be standard input")
+    with working("reading the documents"):
+        by_sketches = asyncio.run(_from_window(options, settings))
+        given = [] if by_sketches else [read_single(name, configured) for name in (options.a, options.b)]
+    if by_sketches:
+        _show_sketches(options, *by_sketches)
+        return 0
+    first, second = given
     empty = [name for name, each in ((options.a, first), (options.b, second)) if not each.text.strip()]
     for name in empty:
         print_error(f"{name}: no text found, nothing to compare (unchecked/no-text)")
@@ -59,6 +84,60 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     else:
         _print(options, comparison)
     return 0
+
+
+Both = tuple[Registered, Registered, SketchComparison]
+
+
+async def _from_window(options: argparse.Namespace, settings: dict[str, Any]) -> Both | None:
+    """Compare by fingerprints if the window has one of the documents. Return None if it has none, or if it is away."""
+    names = (options.a, options.b)
+    needs_window = any(map(is_document_id, names))
+    if not needs_window and (options.fetch or not any(map(may_be_registered, names))):
+        return None
+    try:
+        async with live_detector(options, settings) as detector:
+            records = await detector.index.records()
+            known = {name: find(records, name) for name in names if is_document_id(name) or not options.fetch}
+            if not any(known.values()):
+                return None
+            first, second = (known.get(name) or _sketched(detector, name) for name in names)
+            return first, second, compare_sketches(detector, first, second)
+    except StoreError:
+        if needs_window:
+            raise
+        return None
+
+
+def _sketched(detector: NearDupDetector, name: str) -> Registered:
+    given = read_single(name, detector.settings)
+    return sketched(detector, given.text, given.url, given.title)
+
+
+def _show_sketches(options: argparse.Namespace, a: Registered, b: Registered, found: SketchComparison) -> None:
+    note = (
+        "compared by fingerprints: the window keeps no texts. To see the common text, give files, or urls with --fetch"
+    )
+    if options.json:
+        sides = {side: {"id": each.id, "url": each.url, "title": each.title} for side, each in (("a", a), ("b", b))}
+        print_json({**sides, "note": note, **asdict(found)})
+        return
+    console = PlainConsole()
+    for side, each in (("A", a), ("B", b)):
+        console.print(f"{side}  {each.id}  {each.seen_at[:16].replace('T', ' ')} UTC  {' '.join(each.title.split())}")
+        console.print(f"   {each.url}")
+    status = {"copy": "a copy", "related": "the same story, not a copy", "unlike": "another story"}[found.status]
+    console.print(f"\nB after A: {status}", style="bold")
+    if found.same_text or found.same_page:
+        console.print(f"  the same {' and '.join(['text'] * found.same_text + ['page'] * found.same_page)}")
+    share = [] if found.share is None else [("share of B that A holds", f"{found.share:.3f}")]
+    measures = [("resemblance", f"{found.resemblance:.3f}"), ("containment", f"{found.containment:.3f}"), *share]
+    print_table("", ("", "estimated"), measures)
+    _print_lines(console, "Figures", found.changes)
+    if found.match_of_second:
+        is_first = " (A)" if found.match_of_second == a.id else ""
+        console.print(f"When B came, its match was {found.match_of_second}{is_first}.")
+    console.print(f"These two were {note}.")
 
 
 async def _compare(

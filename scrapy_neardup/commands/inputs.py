@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.commands.terminal import print_error, track
+from scrapy_neardup.commands.terminal import print_error, track, working
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.evaluation.feed import Recorded, WrongLine
@@ -22,6 +22,9 @@ from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import opened
 from scrapy_neardup.exceptions import SettingsError, StoreError
 from scrapy_neardup.settings import NearDupSettings
+
+STDOUT = Path("-")
+"""Stands for standard output, wherever a command takes the name of an output file."""
 
 
 def number(kind: type[int] | type[float], least: float, most: float = math.inf) -> Callable[[str], float]:
@@ -54,7 +57,10 @@ def add_workers(parser: argparse.ArgumentParser, meaning: str = "extraction proc
 
 def add_labelled_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "input", metavar="INPUT", type=Path, help="JSON lines as for replay, with a cluster label and 'original': true"
+        "input",
+        metavar="INPUT",
+        type=Path,
+        help="JSON lines as for replay, with a cluster label and 'original': true; - is standard input",
     )
     parser.add_argument(
         "--label",
@@ -104,8 +110,9 @@ def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) 
 
     Raise InputError if the labels are wrong, before any page is extracted.
     """
-    labelled = read_labelled(options.input, label_names(options))
-    documents = [*labelled.documents, *read_background(options.background)]
+    with working("reading labels"):
+        labelled = read_labelled(options.input, label_names(options))
+        documents = [*labelled.documents, *read_background(options.background)]
     with PageReader(settings, options.workers) as reader:
         pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, Page)]
     others = [None] * (len(pages) - len(labelled.documents))
@@ -126,3 +133,16 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
         raise StoreError(f"{path}: there is no such file; the first crawl makes it")
     async with opened(NearDupDetector(settings)) as detector:
         yield detector
+
+
+async def explain_emptiness(detector: NearDupDetector) -> None:
+    """Say on standard error if the window is empty, and where documents are. Its namespace may be mistyped."""
+    summary = await detector.summary()
+    if summary.documents:
+        return
+    message = f"The window of namespace {summary.namespace!r} in {summary.location} is empty."
+    if summary.other_configs:
+        message += " It has documents of other configurations: were they crawled with the same preset and settings?"
+    elif summary.namespaces:
+        message += f" This store has the namespaces {', '.join(summary.namespaces)}."
+    print_error(message)

@@ -7,7 +7,8 @@ import asyncio
 import sys
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_store, live_detector
+from scrapy_neardup.commands.inputs import add_store, explain_emptiness, live_detector
+from scrapy_neardup.document import printable
 from scrapy_neardup.exceptions import InputError
 
 
@@ -30,6 +31,10 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
             count = await detector.purge(**what, dry_run=True)
         except ValueError as error:
             raise InputError(str(error)) from error
+        if not count and (options.source or options.url):
+            await explain_emptiness(detector)
+            print(f"Nothing to remove: the window has no document of {printable(options.source or options.url)}.")
+            return 0
         summary = await detector.summary()
         chosen = options.source or options.url or "and all stories"
         question = f"Remove {count:,} documents ({chosen}) of namespace {summary.namespace!r} in {summary.location}?"

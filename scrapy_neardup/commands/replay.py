@@ -6,18 +6,21 @@ import argparse
 import asyncio
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
-from scrapy_neardup.commands.inputs import add_json, add_preset, add_workers, read_pages
-from scrapy_neardup.commands.terminal import as_json, print_json, print_table
+from scrapy_neardup.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
+from scrapy_neardup.commands.inputs import STDOUT, add_json, add_preset, add_workers, read_pages
+from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
+from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import LEVELS, STATUSES
-from scrapy_neardup.evaluation.feed import READ_ERRORS, count_lines, read_feed
+from scrapy_neardup.evaluation.feed import READ_ERRORS, count_lines, read_feed, shown
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import OutputFormat, Tally, opened, replay
-from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.index import REDIS_SCHEMES
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent, special_report
@@ -28,14 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "input",
         metavar="INPUT",
         type=Path,
-        help="JSON lines (plain, .gz, .xz): id, url, title, time and text, html or file",
+        help="JSON lines (plain, .gz, .xz): id, url, title, time and text, html or file; - is standard input",
     )
     parser.add_argument(
         "-O",
         "--output",
         metavar="OUT.jsonl",
         type=Path,
-        help="write the verdicts here: one line for each input line, in the same order",
+        help="write the verdicts here: one line for each input line, in the same order; - is standard output",
     )
     parser.add_argument("--events", metavar="EVENTS.jsonl", type=Path, help="one special report per event raised")
     parser.add_argument(
@@ -51,11 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", dest="timings", action="store_true", help="say how long extraction, sketch and check took"
     )
+    add_fail_on(parser, "errors, and shares of a status, kind or reason, as in unchecked>0.1")
     add_json(parser, "the summary as one JSON object")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    for output in (options.output, options.events, options.stories):
+    outputs = (options.output, options.events, options.stories)
+    if outputs.count(STDOUT) > 1:
+        raise InputError("-O, --events and --stories: only one of them can be standard output")
+    for output in outputs:
         if output is not None and output.exists() and options.input.exists() and output.samefile(options.input):
             raise InputError(f"{output}: is the input; name another file for the output")
     # A replay sends no events to anybody.
@@ -72,7 +79,8 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     # A replay in memory gives the same document ids every time. In a shared store each replay is a new run.
     detector = NearDupDetector(settings, run="" if is_alone else None)
     tally, output_format = Tally(), OutputFormat()
-    start = time.perf_counter()
+    _check_names(options.fail_on, tally)
+    status = 0
     async with AsyncExitStack() as stack:
         total = _count_documents(options.input)
         feed = read_feed(options.input)
@@ -85,19 +93,53 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
 
         reader = stack.enter_context(PageReader(settings, options.workers, sketches=True))
         await stack.enter_async_context(opened(detector))
-        async for judged in replay(read_pages(reader, feed, total), detector, write_event, all_over=is_alone):
-            tally.add(judged)
-            # Always make the line, because this records the ids of the input that events use.
-            _write(output, output_format.row(judged))
-        final_stories = await detector.final_stories()
-        tally.stories_united = len(final_stories)
-        for story, final_story in final_stories.items():
-            given_ids = map(output_format.given_id, (story, final_story))
-            _write(stories, dict(zip(("story", "final_story"), given_ids, strict=True)))
+        await detector.prepare()  # so that the first document does not pay for imports
+        start = time.perf_counter()
+        try:
+            async for judged in replay(read_pages(reader, feed, total), detector, write_event, all_over=is_alone):
+                tally.add(judged)
+                # Always make the line, because this records the ids of the input that events use.
+                _write(output, output_format.row(judged))
+            final_stories = await detector.final_stories()
+            tally.stories_united = len(final_stories)
+            for story, final_story in final_stories.items():
+                given_ids = map(output_format.given_id, (story, final_story))
+                _write(stories, dict(zip(("story", "final_story"), given_ids, strict=True)))
+            sys.stdout.flush()
+        except asyncio.CancelledError:
+            status = INTERRUPTED
+        except BrokenPipeError:
+            leave_closed_pipe()
+            status = PIPE_CLOSED
+        seconds = time.perf_counter() - start
     timings = {"extract": reader.timings, **detector.timings} if options.timings else {}
-    profile = {step: each.summary() for step, each in timings.items()}
-    (_print_json if options.json else _print)(tally, time.perf_counter() - start, profile)
-    return 1 if tally.errors else 0
+    _print(options, tally, seconds, {step: each.summary() for step, each in timings.items()})
+    if status:
+        print_error(f"Ended early: {tally.documents:,} documents were judged.")
+        return status
+    return 1 if _has_failed(options, tally) else 0
+
+
+def _check_names(limits: Sequence[Limit], tally: Tally) -> None:
+    for limit in limits:
+        if limit.name != "errors":
+            try:
+                tally.share(limit.name)
+            except KeyError:
+                raise SettingsError("--fail-on", limit.name, "must be errors, or a status, kind or reason") from None
+
+
+def _has_failed(options: argparse.Namespace, tally: Tally) -> bool:
+    if not tally.documents and not tally.errors:
+        print_error(f"{shown(options.input)}: the file has no documents")
+    if tally.repeated:
+        print_error(
+            f"{tally.first_repeated} is the id of an earlier line too (lines that repeat an id: {tally.repeated:,}); "
+            "the output does not tell such documents apart"
+        )
+    names = {limit.name for limit in options.fail_on}
+    values = {name: {"": float(tally.errors) if name == "errors" else tally.share(name)} for name in names}
+    return exceeds(options.fail_on, values) or bool(tally.errors)
 
 
 def _count_documents(path: Path) -> int | None:
@@ -113,6 +155,8 @@ def _count_documents(path: Path) -> int | None:
 def _open_output(path: Path | None, stack: AsyncExitStack) -> TextIO | None:
     if path is None:
         return None
+    if path == STDOUT:
+        return sys.stdout
     try:
         return stack.enter_context(path.open("w", encoding="utf-8", errors="backslashreplace"))
     except OSError as error:
@@ -124,7 +168,13 @@ def _write(output: TextIO | None, row: dict[str, Any]) -> None:
         output.write(as_json(row) + "\n")
 
 
-def _print_json(tally: Tally, seconds: float, profile: dict[str, dict[str, float]]) -> None:
+def _print(options: argparse.Namespace, tally: Tally, seconds: float, profile: dict[str, dict[str, float]]) -> None:
+    """Print the summary: on standard error if standard output has the verdicts, events or stories."""
+    stderr = STDOUT in (options.output, options.events, options.stories)
+    (_print_json if options.json else _print_tables)(tally, seconds, profile, stderr)
+
+
+def _print_json(tally: Tally, seconds: float, profile: dict[str, dict[str, float]], stderr: bool) -> None:
     counts: dict[str, int] = {}
     for (status, detail), count in sorted(tally.verdicts.items()):
         counts[status] = counts.get(status, 0) + count
@@ -139,11 +189,14 @@ def _print_json(tally: Tally, seconds: float, profile: dict[str, dict[str, float
             **({"profile": profile} if profile else {}),
             "events": tally.events,
             "stories_united": tally.stories_united,
-        }
+        },
+        stderr=stderr,
     )
 
 
-def _print(tally: Tally, seconds: float, profile: dict[str, dict[str, float]]) -> None:
+def _print_tables(tally: Tally, seconds: float, profile: dict[str, dict[str, float]], stderr: bool) -> None:
+    if not tally.documents and not tally.errors:
+        return
     rows: list[tuple[object, ...]] = [
         (status, detail, count, f"{count / tally.documents:.1%}")
         for (status, detail), count in sorted(
@@ -157,7 +210,7 @@ def _print(tally: Tally, seconds: float, profile: dict[str, dict[str, float]]) -
     if tally.errors:
         rows += [(), ("wrong lines and pages", "", tally.errors, "")]
     title = f"{tally.documents} documents in {seconds:.1f} s"
-    print_table(title, ("status", "kind or reason", "documents", "share"), rows)
+    print_table(title, ("status", "kind or reason", "documents", "share"), rows, stderr=stderr)
     if profile:
         steps = [
             (
@@ -168,4 +221,4 @@ def _print(tally: Tally, seconds: float, profile: dict[str, dict[str, float]]) -
             if found
         ]
         headings = ("step", "count", "total s", "p50 ms", "p99 ms", "max ms")
-        print_table(f"{tally.documents / seconds:,.0f} documents a second", headings, steps)
+        print_table(f"{tally.documents / seconds:,.0f} documents a second", headings, steps, stderr=stderr)

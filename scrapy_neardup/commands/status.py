@@ -8,8 +8,9 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_store, live_detector
-from scrapy_neardup.commands.terminal import PlainConsole, print_json, print_table, printable
+from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector
+from scrapy_neardup.commands.terminal import PlainConsole, print_json, print_table, working
+from scrapy_neardup.document import printable
 
 _BAR = 40  # characters
 
@@ -20,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    status = asyncio.run(_status(options, settings))
+    with working("reading the window"):
+        status = asyncio.run(_status(options, settings))
     (print_json if options.json else _print)(status)
     return 0
 
@@ -29,6 +31,7 @@ async def _status(options: argparse.Namespace, values: dict[str, Any]) -> dict[s
     async with live_detector(options, values) as detector:
         window = {"window": detector.settings.window, "scope": detector.settings.scope}
         configuration, summary = {**asdict(detector.preset), **window}, await detector.summary()
+        await explain_emptiness(detector)
     return {
         "store": summary.location,
         "namespace": summary.namespace,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -13,26 +15,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_neardup.document import UNSAFE, printable
+
 T = TypeVar("T")
 
-# Control characters except line feed and tab, characters that change the direction of writing, and lone surrogates.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _NUMBER = re.compile(r"[-\d.,%]*")
 _WIDTH = 150  # characters, unless the output goes to a terminal
 
 
-def printable(text: str) -> str:
-    """Return the text with a replacement character for each character that a terminal might obey."""
-    return _UNSAFE.sub("\ufffd", text)
-
-
 def as_json(value: object) -> str:
     """Return JSON on one line, in which unsafe characters are escapes."""
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
-def print_json(value: object) -> None:
-    print(as_json(value))
+def print_json(value: object, *, stderr: bool = False) -> None:
+    print(as_json(value), file=sys.stderr if stderr else sys.stdout)
 
 
 def print_error(message: str) -> None:
@@ -42,16 +39,16 @@ def print_error(message: str) -> None:
 class PlainConsole(Console):
     """A console that shows strings as they are, without markup, emoji or control characters."""
 
-    def __init__(self) -> None:
-        super().__init__(highlight=False)
-        if not sys.stdout.isatty():
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(highlight=False, stderr=stderr)
+        if not self.file.isatty() and "COLUMNS" not in os.environ:
             self.width = max(_WIDTH, self.width)
 
     def render_str(self, text: str, **styles: Any) -> Text:
         return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
 
 
-def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:
     """Print rows under headings, columns of numbers aligned to the right. An empty row is printed as a line."""
     cells = [[str(cell) for cell in row] for row in rows]
     columns = list(zip(*filter(None, cells), strict=True)) or [()] * len(headings)
@@ -64,7 +61,7 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[obj
             table.add_row(*row)
         else:
             table.add_section()
-    PlainConsole().print(table)
+    PlainConsole(stderr=stderr).print(table)
 
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:
@@ -75,3 +72,13 @@ def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T
     columns = TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), redirect_stdout=False) as progress:
         yield from progress.track(items, total=total)
+
+
+@contextmanager
+def working(on: str) -> Iterator[None]:
+    """Show that the command works, for as long as the context lasts, if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(printable(on)):
+        yield

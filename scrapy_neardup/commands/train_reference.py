@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
-from scrapy_neardup.commands.inputs import add_json, add_workers, number
+from scrapy_neardup.commands.inputs import STDOUT, add_json, add_workers, number
 from scrapy_neardup.commands.terminal import print_json, print_table, track
 from scrapy_neardup.evaluation.pages import read_corpus
 from scrapy_neardup.exceptions import InputError
@@ -15,10 +16,19 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.sketch.signatures.training import State, Task, begin, generations, reference_file, restore, saved
 
+_REFERENCE = Path("reference.json")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="JSON lines as for replay")
-    parser.add_argument("-o", "--output", metavar="FILE.json", type=Path, default=Path("reference.json"))
+    parser.add_argument("corpus", metavar="CORPUS", type=Path, help="JSON lines as for replay; - is standard input")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE.json",
+        type=Path,
+        default=_REFERENCE,
+        help=f"default: {_REFERENCE}; - is standard output",
+    )
     for name, default, least, meaning in (
         ("sample", 400, 2, "how many texts are compared"),
         ("pairs", 5000, 1, "how many pairs of these texts are compared"),
@@ -41,13 +51,18 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     except ValueError as error:
         raise InputError(f"{options.corpus}: {error}; use a larger corpus, or a smaller --sample") from error
     # A file keeps each run until all runs are done.
+    kept = _REFERENCE if options.output == STDOUT else options.output
     unfinished = {
-        seed: options.output.with_name(f"{options.output.name}.{seed}.unfinished")
+        seed: kept.with_name(f"{kept.name}.{seed}.unfinished")
         for seed in range(options.seed, options.seed + options.runs)
     }
     runs = [_train(task, options.population, seed, options.generations, path) for seed, path in unfinished.items()]
     best = min(runs, key=lambda state: task.held_out_error(state.population[0]))
-    _write(options.output, json.dumps(reference_file(task, best, texts), ensure_ascii=False, indent=0) + "\n")
+    reference = json.dumps(reference_file(task, best, texts), ensure_ascii=False, indent=0) + "\n"
+    if options.output == STDOUT:
+        sys.stdout.write(reference)
+    else:
+        _write(options.output, reference)
     for path in unfinished.values():
         path.unlink(missing_ok=True)
     answer = {
@@ -60,7 +75,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         "generations": best.generation,
     }
     if options.json:
-        print_json(answer)
+        print_json(answer, stderr=options.output == STDOUT)
     else:
         _print(options, answer)
     return 0
@@ -104,7 +119,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _print(options: argparse.Namespace, answer: dict[str, Any]) -> None:
-    held_out = answer["held_out_errors"]
+    held_out, is_piped = answer["held_out_errors"], options.output == STDOUT
     rows = (
         ("best of the lists drawn at random", answer["first_generation"]),
         (f"after {answer['generations']} generations", answer["mean_absolute_error"]),
@@ -112,5 +127,6 @@ def _print(options: argparse.Namespace, answer: dict[str, Any]) -> None:
         (f"worst of {len(held_out)} runs over held-out texts", max(held_out)),
     )
     title = f"mean absolute error of the cosine over {options.pairs} pairs of {options.sample} texts"
-    print_table(title, ("", "error"), [(name, f"{error:.4f}") for name, error in rows])
-    print(f"NEARDUP_REFERENCE = {answer['output']!r}")
+    print_table(title, ("", "error"), [(name, f"{error:.4f}") for name, error in rows], stderr=is_piped)
+    if not is_piped:
+        print(f"NEARDUP_REFERENCE = {answer['output']!r}")

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label_names, number, read_labelled_pages
-from scrapy_neardup.commands.terminal import print_json, print_table, track
+from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, track
 from scrapy_neardup.evaluation.curve import (
     PLOT_FORMATS,
+    AnyPoint,
     Point,
     TopicPoint,
     measure,
     measure_topics,
+    plateau,
     plot,
     require_matplotlib,
     suggest,
@@ -85,12 +90,14 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     grid = thresholds(options.low, options.high, options.step)
     (clusters,) = source.clusters.values()
     seeds = range(options.seeds)
-    points = asyncio.run(measure(source.pages, clusters, configured, track(grid, "thresholds"), seeds))
+    points = _collect(measure(source.pages, clusters, configured, track(grid, "thresholds"), seeds))
+    is_whole = _is_whole(points, grid, "thresholds")
     suggested = suggest(points, options.precision)
-    has_topics = bool(configured.resolved_preset().topic_terms)
+    has_topics = is_whole and bool(configured.resolved_preset().topic_terms)
     topic_grid = thresholds(options.topic_from, options.topic_to, options.topic_step) if has_topics else []
     tracked = track(topic_grid, "topic thresholds")
-    topic_points = asyncio.run(measure_topics(source.pages, clusters, configured, tracked, seeds))
+    topic_points = _collect(measure_topics(source.pages, clusters, configured, tracked, seeds))
+    is_whole = _is_whole(topic_points, topic_grid, "topic thresholds") and is_whole
     suggested_topic = suggest_topic(topic_points, TOPIC_PRECISION)
     if options.plot is not None:
         try:
@@ -111,7 +118,29 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         _print(points, suggested, options.precision)
         if has_topics:
             _print_topics(topic_points, suggested_topic)
+    if not is_whole:
+        return INTERRUPTED
     return 1 if source.errors or suggested is None else 0
+
+
+def _collect(coming: AsyncIterator[AnyPoint]) -> list[AnyPoint]:
+    """Return the points that come. If Ctrl-C ends the measurement, return those that came before."""
+    points: list[AnyPoint] = []
+
+    async def collect() -> None:
+        async for point in coming:
+            points.append(point)  # noqa: PERF401  an interrupt leaves what came before it
+
+    with suppress(KeyboardInterrupt):
+        asyncio.run(collect())
+    return points
+
+
+def _is_whole(points: Sequence[AnyPoint], grid: Sequence[float], subject: str) -> bool:
+    """Return whether every threshold of the grid was measured. Print an error if not."""
+    if len(points) < len(grid):
+        print_error(f"Interrupted: {len(points)} of {len(grid)} {subject} were measured.")
+    return len(points) == len(grid)
 
 
 def _row(point: Point) -> dict[str, float]:
@@ -126,11 +155,11 @@ def _topic_row(point: TopicPoint) -> dict[str, Any]:
 def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None) -> None:
     rows = []
     for point in points:
-        rates = (*astuple(point.pairwise), *astuple(point.b_cubed))
         mark = "<- suggested" if point is suggested else ""
-        rows.append((f"{point.threshold:.4g}", *(f"{rate:.4f}" for rate in rates), mark))
-    names = [f"{protocol} {rate}" for protocol in STORY_PROTOCOLS for rate in ("precision", "recall", "F1")]
-    print_table("stories, by topic threshold", ("threshold", *names, ""), rows)
+        for protocol, score in zip(STORY_PROTOCOLS, (point.pairwise, point.b_cubed), strict=True):
+            rows.append((f"{point.threshold:.4g}", protocol, *(f"{rate:.4f}" for rate in astuple(score)), mark))
+    headings = ("threshold", "protocol", "precision", "recall", "F1", "")
+    print_table("stories, by topic threshold", headings, rows)
     if suggested is None:
         print(f"No topic threshold here has a pairwise precision of {TOPIC_PRECISION}; try a higher --topic-to.")
     else:
@@ -146,5 +175,11 @@ def _print(points: list[Point], suggested: Point | None, precision: float | None
     print_table("online, by threshold", ("threshold", "precision", "recall", "F1", ""), rows)
     if suggested is None:
         print(f"No threshold here has a precision of {precision}; try a higher --to.")
-    else:
-        print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")
+        return
+    same = plateau(points, suggested)
+    if len(same) > 1:
+        PlainConsole().print(
+            f"All thresholds from {same[0]:g} to {same[-1]:g} have the same rates: these documents do not tell them "
+            "apart, and the middle is suggested. Label pairs that are nearer to the threshold to find more."
+        )
+    print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")

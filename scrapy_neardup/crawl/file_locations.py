@@ -31,7 +31,7 @@ def locate_files(settings: NearDupSettings, scrapy_settings: Mapping[Any, Any]) 
     a file there fails later, with its own message.
     """
     given = [Path(os.path.expanduser(settings.data_dir))] if settings.data_dir else list(_candidates(scrapy_settings))
-    folder = next(filter(_can_be_written, given), given[-1]).absolute()
+    folder = next(filter(can_be_written, given), given[-1]).absolute()
     store = settings.store
     if store.startswith(_SQLITE):
         store = f"{_SQLITE}{folder / store.removeprefix(_SQLITE)}"
@@ -54,7 +54,7 @@ def log_window_location(settings: NearDupSettings) -> None:
         logger.info("The window of the last %s is kept in memory: it is lost when this process ends", hours)
     else:
         logger.info("The window of the last %s is in %s", hours, _shown(settings.store))
-    if _needs_data_dir(settings) and not _can_be_written(Path(in_data_dir(settings, ""))):
+    if _needs_data_dir(settings) and not can_be_written(Path(in_data_dir(settings, ""))):
         logger.error("No file can be made in %s: set NEARDUP_DATA_DIR to a writable directory", settings.data_dir)
 
 
@@ -107,7 +107,7 @@ def _name_of(settings: Mapping[Any, Any]) -> str:
     return re.sub(r"[^\w.-]", "_", name).lstrip(".")[:_LONGEST_NAME] or "_"
 
 
-def _can_be_written(folder: Path) -> bool:
+def can_be_written(folder: Path) -> bool:
     """Decide whether files can be made in a directory. The directory may not exist yet."""
     try:
         nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())

@@ -41,4 +41,4 @@ class FinalStories:
             logger.warning("NEARDUP_STORIES_FEED: %s, but this cannot be written: %s", united, without_login(error))
             return
         if await self._feed.close():
-            logger.info("NEARDUP_STORIES_FEED: %s; the list of them is in %s", united, self._feed.uri)
+            logger.info("NEARDUP_STORIES_FEED: %s; the list of them is in %s", united, self._feed.shown_uri)

@@ -72,7 +72,8 @@ class Tagger:
         tags = tags_of(verdict)
         return {name: tags[tag] for tag, name in self._fields.items()}
 
-    def tag(self, adapter: ItemAdapter, verdict: Verdict) -> None:
+    def tag(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
+        """Write the tags. Return whether the item took any."""
         takes_any, declared = isinstance(adapter.item, dict), adapter.field_names()
         taken = {name: tag for name, tag in self.tags(verdict).items() if takes_any or name in declared}
         try:
@@ -80,9 +81,10 @@ class Tagger:
                 adapter[name] = tag
         except Exception as error:  # the item is frozen, or has validators
             self._warn_once(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
-            return
+            return False
         if not taken:
             self._warn_once(adapter, "declares none of the fields of a verdict")
+        return bool(taken)
 
     def _warn_once(self, adapter: ItemAdapter, problem: str) -> None:
         kind = type(adapter.item)

@@ -36,7 +36,8 @@ class EventSinks:
         if settings.events_stream and not settings.dry_run:
             self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
         if settings.events_webhook and not settings.dry_run:
-            self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret)
+            form = settings.events_webhook_format
+            self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret, form=form)
         self._folder = Path(in_data_dir(settings, "neardup-events"))
         self._outboxes: list[Outbox] = []
 

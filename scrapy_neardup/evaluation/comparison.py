@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from pathlib import Path
 from scrapy_neardup.content import decode_html
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
+from scrapy_neardup.evaluation.feed import STDIN, Recorded, WrongLine, read_feed, shown
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import opened
 from scrapy_neardup.evaluation.topics import LearnedTerms, TopicComparison, compare_topics
@@ -27,6 +28,18 @@ _TIMEOUT = 20.0  # seconds
 _USER_AGENT = "scrapy-neardup (+https://scrapy.org)"
 _HTML = re.compile(r"<(?:!doctype|html|head|body|article|div|p)\b", re.IGNORECASE)
 _HTML_NAME = re.compile(r"\.(?:x?html|htm)$", re.IGNORECASE)
+_HEAD = 4096  # bytes
+_NO_TEXTS = {
+    b"%PDF-": "a PDF",
+    b"PK\x03\x04": "a zip file, such as .docx, .epub or .odt",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"\x1f\x8b": "a gzip file",
+    b"\xfd7zXZ": "an xz file",
+}
+"""By how files begin that people take for articles."""
+
 _JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
 
 
@@ -285,6 +298,8 @@ def read_single(name: str, settings: NearDupSettings) -> Given:
 
 
 def _find(name: str, settings: NearDupSettings) -> Recorded | WrongLine:
+    if name == str(STDIN):
+        return _recorded(shown(STDIN), sys.stdin.buffer.read(settings.max_html_bytes + 1))
     if name.startswith(("http://", "https://")):
         return _recorded(name, *_fetch(name, settings.max_html_bytes), url=name)
     path = Path(name)
@@ -299,7 +314,9 @@ def _find(name: str, settings: NearDupSettings) -> Recorded | WrongLine:
         path = Path(name[: mark.start()])
         if path.is_file():
             return _line(path, name[mark.end() :])
-    raise InputError(f"{name}: there is no such file; a document is a file, an http(s) url, or INPUT#id of JSON lines")
+    raise InputError(
+        f"{name}: there is no such file; a document is a file, -, an http(s) url, or INPUT#id of JSON lines"
+    )
 
 
 def _fetch(url: str, most: int) -> tuple[bytes, str | None]:
@@ -319,6 +336,10 @@ def _fetch(url: str, most: int) -> tuple[bytes, str | None]:
 
 
 def _recorded(name: str, body: bytes, content_type: str | None = None, url: str = "") -> Recorded:
+    kind = next((kind for magic, kind in _NO_TEXTS.items() if body.startswith(magic)), "")
+    is_utf_16 = body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if kind or (b"\0" in body[:_HEAD] and not is_utf_16):
+        raise InputError(f"{name}: is {kind or 'binary data'}, and not HTML or text; convert it to text first")
     content = decode_html(body, content_type)
     is_html = _HTML_NAME.search(name) or _HTML.search(content[:4096])
     text, html = (None, content) if is_html else (content, None)

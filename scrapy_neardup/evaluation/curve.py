@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -45,19 +45,17 @@ async def measure(
     settings: NearDupSettings,
     grid: Iterable[float],
     seeds: Sequence[int],
-) -> list[Point]:
-    """Return one point for each threshold of the grid: the mean over random orders, one for each seed.
+) -> AsyncIterator[Point]:
+    """Yield one point for each threshold of the grid: the mean over random orders, one for each seed.
 
     A related threshold above the threshold is lowered to it.
     """
     sketches = SharedSketches(settings)
     related = settings.resolved_preset().related_threshold
-    points = []
     for threshold in grid:
         tried = replace(settings, threshold=threshold, related_threshold=min(related, threshold))
         evaluation = await evaluate(pages, tried, seeds, sketches)
-        points.append(Point(threshold, evaluation.mean_scores(clusters)["online"]))
-    return points
+        yield Point(threshold, evaluation.mean_scores(clusters)["online"])
 
 
 async def measure_topics(
@@ -66,15 +64,13 @@ async def measure_topics(
     settings: NearDupSettings,
     grid: Iterable[float],
     seeds: Sequence[int],
-) -> list[TopicPoint]:
-    """Return one point for each topic threshold of the grid: the mean over random orders, one for each seed."""
+) -> AsyncIterator[TopicPoint]:
+    """Yield one point for each topic threshold of the grid: the mean over random orders, one for each seed."""
     sketches = SharedSketches(settings)
-    points = []
     for threshold in grid:
         evaluation = await evaluate(pages, replace(settings, topic_threshold=threshold), seeds, sketches)
         scores = evaluation.mean_scores(clusters)
-        points.append(TopicPoint(threshold, scores["pairwise"], scores["b-cubed"]))
-    return points
+        yield TopicPoint(threshold, scores["pairwise"], scores["b-cubed"])
 
 
 def suggest_topic(points: Sequence[TopicPoint], precision: float) -> TopicPoint | None:
@@ -105,6 +101,18 @@ AnyPoint = TypeVar("AnyPoint", Point, TopicPoint)
 def _middle_of_best(points: Sequence[AnyPoint], scores: Sequence[tuple[float, float]]) -> AnyPoint | None:
     best = [point for point, score in zip(points, scores, strict=True) if score == max(scores)]
     return sorted(best, key=lambda point: point.threshold)[len(best) // 2] if best else None
+
+
+def plateau(points: Sequence[Point], suggested: Point) -> list[float]:
+    """Return the thresholds around a point, one after the other, that have the same rates as the point."""
+    ordered = sorted(points, key=lambda point: point.threshold)
+    place = ordered.index(suggested)
+    first = last = place
+    while first and ordered[first - 1].score == suggested.score:
+        first -= 1
+    while last + 1 < len(ordered) and ordered[last + 1].score == suggested.score:
+        last += 1
+    return [point.threshold for point in ordered[first : last + 1]]
 
 
 def require_matplotlib() -> None:

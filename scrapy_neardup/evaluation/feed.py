@@ -5,16 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.exceptions import InputError
+
+STDIN = Path("-")
+"""Stands for standard input, wherever a command takes a file."""
 
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
 """The errors that reading a file may raise, compressed or not."""
@@ -57,30 +62,36 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
 def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
     number = 0
     try:
-        with _open(path) as file:
+        with open_packed(path) as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield _parse(line, path, number)
     except READ_ERRORS as error:
         if not number:
-            raise InputError(f"{path}: cannot be read: {_reason_of(error)}") from error
-        yield WrongLine(number + 1, None, f"{path}:{number + 1}: cannot be read further: {_reason_of(error)}")
+            raise InputError(f"{shown(path)}: cannot be read: {reason_of(error)}") from error
+        yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {reason_of(error)}")
+
+
+def shown(path: Path) -> str:
+    """Return the name of a file as messages show it."""
+    return "standard input" if path == STDIN else str(path)
 
 
 def count_lines(path: Path) -> int:
     """Count the lines that are not empty, for a progress bar."""
-    with _open(path) as file:
+    with open_packed(path) as file:
         return sum(1 for line in file if line.strip())
 
 
-def _reason_of(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[IO[bytes]]:
+def open_packed(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that may be packed with gzip or xz."""
     # One handle, looked at and then read: a pipe cannot be opened twice.
-    with path.open("rb") as file:
+    with nullcontext(cast("BufferedReader", sys.stdin.buffer)) if path == STDIN else path.open("rb") as file:
         magic = file.peek(2)[:2]
         if magic == b"\x1f\x8b":
             with gzip.GzipFile(fileobj=file) as unpacked:
@@ -99,7 +110,7 @@ def _parse(line: bytes, path: Path, number: int) -> Recorded | WrongLine:
         return _recorded(row, path, number)
     except InputError as error:
         given = row.get("id") if isinstance(row, dict) else None
-        return WrongLine(number, given if isinstance(given, str | int) else None, f"{path}:{number}: {error}")
+        return WrongLine(number, given if isinstance(given, str | int) else None, f"{shown(path)}:{number}: {error}")
 
 
 def _loads(line: bytes) -> dict[str, Any]:
@@ -129,7 +140,7 @@ def _recorded(row: dict[str, Any], path: Path, number: int) -> Recorded:
         raise InputError(f"'time': {error}") from error
     return Recorded(
         line=number,
-        where=f"{path}:{number}",
+        where=f"{shown(path)}:{number}",
         id=given,
         url=texts["url"] or "",
         title=texts["title"] or "",

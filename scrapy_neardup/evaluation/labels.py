@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
+from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed, shown
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.exceptions import InputError
 
@@ -59,10 +59,10 @@ def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Label
     """
     documents = _documents(path)
     if not documents:
-        raise InputError(f"{path}: the file has no documents")
+        raise InputError(f"{shown(path)}: the file has no documents")
     if missing := [label for label in labels if all(label not in document.extra for document in documents)]:
         keys = ", ".join(sorted(set().union(*(document.extra for document in documents)))) or "no other"
-        raise InputError(f"{path}: no line has the label {missing[0]!r}; choose another with --label: {keys}")
+        raise InputError(f"{shown(path)}: no line has the label {missing[0]!r}; choose another with --label: {keys}")
     _require_none([*_wrong_values(documents, labels), *_duplicate_ids(documents)], path)
     clusters = {label: tuple(str(document.extra[label]) for document in documents) for label in labels}
     _require_none([*_without_original(documents, clusters), *_crossing(documents, clusters)], path)
@@ -81,7 +81,7 @@ def _documents(path: Path) -> list[Recorded]:
     """Return the documents of a file. Raise InputError if a line is wrong."""
     entries = list(read_feed(path))
     wrong = [entry for entry in entries if isinstance(entry, WrongLine)]
-    _require_none([(entry.line, entry.error.removeprefix(f"{path}:{entry.line}: ")) for entry in wrong], path)
+    _require_none([(entry.line, entry.error.removeprefix(f"{shown(path)}:{entry.line}: ")) for entry in wrong], path)
     return [entry for entry in entries if isinstance(entry, Recorded)]
 
 
@@ -153,8 +153,8 @@ def _splits(
 
 def _require_none(errors: list[_Error], path: Path) -> None:
     """Raise InputError, which lists the first errors and counts the others, if there are any."""
-    lines = [f"{path}:{line}: {what}" for line, what in sorted(errors)]
+    lines = [f"{shown(path)}:{line}: {what}" for line, what in sorted(errors)]
     if len(lines) > _SHOWN:
-        lines[_SHOWN:] = [f"{path}: and {len(lines) - _SHOWN} more"]
+        lines[_SHOWN:] = [f"{shown(path)}: and {len(lines) - _SHOWN} more"]
     if lines:
         raise InputError("\n".join(lines))

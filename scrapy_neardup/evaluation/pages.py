@@ -103,7 +103,8 @@ class PageReader:
         if isinstance(entry, WrongLine):
             return entry, None
         if entry.text is not None:
-            return Page(entry, entry.text), None
+            canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
+            return Page(entry, entry.text, canonical=canonical if isinstance(canonical, str) else ""), None
         try:
             html = _read(entry, self._max_html_bytes)
             text, head = self._extraction.submit(html, entry.url), read_head(html)

@@ -34,6 +34,7 @@ EVERY_PROTOCOL = (*PROTOCOLS, "online-once", *ORIGINAL_FIRST_PROTOCOLS, *ALL_PAI
 COPIES = ("duplicate", "update")
 """Verdicts that link a document to its original."""
 
+_WARM_UP = 16  # pages
 _START = 1_000_000_000.0  # seen_at of the first document; labels say nothing of times
 
 
@@ -131,6 +132,7 @@ async def evaluate(
     arranged = [(seed, shuffled(len(pages), seed)) for seed in seeds]
     if originals is not None:
         arranged += [(seed, originals.first(positions)) for seed, positions in arranged]
+    await _warm_up(settings, pages)
     for seed, positions in arranged:
         detector = NearDupDetector(settings, run=str(seed), sketcher=sketches.new_sketcher())
         timed = _timed(pages, positions, settings.window)
@@ -149,6 +151,13 @@ async def evaluate(
         bytes=fmean(sizes) if sizes else None,
     )
     return Evaluation(tuple(orders[: len(seeds)]), cost, tuple(orders[len(seeds) :]))
+
+
+async def _warm_up(settings: NearDupSettings, pages: Sequence[Page]) -> None:
+    """Judge a few pages, so that the costs of the others include neither imports nor the first call of anything."""
+    async with opened(NearDupDetector(settings, run="")) as detector:
+        async for _ in replay(_timed(pages, range(min(len(pages), _WARM_UP)), settings.window), detector):
+            pass
 
 
 def shuffled(count: int, seed: int) -> list[int]:

@@ -10,16 +10,17 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict, unchecked
+from scrapy_neardup.document import KINDS, STATUSES, Document, Reason, Verdict, unchecked
 from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.stories import StoryEvent
 
 _ENTRY_BYTES = 100  # of an ordered dictionary
 _MOST_ID_BYTES = 128 << 20  # some 500,000 documents
+_MOST_IDS = 500_000
 _TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
 
@@ -41,6 +42,9 @@ class Tally:
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     stories_united: int = 0
+    repeated: int = 0  # lines with the id of an earlier line
+    first_repeated: str = ""  # file, line and id of the first of them
+    _ids: set[int] = field(default_factory=set)  # hashes of ids, at most ``_MOST_IDS``
 
     def add(self, judged: Judged) -> None:
         verdict = judged.verdict
@@ -48,6 +52,21 @@ class Tally:
         if isinstance(judged.page, Page):
             self.documents += 1
             self.verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
+            self._look_for_repeats(judged.page)
+
+    def _look_for_repeats(self, page: Page) -> None:
+        key = hash((type(page.recorded.id), page.recorded.id))
+        if key in self._ids:
+            self.repeated += 1
+            self.first_repeated = self.first_repeated or f"{page.recorded.where}: {page.recorded.id!r}"
+        elif len(self._ids) < _MOST_IDS:
+            self._ids.add(key)
+
+    def share(self, name: str) -> float:
+        """Return the share of the documents with this status, kind or reason. Raise KeyError if there is no such."""
+        if name not in (*STATUSES, *KINDS, *get_args(Reason)):
+            raise KeyError(name)
+        return sum(count for names, count in self.verdicts.items() if name in names) / max(1, self.documents)
 
 
 @asynccontextmanager
@@ -103,6 +122,7 @@ def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document
         title=page.title,
         seen_at=seen_at,
         canonical=page.canonical,
+        url_is_own=page.recorded.extra.get("url_is_own") is not False,
         language=page.language,
     )
     if page.sketch:

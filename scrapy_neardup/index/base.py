@@ -23,7 +23,7 @@ from scrapy_neardup.document import (
     UnconfirmedGrant,
 )
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.documents import KEY_BYTES, Record
 from scrapy_neardup.records.members import unpack_member, unpack_neighbours
 from scrapy_neardup.records.stories import COUNTERS, StoryCounters
 from scrapy_neardup.similarity.policy import HOUR, Policy
@@ -38,6 +38,12 @@ MOST_TAKEN_OVER = 64
 
 LEARNED_SECONDS = PEAKS_SECONDS
 """How long the boilerplate of a source is remembered after the source printed it last."""
+
+COUNTED_MINUTES = 120
+"""How long the counts of verdicts are kept."""
+
+MOST_COUNTED = 300
+"""How many names are counted in a minute; more are left out."""
 
 _TYPES = [type(default) for default in astuple(StoryCounters())]
 _NEIGHBOURS = COUNTERS.index("neighbours")
@@ -64,6 +70,7 @@ class StoreSummary:
     other_configs: tuple[str, ...] = ()  # other configurations in the namespace
     server: dict[str, str] = field(default_factory=dict)  # facts of the store itself, for people
     warnings: tuple[str, ...] = ()  # settings of the store that make it lose documents
+    namespaces: tuple[str, ...] = ()  # others in this store; they are looked for only if this one has no documents
 
     @property
     def documents(self) -> int:
@@ -273,6 +280,9 @@ class Index(Protocol):
     async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
         """Return all documents that match, best first; register nothing. This reads every record: it is for people."""
 
+    async def records(self) -> list[tuple[bytes, Record]]:
+        """Return the keys and records of all documents. Like ``similar``, this is for people."""
+
     async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
         """Add document frequencies of one kind to those of all processes. Return the packed sum.
 
@@ -288,6 +298,16 @@ class Index(Protocol):
         for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
         the entries may then be added or not.
         """
+
+    async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
+        """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
+
+        The counts of a minute are kept for ``COUNTED_MINUTES``, and at most ``MOST_COUNTED`` names a minute. Raise
+        StoreUnavailable if the store does not answer in time; the counts may then be added or not.
+        """
+
+    async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
+        """Return the counts of the minutes from ``since`` to ``until`` that have any, of all processes."""
 
     async def summary(self) -> StoreSummary:
         """Return a summary of this namespace and configuration."""

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from scrapy_neardup.stories.messages import WebhookFormat, message
 from scrapy_neardup.stories.outbox import Refused
 from scrapy_neardup.stories.outbox_files import encode
 
@@ -45,8 +46,11 @@ class Webhook:
     Neither errors nor logs show more of the url than its host: the rest may be a secret.
     """
 
-    def __init__(self, url: str, secret: str | None = None, deadline: float = DEADLINE) -> None:
+    def __init__(
+        self, url: str, secret: str | None = None, deadline: float = DEADLINE, *, form: WebhookFormat = "plain"
+    ) -> None:
         self._url = url
+        self._form = form
         self._secret = secret
         self._deadline = deadline
         for name in _LOGGERS:
@@ -54,7 +58,7 @@ class Webhook:
 
     async def deliver(self, report: dict[str, Any]) -> None:
         """Raise Refused if the receiver will never take the event, and DeliveryFailed if it may later."""
-        body = encode(report)
+        body = encode(message(report, self._form))
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "scrapy-neardup",

@@ -12,7 +12,8 @@ import pytest
 from newsdesk import MINUTE, START, opened, text
 
 from scrapy_neardup.commands import replay
-from scrapy_neardup.commands.terminal import as_json, printable
+from scrapy_neardup.commands.terminal import as_json
+from scrapy_neardup.document import printable
 
 pytestmark = pytest.mark.versions
 

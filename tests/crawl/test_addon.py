@@ -23,6 +23,7 @@ OURS = {
     "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
+    "FEED_EXPORTERS": {"xml": "scrapy_neardup.crawl.xml_feed.XmlExporter"},
 }
 
 
@@ -39,7 +40,7 @@ def written(values: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return plain(before), plain(after)
 
 
-def test_alone_it_adds_its_four_components_and_nothing_else() -> None:
+def test_alone_it_adds_its_components_and_nothing_else() -> None:
     before, after = written({})
     assert after == {**before, **OURS}
 
@@ -57,6 +58,7 @@ def test_a_place_given_by_class_stays(order: int | None) -> None:
         "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: order},
         "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: order},
         "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
+        "FEED_EXPORTERS": {"xml": "news.OwnExporter"},
     }
     before, after = written(given)
     assert after == before

@@ -88,7 +88,7 @@ def test_a_uri_that_no_feed_can_be_stored_under_stops_the_start(project: Project
     assert crawl.status != 0
     (line,) = [line for line in crawl.log.splitlines() if name in line]
     assert line == crawl.log.splitlines()[-1]
-    assert f"UsageError: {name} = 'foo://***@x': no feed can be stored there" in line
+    assert f"error: {name} = 'foo://***@x': no feed can be stored there" in line
     assert "file:, ftp:" in line
     assert "secret" not in crawl.log
     assert site.requested == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -121,13 +122,17 @@ class Crawl:
 
     @property
     def neardup(self) -> dict[str, Any]:
-        """The stats of this package that are counts, without their prefix."""
+        """The stats of this package that are counts of items and events, without their prefix."""
         prefix = "neardup/"
-        return {
-            name.removeprefix(prefix): value
-            for name, value in self.stats.items()
-            if name.startswith(prefix) and "/ms_" not in name
-        }
+        ours = {name.removeprefix(prefix): value for name, value in self.stats.items() if name.startswith(prefix)}
+        others = re.compile("run/|hints/|.*/ms_").match
+        return {name: value for name, value in ours.items() if not others(name)}
+
+    @property
+    def hints(self) -> dict[str, int]:
+        """How many items each hint at the end of the crawl is about."""
+        prefix = "neardup/hints/"
+        return {name.removeprefix(prefix): value for name, value in self.stats.items() if name.startswith(prefix)}
 
     @property
     def statuses(self) -> Counter[str]:

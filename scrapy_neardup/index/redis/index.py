@@ -35,6 +35,7 @@ from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
 from scrapy_neardup.index.redis.lua import Script, ScriptCall, WrongTypes, is_wrong_type, script
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import purge, records_of, survey
+from scrapy_neardup.index.redis.verdict_counts import addition, read_counts
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, shared_folder
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
 from scrapy_neardup.similarity.policy import HOUR, Policy
@@ -165,8 +166,10 @@ class RedisIndex(Index):
         return await self._ask(lambda client: self._stories.peaks(client, since))
 
     async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
-        records = await self._ask(lambda client: records_of(client, self.layout))
-        return most_similar(records, new_record(fingerprint, document), self.policy, most)
+        return most_similar(await self.records(), new_record(fingerprint, document), self.policy, most)
+
+    async def records(self) -> list[tuple[bytes, Record]]:
+        return await self._ask(lambda client: records_of(client, self.layout))
 
     async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
         arguments = (counted, str(self.policy.window + HOUR).encode())
@@ -187,6 +190,12 @@ class RedisIndex(Index):
                 calls.append((script("exchange"), (key,), (str(most).encode(), str(seconds).encode(), *entries)))
         lists = iter(cast("list[list[bytes]]", await self._call_all(calls)))
         return {source: KnownBoilerplate(tuple(next(lists)), tuple(next(lists))) for source in learned}
+
+    async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
+        await self._call_all([addition(self.layout, minute, counts)])
+
+    async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
+        return await self._ask(lambda client: read_counts(client, self.layout, since, until))
 
     async def summary(self) -> StoreSummary:
         return await self._ask(lambda client: survey(client, self.url, self.layout))

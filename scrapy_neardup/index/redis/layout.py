@@ -6,6 +6,7 @@ Under one hash tag, ``{neardup:<namespace>:<config>}``. All keys expire:
 ``…:bands:<generation>`` HASH shard -> postings, until the generation's end + window
 ``…:runs``               HASH number of a run -> its first and last heartbeat, until two windows after the last one
 ``…:frequencies:<kind>`` document frequencies of features or terms, until a window after the last addition
+``…:verdicts:<span>``    HASH minute and name -> count, of ten minutes, for two hours; see verdict_counts.py
 ``…:learned:lines:<source hash>``   LIST of lines that are boilerplate, the newest last
 ``…:learned:printed:<source hash>`` LIST of documents that others are compared with, the newest last
 
@@ -15,7 +16,8 @@ A slice is an hour, and a generation 65,536 s, and their names are numbers. If t
 longer, and their names say how much: ``<number>x<hours>``, ``<number>x<multiples of 65,536 s>``.
 
 If one window is spread over several shards, each shard has a hash tag of its own,
-``{neardup:<namespace>:<config>/<shards>.<shard>}``. Its keys are those above, except ``frequencies`` and ``learned``.
+``{neardup:<namespace>:<config>/<shards>.<shard>}``. Its keys are those above, except ``frequencies``, ``verdicts`` and
+``learned``.
 It also has
 
 ``…:pending``            HASH document key -> its look-up keys, of documents whose match is not decided yet

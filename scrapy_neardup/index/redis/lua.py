@@ -74,6 +74,7 @@ _TYPES = {
     **dict.fromkeys(("records", "bands", "runs", "pending", "story", "grants"), "hash"),
     **dict.fromkeys(("stories", "events", "peaks"), "zset"),
     "frequencies": "string",
+    "verdicts": "hash",
     "learned": "list",
 }
 _LOOKED_AT_AGAIN = 10.0  # seconds until a key is tried again: somebody may have removed it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
@@ -30,7 +31,7 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
     async for name in names_of(client, layout.namespace):
         if name.partition("}:")[0] + "}" in layout.prefixes:
             own.append(name)
-        elif ":frequencies:" not in name and ":learned" not in name:  # those are of all shards
+        elif not re.search(":frequencies:|:learned|:verdicts:", name):  # those are of all shards
             others.add(_configuration(name))
     wrong = await WrongTypes().look_at(client, own)
     whole = [name for name in own if name not in wrong]
@@ -38,19 +39,29 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
     async def size_of(kind: str) -> int:
         return sum([int(await client.zcard(name)) for name in whole if name.endswith(f"}}:{kind}")])
 
-    facts, warnings = await _server(client, layout.prefixes[0])
+    facts, warnings = await server_facts(client, layout.prefixes[0])
+    hours = await _documents_per_hour(client, whole, len(layout.prefixes))
     return StoreSummary(
         location=without_password(url),
         namespace=layout.namespace,
         config=layout.config,
-        documents_per_hour=await _documents_per_hour(client, whole, len(layout.prefixes)),
+        documents_per_hour=hours,
         bytes=sum([await client.memory_usage(name, samples=_SAMPLES) or 0 for name in own]),
         stories=await size_of("stories"),
         events=await size_of("events"),
         other_configs=tuple(sorted(others - {_configuration(layout.prefixes[0])})),
         server=facts if len(layout.prefixes) == 1 else {"shards": str(len(layout.prefixes)), **facts},
         warnings=(*warnings, *wrong.values()),
+        namespaces=() if hours else await _namespaces(client, layout.namespace),
     )
+
+
+async def _namespaces(client: Redis, own: str) -> tuple[str, ...]:
+    """Return the other namespaces of the server."""
+    found = set()
+    async for name in client.scan_iter(match="{neardup:*}:records:*", count=AT_ONCE):
+        found.add(cast("bytes", name).decode("utf-8", "replace").partition(":")[2].partition(":")[0])
+    return tuple(sorted(found - {own}))
 
 
 async def _documents_per_hour(client: Redis, names: Sequence[str], shards: int) -> dict[int, int]:
@@ -138,7 +149,7 @@ def _configuration(name: str) -> str:
     return name.partition("}")[0].rpartition(":")[2].partition(".")[0]
 
 
-async def _server(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
+async def server_facts(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return facts about the server that holds a key, and warnings about its settings."""
     where: dict[str, Any] = {}
     if isinstance(client, RedisCluster):

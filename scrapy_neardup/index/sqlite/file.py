@@ -74,6 +74,11 @@ TABLES_OF_SPACE = (
         story BLOB NOT NULL, key BLOB NOT NULL, packed BLOB NOT NULL, PRIMARY KEY (story, key)
     ) WITHOUT ROWID
     """,
+    """
+    CREATE TABLE IF NOT EXISTS verdicts_{space} (
+        minute INTEGER NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (minute, name)
+    ) WITHOUT ROWID
+    """,
     "CREATE TABLE IF NOT EXISTS peaks_{space} (story BLOB PRIMARY KEY, peak INTEGER NOT NULL) WITHOUT ROWID",
     """
     CREATE TABLE IF NOT EXISTS grants_{space} (

@@ -43,6 +43,7 @@ from scrapy_neardup.index.sqlite.file import (
 )
 from scrapy_neardup.index.sqlite.stories import SQLiteStories
 from scrapy_neardup.index.sqlite.survey import Purge, survey
+from scrapy_neardup.index.sqlite.verdict_counts import add_verdicts, read_verdicts
 from scrapy_neardup.index.sqlite.window import SQLiteWindow
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
@@ -174,11 +175,20 @@ class SQLiteIndex(Index):
             self._read, lambda sql: most_similar(self._window.records(sql), new, self.policy, most)
         )
 
+    async def records(self) -> list[tuple[bytes, Record]]:
+        return await self._in_thread(self._read, lambda sql: list(self._window.records(sql)))
+
     async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
         return await self._in_thread(self._share, lambda sql: self._add_frequencies(sql, kind, counted))
 
     async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
         return await self._in_thread(self._share, lambda sql: self._exchange_boilerplate(sql, learned))
+
+    async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
+        await self._in_thread(self._write, lambda sql: add_verdicts(sql, self._space, minute, counts))
+
+    async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
+        return await self._in_thread(self._read, lambda sql: read_verdicts(sql, self._space, since, until))
 
     async def summary(self) -> StoreSummary:
         return await self._in_thread(

@@ -27,16 +27,19 @@ def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, confi
     events = f"SELECT count(*) FROM stories_{space} WHERE open_since IS NOT NULL"
     pages, size, mode = (sql.execute(f"PRAGMA {name}").fetchone()[0] for name in _PRAGMAS)
     others = sql.execute("SELECT config FROM spaces WHERE namespace = ? AND config <> ?", (namespace, config))
+    counts = dict(sql.execute(hours))
+    named = sql.execute("SELECT DISTINCT namespace FROM spaces WHERE namespace <> ? ORDER BY 1", (namespace,))
     return StoreSummary(
         location=path,
         namespace=namespace,
         config=config,
-        documents_per_hour=dict(sql.execute(hours)),
+        documents_per_hour=counts,
         bytes=pages * size,
         stories=sql.execute(f"SELECT count(*) FROM stories_{space}").fetchone()[0],
         events=sql.execute(events).fetchone()[0],
         other_configs=tuple(sorted(str(other) for (other,) in others)),
         server={"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)},
+        namespaces=() if counts else tuple(str(name) for (name,) in named),
     )
 
 

@@ -62,6 +62,8 @@ async def test_no_command_is_refused(restricted: RedisServer, preset: str, bands
         events += detector.take_events()
         await detector.confirm_events()
         await detector.current_events()
+        await detector.index.count_verdicts(1, {"original": 1})
+        await detector.index.verdict_counts(0, 2)
         await detector.similar(detector.document(NOTICE))
         await detector.summary()
         await detector.purge(source=f"{paper}.example")

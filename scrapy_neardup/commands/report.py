@@ -1,0 +1,117 @@
+"""``scrapy neardup report``: write one page that shows what a crawl found."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scrapy_neardup.commands.terminal import print_error, print_table, track
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.report import Built, build_report, gather
+from scrapy_neardup.report.page import require_jinja
+from scrapy_neardup.settings import NearDupSettings
+
+_STANDARD = Path("-")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "feeds",
+        metavar="FEED",
+        type=Path,
+        nargs="+",
+        help="exported items, output of replay, or a feed of events: JSON lines, JSON, CSV or XML (plain, .gz, .xz)",
+    )
+    parser.add_argument(
+        "--documents",
+        metavar="INPUT",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="recorded documents with the texts, as for replay",
+    )
+    parser.add_argument(
+        "--dropped",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        action="extend",
+        default=[],
+        help="the NEARDUP_DROPPED_FEED of the crawl",
+    )
+    parser.add_argument(
+        "-o", dest="output", metavar="FILE.html", type=Path, default=Path("report.html"), help="default: report.html"
+    )
+    parser.add_argument("--title", metavar="TEXT", default="", help="heading of the page")
+
+
+def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    require_jinja()
+    configured = NearDupSettings.from_mapping(settings)
+    inputs = [*options.feeds, *options.documents, *options.dropped]
+    _refuse_overwriting(options.output, inputs)
+    if inputs.count(_STANDARD) > 1:
+        raise InputError("-: standard input can be read only once")
+    with ExitStack() as stack:
+        feeds, documents, dropped = (
+            [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
+        )
+        gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
+        built = build_report(gathered, options.title)
+    _write(options.output, built.html)
+    _print(options.output, built)
+    return 1 if gathered.problem_count else 0
+
+
+def _refuse_overwriting(output: Path, inputs: list[Path]) -> None:
+    for path in inputs:
+        if output.exists() and path.exists() and output.samefile(path):
+            raise InputError(f"{output}: is an input; name another file with -o")
+
+
+def _as_file(path: Path, stack: ExitStack) -> Path:
+    """Return a path that can be read twice: texts are read after everything else."""
+    if path != _STANDARD and path.is_file():
+        return path
+    if path != _STANDARD and not path.exists():
+        raise InputError(f"{path}: there is no such file")
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory; name a file")
+    copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == _STANDARD else path.name)
+    with sys.stdin.buffer if path == _STANDARD else path.open("rb") as source, copy.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    return copy
+
+
+def _write(output: Path, html: str) -> None:
+    data = html.encode("utf-8")
+    if output == _STANDARD:
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        output.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror}") from error
+
+
+def _print(output: Path, built: Built) -> None:
+    if output == _STANDARD:
+        return
+    rows = [
+        ("items", f"{built.items:,}"),
+        ("stories of two items or more", f"{built.stories:,}"),
+        ("texts in the page", f"{built.texts:,}"),
+        ("size", f"{len(built.html) / 1e6:.1f} MB"),
+    ]
+    print_table(str(output), ("", ""), rows)
+    for note in built.notes:
+        if note.is_warning:
+            print_error(" ".join(filter(None, (note.text, note.mend))))
+        for line in note.details:
+            print_error(f"  {line}")

@@ -1,0 +1,277 @@
+"""Check everything around a crawl before it starts: files, store, extractor, receivers of events."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from scrapy_neardup.content import ExtractionProcesses, start_extraction
+from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.exceptions import ExtractionError, NearDupError
+from scrapy_neardup.index import REDIS_SCHEMES
+from scrapy_neardup.index.redis.connection import connect, without_password
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories.stream import RedisStream, stream_of
+from scrapy_neardup.stories.webhook import Webhook
+
+State = Literal["ok", "warning", "failed"]
+
+_PATIENCE = 4.0  # seconds for one check
+_LITTLE_SPACE = 500_000_000  # bytes
+_SLOW = 0.02  # seconds for one answer of the store
+_CLOCK_OFF = 2.0  # seconds
+_BUILT = 1_735_689_600  # the year 2025: a clock that is behind this is wrong
+_SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
+_PAGE = (
+    f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
+)
+_TITLE = "Test event of `scrapy neardup doctor`: please ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check. ``mend`` says what to do if it is not ok."""
+
+    check: str
+    state: State
+    found: str
+    mend: str = ""
+
+
+async def check_up(settings: NearDupSettings, *, send_events: bool = True) -> list[Finding]:
+    """Check all at the same time. ``settings`` come from ``locate_files``. With ``send_events`` send a test event."""
+    checks: dict[str, Callable[[NearDupSettings], Awaitable[Sequence[Finding]]]] = {
+        "files": _check_files,
+        "store": _check_store,
+        "extractor": _check_extractor,
+        "judging": _check_judging,
+    }
+    if send_events and settings.events_webhook:
+        checks["webhook"] = _check_webhook
+    if send_events and settings.events_stream:
+        checks["stream"] = _check_stream
+    found = await asyncio.gather(*(_checked(name, check(settings)) for name, check in checks.items()))
+    return [finding for findings in found for finding in findings]
+
+
+async def _checked(name: str, check: Awaitable[Sequence[Finding]]) -> Sequence[Finding]:
+    try:
+        return await asyncio.wait_for(check, _PATIENCE)
+    except asyncio.TimeoutError:
+        return [Finding(name, "failed", f"no answer within {_PATIENCE:g} s", "check address, firewall and load")]
+    except Exception as error:
+        return [Finding(name, "failed", f"{type(error).__name__}: {error}", "this is unexpected: please report it")]
+
+
+async def _check_files(settings: NearDupSettings) -> Sequence[Finding]:
+    checks = _check_data_dir, _check_clock, _check_waiting_events
+    return [await asyncio.to_thread(check, settings) for check in checks]
+
+
+def _check_data_dir(settings: NearDupSettings) -> Finding:
+    folder = Path(in_data_dir(settings, ""))
+    if not can_be_written(folder):
+        mend = "set NEARDUP_DATA_DIR to a directory that this user may write to"
+        return Finding("data directory", "failed", f"no file can be made in {folder}", mend)
+    nearest = _nearest(folder)
+    try:
+        with tempfile.NamedTemporaryFile(dir=nearest):
+            free = shutil.disk_usage(nearest).free
+    except OSError as error:
+        return Finding("data directory", "failed", f"{nearest}: {error.strerror}", "make room, or check the disk")
+    found = f"{folder}{'' if folder.exists() else ' (the first crawl makes it)'}, {free / 1e9:,.1f} GB free"
+    if free < _LITTLE_SPACE:
+        return Finding("data directory", "warning", found, "make room: the window and dropped items need it")
+    return Finding("data directory", "ok", found)
+
+
+def _check_clock(settings: NearDupSettings) -> Finding:
+    now = time.time()
+    found = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
+    if now < _BUILT:
+        return Finding("clock", "failed", found, "set the clock of this machine")
+    window = Path(settings.store.removeprefix("sqlite:///"))
+    if settings.store.startswith("sqlite:") and window.exists() and window.stat().st_mtime > now + _CLOCK_OFF:
+        found += f", but {window} was written later than that"
+        return Finding("clock", "warning", found, "was the clock set back? documents of the future stay in the window")
+    return Finding("clock", "ok", found)
+
+
+async def _check_store(settings: NearDupSettings) -> Sequence[Finding]:
+    scheme, _, path = settings.store.partition(":///")
+    try:
+        if settings.store.partition("://")[0] in REDIS_SCHEMES:
+            return await _check_redis(settings)
+        if scheme == "sqlite":
+            return await _check_file(settings, Path(path))
+    except NearDupError as error:
+        return [Finding("store", "failed", str(error), "check NEARDUP_STORE; is the server running?")]
+    mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
+    return [Finding("store", "warning", "memory://: the window ends with its process", mend)]
+
+
+async def _check_file(settings: NearDupSettings, path: Path) -> Sequence[Finding]:
+    if not await asyncio.to_thread(path.exists):
+        # Try the file system with a file beside the place of the window.
+        with tempfile.TemporaryDirectory(dir=_nearest(path.parent)) as folder:
+            seconds = await _seconds_to_open(replace(settings, store=f"sqlite:///{folder}/probe.sqlite"))
+        return [Finding("store", "ok", f"{path}: the first crawl makes it; SQLite works there ({_shown(seconds)})")]
+    if not (can_be_written(path.parent) and os.access(path, os.W_OK)):
+        mend = "give this user the right to write the file and its folder"
+        return [Finding("store", "failed", f"{path} cannot be written", mend)]
+    seconds = await _seconds_to_open(settings)
+    size = (await asyncio.to_thread(path.stat)).st_size / 1e6
+    return [Finding("store", "ok", f"{path}, {size:,.1f} MB, opened in {_shown(seconds)}")]
+
+
+async def _seconds_to_open(settings: NearDupSettings) -> float:
+    start = time.perf_counter()
+    index = NearDupDetector(settings).index
+    await index.open()
+    await index.close()
+    return time.perf_counter() - start
+
+
+async def _check_redis(settings: NearDupSettings) -> Sequence[Finding]:
+    from scrapy_neardup.index.redis.probe import FOR_PEOPLE, probe
+
+    probed = await probe(settings.store, settings.window_namespace, settings.store_timeout)
+    server = ", ".join(filter(None, (probed.facts.get("server"), probed.facts.get("mode"))))
+    where = f"{without_password(settings.store)}{f' ({server})' if server else ''}"
+    findings = [Finding("store", "ok", where)]
+    is_slow = probed.seconds > _SLOW
+    mend = "each check waits for an answer: bring the server nearer to the crawl"
+    findings.append(
+        Finding("latency", "warning" if is_slow else "ok", f"{_shown(probed.seconds)} for one answer", mend)
+    )
+    findings.append(_rights(probed.missing_rights, FOR_PEOPLE))
+    policy = f"maxmemory-policy {probed.facts.get('maxmemory-policy', 'unknown')}, {probed.facts.get('memory', '')}"
+    findings += [Finding("eviction", "warning", policy, each) for each in probed.warnings]
+    if not probed.warnings:
+        findings.append(Finding("eviction", "ok", policy))
+    if abs(probed.clock_ahead) > _CLOCK_OFF:
+        found = f"the server's clock is {probed.clock_ahead:+.1f} s from this machine's"
+        findings.append(Finding("server clock", "warning", found, "synchronise both clocks (NTP)"))
+    return findings
+
+
+def _rights(missing: Sequence[str], for_people: Collection[str]) -> Finding:
+    if not missing:
+        return Finding("rights", "ok", "this user may call every command that is needed")
+    needed = " ".join(f"+{each}" for each in missing)
+    mend = f"ACL SETUSER <user> {needed}, see docs/redis.md"
+    if set(missing) <= set(for_people):
+        return Finding("rights", "warning", f"{needed} missing: status, similar and purge do not work", mend)
+    return Finding("rights", "failed", f"{needed} missing: crawls cannot use the store", mend)
+
+
+async def _check_extractor(settings: NearDupSettings) -> Sequence[Finding]:
+    extraction = start_extraction(
+        settings.extractor,
+        workers=settings.extract_workers,
+        timeout=settings.extract_timeout,
+        most_characters=settings.max_html_bytes,
+        memory=settings.extract_memory,
+        sketching=settings.sketching(),
+    )
+    kind = "worker process" if isinstance(extraction, ExtractionProcesses) else "thread"
+    start = time.perf_counter()
+    try:
+        extracted = await extraction.extract(_PAGE, "https://www.neardup-doctor.example/ferry")
+    except ExtractionError as error:
+        mend = "try NEARDUP_EXTRACT_WORKERS = 0, or a larger NEARDUP_EXTRACT_MEMORY"
+        return [Finding("extractor", "failed", f"{settings.extractor} in a {kind}: {error}", mend)]
+    finally:
+        extraction.close()
+    found = f"{settings.extractor} in a {kind}, started in {_shown(time.perf_counter() - start)}"
+    if _SENTENCE.strip() not in extracted.text:
+        mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
+        return [Finding("extractor", "warning", found, mend)]
+    return [Finding("extractor", "ok", found)]
+
+
+async def _check_judging(settings: NearDupSettings) -> Sequence[Finding]:
+    detector = NearDupDetector(replace(settings, store="memory://", shards=1))
+    await detector.open()
+    try:
+        await detector.prepare()
+        for source in "ab":
+            verdict = await detector.check(detector.document(_SENTENCE * 8, url=f"https://{source}.example/ferry"))
+    finally:
+        await detector.close()
+    found = f"preset {settings.preset}: a text and its copy are {verdict.status}/{verdict.kind or verdict.reason}"
+    if verdict.status == "duplicate":
+        return [Finding("judging", "ok", found)]
+    mend = "these settings find no exact copies across sources: check NEARDUP_SCOPE and the thresholds"
+    return [Finding("judging", "warning", found, mend)]
+
+
+def _check_waiting_events(settings: NearDupSettings) -> Finding:
+    folder = Path(in_data_dir(settings, "neardup-events"))
+    names = [path.name for path in folder.glob("*/*.json*")]
+    aside = sum(name.endswith((".refused", ".unreadable")) for name in names)
+    if aside:
+        mend = "look at these files: the receiver refused them for good; delete them when the cause is mended"
+        return Finding("events", "warning", f"{aside} events are set aside in {folder}", mend)
+    return Finding("events", "ok", f"{len(names)} events wait for a receiver" if names else "no event waits")
+
+
+async def _check_webhook(settings: NearDupSettings) -> Sequence[Finding]:
+    assert settings.events_webhook is not None
+    secret, form = settings.events_webhook_secret, settings.events_webhook_format
+    webhook = Webhook(settings.events_webhook, secret, deadline=_PATIENCE - 1, form=form)
+    mend = f"check NEARDUP_EVENTS_WEBHOOK, NEARDUP_EVENTS_WEBHOOK_FORMAT = {form!r}, and the receiver's log"
+    return await _check_receiver("webhook", webhook.deliver, mend)
+
+
+async def _check_stream(settings: NearDupSettings) -> Sequence[Finding]:
+    assert settings.events_stream is not None
+    stream = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
+    try:
+        mend = "check NEARDUP_EVENTS_STREAM, and the rights of its user (+xadd)"
+        return await _check_receiver("stream", stream.deliver, mend)
+    finally:
+        await stream.close()
+
+
+async def _check_receiver(
+    name: str, deliver: Callable[[dict[str, Any]], Awaitable[None]], mend: str
+) -> Sequence[Finding]:
+    report = await make_test_report()
+    start = time.perf_counter()
+    try:
+        await deliver(report)
+    except Exception as error:  # of requests, redis, or the system
+        return [Finding(name, "failed", f"the test event was not taken: {error}", mend)]
+    return [Finding(name, "ok", f"took the test event {report['id']} in {_shown(time.perf_counter() - start)}")]
+
+
+async def make_test_report() -> dict[str, Any]:
+    """Return the report of an event that never was. Its headline says so."""
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    await detector.open()
+    try:
+        for number in range(7):
+            url = f"https://paper{number}.example/neardup-doctor"
+            await detector.check(detector.document(_SENTENCE * 4, url=url, title=_TITLE))
+        return special_report(detector.take_events()[0])
+    finally:
+        await detector.close()
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder, or its nearest parent that exists."""
+    return next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+
+
+def _shown(seconds: float) -> str:
+    return f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"

@@ -1,0 +1,161 @@
+"""The block that a run logs at its end: verdicts, largest stories, events, and hints."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import nlargest
+from typing import Any
+
+from itemadapter import ItemAdapter
+
+from scrapy_neardup.content import source_of
+from scrapy_neardup.crawl.hints import Observed, hints
+from scrapy_neardup.document import LEVELS, STATUSES, Verdict, printable
+from scrapy_neardup.settings import NearDupSettings
+
+_MOST_STORIES = 20_000
+_MOST_SOURCES = 1000  # of one story
+_STORIES_SHOWN = 5
+_EVENTS_SHOWN = 5
+_LONGEST_TITLE = 80  # characters
+_LONGEST_URL = 200
+_LONG_TEXT = 400  # characters of a field that may hold the text of an article
+_FEWEST_SPACES = 40
+
+
+@dataclass(slots=True)
+class _RunStory:
+    """The items of this run in one story. Its title and url are those of the first of them."""
+
+    title: str
+    url: str
+    items: int = 0
+    sources: set[str] = field(default_factory=set)
+
+
+class RunSummary:
+    """Counts what a run did, in bounded memory."""
+
+    def __init__(self, settings: NearDupSettings) -> None:
+        self._settings = settings
+        self.seen = Observed()
+        self._would_drop = self._dropped = 0
+        self._stories: OrderedDict[str, _RunStory] = OrderedDict()
+        self._story_count = 0  # stories with at least two items of this run
+        self._largest: list[_RunStory] = []  # of those that were forgotten
+        self._events: OrderedDict[str, Mapping[str, Any]] = OrderedDict()  # the newest report of each story
+        self._levels: Counter[str] = Counter()
+
+    def add(self, verdict: Verdict, *, title: str, url: str) -> None:
+        """Count a judged item."""
+        seen = self.seen
+        seen.judged += 1
+        seen.statuses[verdict.status] += 1
+        if detail := verdict.kind or verdict.reason:
+            seen.statuses[f"{verdict.status}/{detail}"] += 1
+        self._would_drop += verdict.would_drop
+        # A page that comes again is no further coverage.
+        if verdict.story is not None and verdict.kind != "revisit":
+            self._add_to_story(verdict.story, title, url)
+
+    def add_dropped(self) -> None:
+        self._dropped += 1
+
+    def add_event(self, report: Mapping[str, Any]) -> None:
+        self._levels[report["level"]] += 1
+        self._events[str(report["story"])] = report
+        self._events.move_to_end(str(report["story"]))
+        if len(self._events) > _MOST_STORIES:
+            self._events.popitem(last=False)
+
+    def skip(self, item: object) -> None:
+        """Count an item that NEARDUP_ITEM_CLASSES leaves out."""
+        self.seen.note(self.seen.skipped, type(item).__qualname__)
+
+    def miss_text(self, adapter: ItemAdapter, problem: str) -> None:
+        """Count an item without a text. Note which of its fields may hold the text all the same."""
+        self.seen.problems[problem] += 1
+        for name in adapter:
+            value = adapter[name]
+            if isinstance(value, str) and len(value) >= _LONG_TEXT and value.count(" ", 0, 2000) >= _FEWEST_SPACES:
+                self.seen.note(self.seen.long_fields, name)
+
+    def stats(self) -> Iterator[tuple[str, int]]:
+        """Yield names and values of stats, without the prefix ``neardup/``."""
+        if self.seen.judged:
+            largest = self._largest_stories(1)
+            yield "run/kept", self.seen.judged - self._dropped
+            yield "run/stories", self._story_count
+            yield "run/largest_story", largest[0].items if largest else 0
+        for hint in hints(self.seen, self._settings):
+            yield f"hints/{hint.name}", hint.items
+
+    def text(self) -> str:
+        """Return the block, "" if the run had no items."""
+        if not self.seen.judged and not self.seen.skipped:
+            return ""
+        return printable("\n".join(self._lines()))
+
+    def _lines(self) -> Iterator[str]:
+        yield f"scrapy-neardup: {self.seen.judged:,} items judged, {self._fate()}"
+        for status in STATUSES:
+            if count := self.seen.statuses[status]:
+                yield f"  {status:<10}{count:>7,}{self._details(status)}"
+        if stories := self._largest_stories(_STORIES_SHOWN):
+            yield "Largest stories of this run:"
+            yield from (f"  {_counts(story.items, len(story.sources))}  {_named(story)}" for story in stories)
+        if self._levels:
+            yield "Events: " + ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
+            for report in list(self._events.values())[-_EVENTS_SHOWN:]:
+                counts = _counts(report["items"], report["measures"]["sources"])
+                yield f"  {report['level']:<9} {counts}  {_shortened(report['headline'] or report['url'])}"
+        if found := list(hints(self.seen, self._settings)):
+            yield "Hints:"
+            yield from (f"  - {hint.text}." for hint in found)
+
+    def _fate(self) -> str:
+        kept = f"{self.seen.judged - self._dropped:,} kept"
+        if self._settings.action == "drop" and not self._settings.dry_run:
+            return f"{kept}, {self._dropped:,} dropped"
+        return f"{kept} ({self._would_drop:,} would be dropped with NEARDUP_ACTION = 'drop')"
+
+    def _details(self, status: str) -> str:
+        prefix = f"{status}/"
+        details = Counter({key: count for key, count in self.seen.statuses.items() if key.startswith(prefix)})
+        listed = ", ".join(f"{key.removeprefix(prefix)} {count:,}" for key, count in details.most_common())
+        return f"   {listed}" if listed else ""
+
+    def _add_to_story(self, key: str, title: str, url: str) -> None:
+        story = self._stories.get(key)
+        if story is None:
+            story = self._stories[key] = _RunStory(_shortened(title), url[:_LONGEST_URL])
+        self._stories.move_to_end(key)
+        story.items += 1
+        self._story_count += story.items == 2
+        if len(story.sources) < _MOST_SOURCES and (source := source_of(url)):
+            story.sources.add(source)
+        if len(self._stories) > _MOST_STORIES:
+            _, forgotten = self._stories.popitem(last=False)
+            self._largest = _largest([*self._largest, forgotten], _STORIES_SHOWN)
+
+    def _largest_stories(self, most: int) -> list[_RunStory]:
+        return _largest([*self._largest, *self._stories.values()], most)
+
+
+def _largest(stories: list[_RunStory], most: int) -> list[_RunStory]:
+    return nlargest(most, (story for story in stories if story.items > 1), key=lambda story: story.items)
+
+
+def _counts(items: int, sources: int) -> str:
+    return f"{items:>5,} items, {sources:>3,} sources"
+
+
+def _named(story: _RunStory) -> str:
+    return "  ".join(filter(None, (story.title, story.url)))
+
+
+def _shortened(title: str) -> str:
+    words = " ".join(title[: 10 * _LONGEST_TITLE].split())
+    return words if len(words) <= _LONGEST_TITLE else f"{words[:_LONGEST_TITLE]}…"

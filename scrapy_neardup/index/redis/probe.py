@@ -1,0 +1,129 @@
+"""Try a Redis as a crawl would use it: does it answer, how fast, which commands may the user call, what is its time."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from redis.asyncio.cluster import RedisCluster
+from redis.exceptions import NoPermissionError, NoScriptError, ResponseError
+
+from scrapy_neardup.index.redis.connection import connect, explain_error
+from scrapy_neardup.index.redis.survey import server_facts
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+_PINGS = 20
+_SECONDS = 60  # until keys expire that a probe could not remove
+_UNKNOWN_SCRIPT = "0" * 40
+
+FOR_PEOPLE = frozenset({"hscan", "scan", "memory|usage", "info", "lrem"})
+"""Commands that crawls do not need, only ``scrapy neardup status``, ``similar`` and ``purge``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found. ``seconds`` is the median time for one answer."""
+
+    seconds: float
+    clock_ahead: float  # seconds by which the clock of the server is ahead of ours
+    missing_rights: tuple[str, ...] = ()  # as ``ACL SETUSER`` names them, without the plus sign
+    facts: dict[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+async def probe(url: str, namespace: str, timeout: float) -> Probe:
+    """Try the server of a store. Raise StoreError if it cannot be used.
+
+    This leaves the window as it is: it writes only a few keys of its own, and removes them.
+    """
+    client = connect(url, timeout)
+    key = f"{{neardup:{namespace}:probe}}:{secrets.token_hex(4)}"
+    try:
+        seconds = sorted([await _seconds_of_ping(client) for _ in range(_PINGS)])[_PINGS // 2]
+        missing = await _missing_rights(client, key)
+        ahead = 0.0 if "time" in missing else await _clock_ahead(client)
+        facts, warnings = await server_facts(client, key)
+    except Exception as error:
+        raise explain_error(url, error) from error
+    finally:
+        await client.aclose()
+    return Probe(seconds, ahead, missing, facts, warnings)
+
+
+def commands(key: str) -> dict[str, tuple[Any, ...]]:
+    """Return each command that the package calls, with harmless arguments, by the name of its right.
+
+    The last ones remove all that the others made.
+    """
+    hashes, ordered, listed, text = (f"{key}:{kind}" for kind in ("hash", "ordered", "list", "text"))
+    return {
+        "ping": ("PING",),
+        "time": ("TIME",),
+        "eval": ("EVAL", "return 1", 1, hashes),
+        "evalsha": ("EVALSHA", _UNKNOWN_SCRIPT, 1, hashes),
+        "exists": ("EXISTS", hashes),
+        "hset": ("HSET", hashes, "field", "value"),
+        "hget": ("HGET", hashes, "field"),
+        "hmget": ("HMGET", hashes, "field"),
+        "hgetall": ("HGETALL", hashes),
+        "hexists": ("HEXISTS", hashes, "field"),
+        "hlen": ("HLEN", hashes),
+        "hscan": ("HSCAN", hashes, 0),
+        "hdel": ("HDEL", hashes, "other"),
+        "zadd": ("ZADD", ordered, 1, "member"),
+        "zrem": ("ZREM", ordered, "other"),
+        "zcard": ("ZCARD", ordered),
+        "zrange": ("ZRANGE", ordered, 0, -1),
+        "zrangebyscore": ("ZRANGEBYSCORE", ordered, 0, 1),
+        "rpush": ("RPUSH", listed, "value"),
+        "ltrim": ("LTRIM", listed, 0, 1),
+        "lrange": ("LRANGE", listed, 0, -1),
+        "lrem": ("LREM", listed, 0, "other"),
+        "set": ("SET", text, "value", "EX", _SECONDS),
+        "get": ("GET", text),
+        "setrange": ("SETRANGE", text, 0, "v"),
+        "strlen": ("STRLEN", text),
+        "bitfield": ("BITFIELD", text, "GET", "u8", 0),
+        "scan": ("SCAN", 0, "MATCH", key, "COUNT", 1),
+        "memory|usage": ("MEMORY USAGE", text),
+        "info": ("INFO", "server"),
+        **{f"expire {each}": ("EXPIRE", each, _SECONDS) for each in (hashes, ordered, listed)},
+        **{f"unlink {each}": ("UNLINK", each) for each in (hashes, ordered, listed, text)},
+    }
+
+
+async def _missing_rights(client: Redis, key: str) -> tuple[str, ...]:
+    missing = {}
+    for name, command in commands(key).items():
+        where: dict[str, Any] = {}
+        if isinstance(client, RedisCluster) and name in ("ping", "time", "scan", "info"):  # they name no key
+            where["target_nodes"] = client.get_node_from_key(key)
+        try:
+            await client.execute_command(*command, **where)  # type: ignore[no-untyped-call]
+        except NoPermissionError:
+            missing[name.partition(" ")[0]] = True
+        except NoScriptError:
+            pass
+        except ResponseError as error:
+            # Redis 6.2 says NOPERM for keys in words of its own.
+            if "permission" not in str(error).lower():
+                raise
+            missing[name.partition(" ")[0]] = True
+    return tuple(missing)
+
+
+async def _seconds_of_ping(client: Redis) -> float:
+    start = time.perf_counter()
+    await client.ping()
+    return time.perf_counter() - start
+
+
+async def _clock_ahead(client: Redis) -> float:
+    start = time.time()
+    answer: Any = await client.time()
+    seconds, microseconds = next(iter(answer.values())) if isinstance(answer, dict) else answer
+    return float(seconds) + float(microseconds) / 1e6 - (start + time.time()) / 2

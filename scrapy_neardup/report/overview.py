@@ -1,0 +1,192 @@
+"""Count the items of a report: by verdict, over time, by source, and who copies whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from scrapy_neardup.document import STATUSES
+from scrapy_neardup.report.rows import UNTAGGED, Row
+from scrapy_neardup.report.stories import Links, Story
+
+VERDICTS = (*STATUSES, UNTAGGED)
+
+_MOST_SOURCES = 24  # in a table or picture
+_MOST_PARTNERS = 12  # rows and columns of the table of who copies whom
+_MOST_BARS = 72
+_STEPS = (600, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400)  # seconds
+_LEVELS = 5  # of a heat map
+
+MENDS = {
+    "no-text": "Set NEARDUP_TEXT_FIELD to the item field that holds the text, or let the page's own text be extracted: "
+    "yield items from the response of their page, with its url.",
+    "too-short": "Nothing to mend: a text of a few words is recognised only if it is repeated exactly. "
+    "NEARDUP_MIN_WORDS says what counts as short.",
+    "boilerplate": "Nothing to mend if these pages are notices. If they are articles, look at what the extractor takes "
+    "for their text: scrapy neardup explain shows it.",
+    "store-unavailable": "The store was away. Look at the log and at scrapy neardup status. If the store is only slow, "
+    "raise NEARDUP_STORE_TIMEOUT.",
+    "extraction-failed": "Look at the log for the error. NEARDUP_EXTRACT_TIMEOUT, NEARDUP_EXTRACT_MEMORY and "
+    "NEARDUP_MAX_HTML_BYTES limit a page; NEARDUP_EXTRACTOR names another extractor.",
+    "internal-error": "An error of scrapy-neardup: the log has its trace. Please report it.",
+}
+OTHER_MEND = "Look at the log of the crawl."
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number of a table, and how dark its cell is: 0 for none, up to 5."""
+
+    count: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The items of one period by their verdicts."""
+
+    start: int  # Unix seconds
+    counts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """The items of a source, and in how many stories of several sources it was the first."""
+
+    source: str
+    counts: dict[str, int]
+    first: int
+    later: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+@dataclass(slots=True)
+class Overview:
+    """What the first page of a report shows."""
+
+    verdicts: dict[str, int]
+    kinds: dict[str, int]
+    stories: int  # of several items
+    sources: int
+    would_drop: int
+    dropped: int
+    first: float | None
+    last: float | None
+    without_time: int
+    bars: list[Bar] = field(default_factory=list)
+    step: int = 3600  # seconds of a bar
+    outside: int = 0  # items before the first bar or after the last one, which are counted there
+    by_source: list[SourceLine] = field(default_factory=list)
+    copied_sources: list[str] = field(default_factory=list)
+    copying: list[tuple[str, list[Cell]]] = field(default_factory=list)
+    hours: list[tuple[str, list[Cell]]] = field(default_factory=list)
+    unchecked: list[tuple[str, int, str]] = field(default_factory=list)  # reason, items, mend
+
+
+def overview_of(rows: Sequence[Row], stories: Sequence[Story], links: Links) -> Overview:
+    times = [row.time for row in rows if row.time is not None]
+    counts = Counter(row.status for row in rows)
+    sources = Counter(row.source for row in rows if row.source)
+    top = [source for source, _ in sources.most_common(_MOST_SOURCES)]
+    overview = Overview(
+        verdicts={status: counts[status] for status in VERDICTS if counts[status]},
+        kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
+        stories=sum(len(story.members) > 1 for story in stories),
+        sources=len(sources),
+        would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
+        dropped=sum(row.is_dropped for row in rows),
+        first=min(times, default=None),
+        last=max(times, default=None),
+        without_time=len(rows) - len(times),
+    )
+    overview.step, overview.bars, overview.outside = _over_time(rows, times)
+    overview.by_source = _by_source(rows, stories, top)
+    overview.copied_sources, overview.copying = _copying(rows, links)
+    overview.hours = _hours(rows, top)
+    reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
+    overview.unchecked = [(name, count, MENDS.get(name, OTHER_MEND)) for name, count in reasons.most_common()]
+    return overview
+
+
+def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[Bar], int]:
+    """Count items in equal periods. Return the seconds of a period, the periods, and the items outside of them.
+
+    The items outside are a few with wrong or very old times, and they are counted in the first or the last period.
+    """
+    if not times:
+        return _STEPS[1], [], 0
+    first, last = _usual_span(sorted(times))
+    step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), _STEPS[-1])
+    end = int(last) // step
+    start = max(int(first) // step, end - _MOST_BARS)
+    places = [Counter[str]() for _ in range(end - start + 1)]
+    outside = 0
+    for row in rows:
+        if row.time is not None:
+            place = int(row.time) // step - start
+            outside += not 0 <= place < len(places)
+            places[min(max(0, place), len(places) - 1)][row.status] += 1
+    return step, [Bar((start + place) * step, dict(counts)) for place, counts in enumerate(places)], outside
+
+
+def _usual_span(times: Sequence[float]) -> tuple[float, float]:
+    """Return the first and the last time, without the outermost 1 % if they make the span over four times as long."""
+    edge = len(times) // 100
+    inner = times[edge], times[-1 - edge]
+    whole = times[0], times[-1]
+    return inner if whole[1] - whole[0] > 4 * max(inner[1] - inner[0], _STEPS[1]) else whole
+
+
+def _by_source(rows: Sequence[Row], stories: Sequence[Story], top: Sequence[str]) -> list[SourceLine]:
+    counts: dict[str, Counter[str]] = {source: Counter() for source in top}
+    for row in rows:
+        if row.source in counts:
+            counts[row.source][row.status] += 1
+    first, later = Counter[str](), Counter[str]()
+    for story in stories:
+        if len(sources := story.sources) > 1:
+            first[sources[0]] += 1
+            later.update(sources[1:])
+    return [SourceLine(source, dict(counts[source]), first[source], later[source]) for source in top]
+
+
+def _copying(rows: Sequence[Row], links: Links) -> tuple[list[str], list[tuple[str, list[Cell]]]]:
+    """Return the sources that are copied most, and for each copying source how many items it copied of each of them."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        if row.status in ("duplicate", "update") and row.source:
+            match = links.match(row)
+            if match is not None and match.source and match.source != row.source:
+                pairs[row.source, match.source] += 1
+    copied, copying = Counter[str](), Counter[str]()
+    for (copier, original), count in pairs.items():
+        copied[original] += count
+        copying[copier] += count
+    columns = [source for source, _ in copied.most_common(_MOST_PARTNERS)]
+    lines = [source for source, _ in copying.most_common(_MOST_PARTNERS)]
+    numbers = [[pairs[line, column] for column in columns] for line in lines]
+    return columns, list(zip(lines, _cells(numbers), strict=True))
+
+
+def _hours(rows: Sequence[Row], top: Sequence[str]) -> list[tuple[str, list[Cell]]]:
+    """Count the items of each source in each hour of the day, in UTC."""
+    counts = {source: [0] * 24 for source in top}
+    for row in rows:
+        if row.time is not None and row.source in counts:
+            counts[row.source][datetime.fromtimestamp(row.time, timezone.utc).hour] += 1
+    shown = {source: hours for source, hours in counts.items() if any(hours)}
+    return list(zip(shown, _cells(list(shown.values())), strict=True))
+
+
+def _cells(numbers: Sequence[Sequence[int]]) -> list[list[Cell]]:
+    most = max((count for line in numbers for count in line), default=0)
+    return [[Cell(count, -(-count * _LEVELS // most) if most else 0) for count in line] for line in numbers]

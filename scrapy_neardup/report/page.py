@@ -1,0 +1,147 @@
+"""Write the page: templates, styles and scripts in one file that asks no network for anything.
+
+The page has a Content-Security-Policy that allows its own scripts and styles by their hashes, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from scrapy_neardup.document import KINDS
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.report.charts import chart_of_bars, chart_of_growth, stacked
+from scrapy_neardup.report.clean import web_address
+from scrapy_neardup.report.contents import Contents
+from scrapy_neardup.report.overview import VERDICTS
+from scrapy_neardup.report.payload import inert_json
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_HERE = files("scrapy_neardup.report")
+_VENDORED = ("jsdiff-9.0.0",)
+_SCRIPTS = ("data", "elements", "compare", "stories", "drops", "review", "marks", "page")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library that is part of the page: the first lines of its licence name its holders."""
+
+    name: str
+    licence: str
+
+
+def require_jinja() -> None:
+    """Raise InputError if Jinja2 is not installed."""
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise InputError("the report needs Jinja2: pip install scrapy-neardup[report]") from error
+
+
+def render(contents: Contents, review: dict[str, Any], title: str) -> str:
+    """Return the page."""
+    styles, scripts = _read("static", "report.css"), [*_vendored_scripts(), _own_script()]
+    payload = contents.payload
+    meta = {
+        "verdicts": VERDICTS,
+        "kinds": KINDS,
+        "chunkOf": payload.chunk_of,
+        "review": review,
+        "dropShare": contents.gathered.settings.drop_share,
+    }
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            contents=contents,
+            overview=contents.overview,
+            title=title or "Near-duplicates",
+            feeds=[path.name for path in (*contents.gathered.feeds, *contents.gathered.dropped)],
+            policy=_policy([styles], scripts),
+            styles=styles,
+            scripts=scripts,
+            meta=inert_json(meta),
+            libraries=list(_libraries()),
+        )
+    )
+
+
+def _policy(styles: list[str], scripts: list[str]) -> str:
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(map(_hash, scripts))}",
+            f"style-src {' '.join(map(_hash, styles))}",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+        )
+    )
+
+
+def _hash(content: str) -> str:
+    digest = hashlib.sha256(content.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+@cache
+def _read(*path: str) -> str:
+    """Return a file of the package. A browser hashes a script with line feeds, so the file has no others."""
+    return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def _vendored_scripts() -> list[str]:
+    return [_read("static", "vendor", f"{name}.min.js") for name in _VENDORED]
+
+
+def _libraries() -> Iterator[Library]:
+    for name in _VENDORED:
+        yield Library(name.replace("-", " "), _read("static", "vendor", f"{name}.LICENSE"))
+
+
+def _own_script() -> str:
+    """Return the scripts of the report as one, in a scope of its own."""
+    parts = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
+    return f"(() => {{\n'use strict';\n{parts}\n}})();"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("scrapy_neardup.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=lambda number: f"{number:,}",
+        percent=lambda share: f"{share:.0%}",
+        moment=_moment,
+        clock=lambda second: _utc(second).strftime("%H:%M"),
+        iso=lambda second: _utc(second).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        address=web_address,
+        quoted=json.dumps,
+    )
+    environment.globals.update(chart_of_bars=chart_of_bars, chart_of_growth=chart_of_growth, stacked=stacked)
+    return environment
+
+
+def _utc(second: float) -> datetime:
+    return datetime.fromtimestamp(second, timezone.utc)
+
+
+def _moment(second: float) -> str:
+    return _utc(second).strftime("%Y-%m-%d %H:%M")

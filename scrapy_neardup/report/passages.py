@@ -1,0 +1,116 @@
+"""Mark the figures and the boilerplate of a text by their places, for the page that compares two texts."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard, Trace
+from scrapy_neardup.sketch.guards.number_tokens import number_tokens
+from scrapy_neardup.sketch.guards.number_words import take_numbers
+
+Span = tuple[int, int]
+
+_EDGES = ".,;:(!?) "
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A text with the places of its figures and of its boilerplate.
+
+    A place is a first character and the character behind, counted in UTF-16 units, as a browser counts them.
+    """
+
+    text: str
+    figures: tuple[Span, ...]
+    boilerplate: tuple[Span, ...]
+
+
+def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, MarkedText]:
+    """Mark texts. Boilerplate is learned from these texts alone: lines of several that tell different stories."""
+    boilerplate = _boilerplate_lines(texts, settings)
+    return {
+        number: MarkedText(
+            text,
+            _in_utf16(text, figure_places(text)),
+            _in_utf16(text, _places_of(boilerplate.get(number, ()), text)),
+        )
+        for number, text in texts.items()
+    }
+
+
+def _boilerplate_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, list[str]]:
+    """Return the lines of each text that are boilerplate, as the guard of the sketch knows it after all texts."""
+    preset, least = settings.resolved_preset(), settings.min_words
+    if not preset.guarded:
+        return {}
+    sketcher, guard = Sketcher(preset, min_words=least), BoilerplateGuard()
+    traces: dict[int, Trace] = {}
+    for number, text in texts.items():
+        traces[number] = sketcher.read_texts([text])[0].trace
+        guard.learn(traces[number], least)
+    found = {}
+    for number, trace in traces.items():
+        if known := guard.known(trace, least):
+            body = sketcher.read_texts([texts[number]])[0].body
+            found[number] = [line.text for line in body.lines if line.key in known]
+    return found
+
+
+def figure_places(text: str) -> list[Span]:
+    """Return where the figures of a text stand, in digits and in words, without dates, times and phone numbers."""
+    lowered = _same_length(text)
+    tokens, starts = number_tokens(text)
+    places = _token_places(lowered, tokens)
+    # ``take_numbers`` overwrites the numbers that it takes.
+    found = []
+    for first, end, _, _ in take_numbers(list(tokens), starts):
+        inside = [place for place in places[first:end] if place is not None]
+        if inside:
+            start, stop = inside[0][0], inside[-1][1]
+            core = lowered[start:stop]
+            start += len(core) - len(core.lstrip(_EDGES))
+            stop -= len(core) - len(core.rstrip(_EDGES))
+            found.append((start, stop))
+    return [(start, stop) for start, stop in found if start < stop]
+
+
+def _same_length(text: str) -> str:
+    """Return the text in lower case, character by character, so that places in it are places in the text."""
+    folded = text.casefold()
+    return (
+        folded if len(folded) == len(text) else "".join(low if len(low := each.lower()) == 1 else each for each in text)
+    )
+
+
+def _token_places(text: str, tokens: Iterable[str]) -> list[Span | None]:
+    """Find the tokens one after the other. A token that is written in another way in the text has no place."""
+    places: list[Span | None] = []
+    end = 0
+    for token in tokens:
+        start = text.find(token, end, end + 400 + len(token)) if token and token != "|" else -1
+        places.append((start, start + len(token)) if start >= 0 else None)
+        end = start + len(token) if start >= 0 else end
+    return places
+
+
+def _places_of(lines: Iterable[str], text: str) -> list[Span]:
+    """Find lines of a text one after the other."""
+    places, end = [], 0
+    for line in map(str.strip, lines):
+        start = text.find(line, end)
+        if line and start >= 0:
+            end = start + len(line)
+            places.append((start, end))
+    return places
+
+
+def _in_utf16(text: str, places: Iterable[Span]) -> tuple[Span, ...]:
+    """Count characters beyond U+FFFF twice, as JavaScript does."""
+    wide = [place for place, character in enumerate(text) if character > "\uffff"] if not text.isascii() else []
+    if not wide:
+        return tuple(places)
+    return tuple((start + bisect_left(wide, start), stop + bisect_left(wide, stop)) for start, stop in places)

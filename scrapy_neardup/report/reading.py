@@ -1,0 +1,150 @@
+"""Read the rows of a feed in any form that Scrapy exports: JSON lines, JSON, CSV or XML, plain or packed.
+
+What cannot be read is yielded as a WrongLine, so that a report can say what it left out. A crawl that was killed leaves
+a feed whose last item is half written.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+from lxml import etree
+
+from scrapy_neardup.evaluation.feed import READ_ERRORS, WrongLine, open_packed, reason_of
+from scrapy_neardup.exceptions import InputError
+
+Raw = dict[str, Any]
+
+_CHUNK = 1 << 20  # characters
+_LONGEST_ITEM = 64 << 20  # characters of JSON; a longer one is not an item
+_LONGEST_FIELD = 1 << 27  # characters of CSV
+_BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
+_NONE = "None"  # how Scrapy writes None into XML
+_CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
+
+
+def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Raw | WrongLine]:
+    """Return the items of a feed in their order. The form is recognised by the first character.
+
+    Raise InputError at once if nothing can be read. Text is taken for CSV only if one of its columns is in ``columns``.
+    """
+    rows = _rows(path, columns)
+    return chain(list(islice(rows, 1)), rows)
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
+    number = 0
+    try:
+        with open_packed(path) as file:
+            forms = {b"{": _json_lines, b"[": _json_array, b"<": _xml}
+            read = forms.get(_first_character(file))
+            for row in read(file, path) if read else _csv(file, path, columns):
+                number += 1
+                yield row
+    except READ_ERRORS as error:
+        if not number:
+            raise InputError(f"{path}: cannot be read: {reason_of(error)}") from error
+        yield WrongLine(number + 1, None, f"{path}: cannot be read after item {number}: {reason_of(error)}")
+
+
+def _first_character(file: IO[bytes]) -> bytes:
+    return cast("io.BufferedReader", file).peek(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+
+
+def _json_lines(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8-sig", "replace"))
+        except (ValueError, RecursionError) as error:
+            problem = f"not JSON: {error}" if line.endswith(b"\n") else _CUT_OFF
+            yield WrongLine(number, None, f"{path}:{number}: {problem}")
+            continue
+        yield row if isinstance(row, dict) else _no_item(path, number, row)
+
+
+def _no_item(path: Path, number: int, value: object) -> WrongLine:
+    return WrongLine(number, None, f"{path}:{number}: an item is a JSON object, not {type(value).__name__}")
+
+
+def _json_array(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
+    """Read a list of items in chunks, so that a feed of any size takes little memory."""
+    decoder = json.JSONDecoder()
+    source = io.TextIOWrapper(file, "utf-8-sig", errors="replace")
+    buffer, place, number = source.read(_CHUNK), 0, 0
+    while True:
+        place = _end_of_gap(buffer, place)
+        try:
+            row, place = decoder.raw_decode(buffer, place)
+        except (ValueError, RecursionError) as error:
+            rest = buffer[place:]
+            more = "" if len(rest) > _LONGEST_ITEM else source.read(max(_CHUNK, len(rest)))
+            if not more:
+                if rest:
+                    problem = _CUT_OFF if len(rest) < _LONGEST_ITEM else f"not JSON: {error}"
+                    yield WrongLine(number + 1, None, f"{path}: item {number + 1}: {problem}")
+                return
+            buffer, place = rest + more, 0
+            continue
+        number += 1
+        yield row if isinstance(row, dict) else _no_item(path, number, row)
+
+
+def _end_of_gap(buffer: str, place: int) -> int:
+    found = _BETWEEN_ITEMS.match(buffer, place)
+    return found.end() if found else place
+
+
+def _csv(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
+    reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline=""))
+    try:
+        names = reader.fieldnames or ()
+        if not names:
+            return
+        if columns and not set(columns) & set(names):
+            raise InputError(
+                f"{path}: is neither JSON lines, JSON nor XML, and has no column {' or '.join(map(repr, columns[:3]))}"
+            )
+        for row in reader:
+            row.pop(None, None)  # cells without a column
+            if None in row.values():
+                yield WrongLine(reader.line_num, None, f"{path}:{reader.line_num}: {_CUT_OFF}")
+            yield {name: value if value != "" else None for name, value in row.items()}
+    except csv.Error as error:
+        yield WrongLine(reader.line_num, None, f"{path}:{reader.line_num}: not CSV: {error}")
+
+
+def _xml(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
+    """Read the children of the root element. Entities and DTDs are not loaded."""
+    options: dict[str, Any] = {"recover": True, "huge_tree": True, "resolve_entities": False}
+    items = etree.iterparse(file, events=("start", "end"), no_network=True, load_dtd=False, **options)
+    depth = number = 0
+    try:
+        for event, element in items:
+            depth += 1 if event == "start" else -1
+            if event == "end" and depth == 1:
+                number += 1
+                yield {str(field.tag): _xml_value(field) for field in element if isinstance(field.tag, str)}
+                element.clear()
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
+    except etree.XMLSyntaxError as error:
+        yield WrongLine(number + 1, None, f"{path}: not XML after item {number}: {error}")
+        return
+    if errors := [entry.message for entry in items.error_log if entry.level >= etree.ErrorLevels.ERROR]:
+        yield WrongLine(number + 1, None, f"{path}: after item {number}: {errors[0].strip()}: perhaps {_CUT_OFF}")
+
+
+def _xml_value(field: etree._Element) -> object:
+    if values := [value for value in field if isinstance(value.tag, str)]:
+        return [_xml_value(value) for value in values]
+    return None if field.text in (None, _NONE) else field.text

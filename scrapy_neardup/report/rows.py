@@ -1,0 +1,155 @@
+"""One judged item of a feed, in one form whatever feed it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from sys import intern
+from typing import Any
+
+from scrapy_neardup.content import language_code, source_of
+from scrapy_neardup.content.dates import parse_time
+from scrapy_neardup.document import KINDS, STATUSES
+from scrapy_neardup.report.clean import clean_line, clean_text, length_of, share_of, truth_of
+from scrapy_neardup.settings import NearDupSettings
+
+LONGEST_NAME = 200  # characters
+LONGEST_TITLE = 300
+LONGEST_URL = 2_000
+LONGEST_TEXT = 20_000
+UNTAGGED = "untagged"
+"""The status of an item without tags, or with a status that this version does not know."""
+
+_LONGEST_CHANGES = 500
+_TIME_FIELDS = ("time", "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
+
+
+@dataclass(slots=True)
+class Row:
+    """An item with its verdict. ``original`` and ``match`` are urls or ids, as the feed gives them."""
+
+    number: int  # position over all feeds
+    id: str
+    url: str
+    title: str
+    source: str
+    time: float | None  # Unix seconds, UTC
+    language: str
+    status: str
+    kind: str
+    reason: str
+    original: str
+    match: str
+    similarity: float | None
+    containment: float | None
+    share: float | None
+    story: str
+    changes: str
+    event: str
+    would_drop: bool
+    is_dropped: bool = False
+    characters: int = 0  # of the text in the feed
+    document: int = -1  # position among the recorded documents
+    is_page: bool = False  # whether the text of the recorded document has to be extracted
+
+    @property
+    def has_text(self) -> bool:
+        return self.characters > 0 or self.document >= 0
+
+
+class RowFormat:
+    """Reads rows as the settings name their fields.
+
+    Without ``NEARDUP_TIME_FIELD`` the usual names of times are tried, and the first that holds a time is used.
+    """
+
+    def __init__(self, settings: NearDupSettings) -> None:
+        self._fields = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
+        self._text, self._url, self._title = settings.text_field, settings.url_field, settings.title_field
+        self._language = settings.language_field
+        self._times: Sequence[str] = (settings.time_field,) if settings.time_field else _TIME_FIELDS
+        self.time_field = settings.time_field
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of the columns by which a CSV feed is recognised."""
+        given = [self._url, self._title, self._text, "id", *self._fields.values()]
+        return [name for name in given if name]
+
+    def read(self, number: int, raw: Mapping[str, Any]) -> Row:
+        """Return an item, or a line of the output of ``scrapy neardup replay``."""
+        tags = self._tags(raw)
+        status = tags.get("status")
+        url = clean_line(_value(raw, self._url), LONGEST_URL)
+        given = raw.get("id")
+        return Row(
+            number=number,
+            id=clean_line(str(given), LONGEST_NAME) if isinstance(given, str | int) else "",
+            url=url,
+            title=clean_line(_value(raw, self._title), LONGEST_TITLE),
+            source=source_in(url),
+            time=self._time(raw),
+            language=intern(_language(_value(raw, self._language))),
+            status=intern(status) if isinstance(status, str) and status in STATUSES else UNTAGGED,
+            kind=intern(_word(tags.get("kind"), KINDS)),
+            reason=intern(clean_line(tags.get("reason"), LONGEST_NAME)),
+            original=_name(tags.get("original")),
+            match=_name(tags.get("match")),
+            similarity=share_of(tags.get("similarity")),
+            containment=share_of(tags.get("containment")),
+            share=share_of(tags.get("share")),
+            story=intern(_name(tags.get("story"))),
+            changes=_changes(tags.get("changes")),
+            event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
+            would_drop=truth_of(tags.get("would_drop")),
+            characters=min(length_of(_value(raw, self._text)), LONGEST_TEXT),
+        )
+
+    def text(self, raw: Mapping[str, Any]) -> str:
+        """Return the beginning of an item's text."""
+        text = clean_text(_value(raw, self._text), LONGEST_TEXT)
+        return text if text.strip() else ""
+
+    def _tags(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        tags = {tag: raw[name] for tag, name in self._fields.items() if name in raw}
+        if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:  # output of a replay
+            return dict(raw)
+        return tags
+
+    def _time(self, raw: Mapping[str, Any]) -> float | None:
+        for name in self._times:
+            if raw.get(name) is not None:
+                with suppress(ValueError):
+                    time = parse_time(raw[name])
+                    self._times, self.time_field = (name,), name
+                    return time
+        return None
+
+
+def source_in(url: str) -> str:
+    """Return the publisher of a page. The urls of one host share the answer, which is remembered."""
+    return intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
+
+
+def _value(raw: Mapping[str, Any], name: str | None) -> Any:
+    return raw.get(name) if name else None
+
+
+def _word(value: object, known: Sequence[str]) -> str:
+    return value if isinstance(value, str) and value in known else ""
+
+
+def _name(value: object) -> str:
+    return clean_line(str(value), LONGEST_URL) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def _language(value: object) -> str:
+    return language_code(value[:20]) if isinstance(value, str) else ""
+
+
+def _changes(value: object) -> str:
+    """Return changed figures on one line. A replay writes them as a list."""
+    if isinstance(value, list):
+        value = "; ".join(map(str, value[:100]))
+    return clean_line(value, _LONGEST_CHANGES)

@@ -1,0 +1,133 @@
+// The data of the page. The columns of items and the chunks of texts are unpacked when they are needed.
+
+const meta = JSON.parse(document.getElementById('meta').textContent);
+const WOULD_DROP = 1;
+const DROPPED = 2;
+
+function bytesOf(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let place = 0; place < binary.length; place += 1) bytes[place] = binary.charCodeAt(place);
+  return bytes;
+}
+
+async function unpack(id) {
+  const bytes = bytesOf(document.getElementById(id).textContent);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return JSON.parse(await new Response(stream).text());
+}
+
+const chunks = new Map(); // chunk -> promise of its texts
+
+// Return {text, figures, boilerplate} of an item, or null if the page does not have its text.
+async function textOf(item) {
+  const chunk = meta.chunkOf[item];
+  if (chunk === undefined) return null;
+  if (!chunks.has(chunk)) chunks.set(chunk, unpack(`texts-${chunk}`));
+  const [text, figures, boilerplate] = (await chunks.get(chunk))[item];
+  return { text, figures: pairsOf(figures), boilerplate: pairsOf(boilerplate) };
+}
+
+function pairsOf(flat) {
+  const pairs = [];
+  for (let place = 0; place < flat.length; place += 2) pairs.push([flat[place], flat[place + 1]]);
+  return pairs;
+}
+
+// One story of the list. Its items are those from `start` to `end`, the earliest first.
+class Story {
+  constructor(data, start, end, headline) {
+    this.start = start;
+    this.end = end;
+    this.headline = headline;
+    this.first = data.time[start];
+    let last = this.first;
+    const sources = new Set();
+    let verdicts = 0;
+    let updates = 0;
+    for (let item = start; item < end; item += 1) {
+      if (data.time[item] > last) last = data.time[item];
+      sources.add(data.source[item]);
+      verdicts |= 1 << data.verdict[item];
+      if (meta.verdicts[data.verdict[item]] === 'update') updates += 1;
+    }
+    this.last = last;
+    this.sources = sources.size;
+    this.verdicts = verdicts;
+    this.updates = updates;
+  }
+
+  get size() {
+    return this.end - this.start;
+  }
+}
+
+let data = null;
+let stories = [];
+let searchable = []; // for each story, its titles and sources in lower case
+
+async function loadData() {
+  data = await unpack('index');
+  const { starts } = data;
+  const items = data.title.length;
+  stories = [];
+  for (let place = 0; place + 1 < starts.length; place += 1) {
+    stories.push(new Story(data, starts[place], starts[place + 1], data.headline[place]));
+  }
+  for (let item = starts[starts.length - 1]; item < items; item += 1) {
+    stories.push(new Story(data, item, item + 1, data.title[item]));
+  }
+  searchable = stories.map((story) => searchText(story));
+}
+
+function searchText(story) {
+  const parts = [];
+  const seen = new Set();
+  for (let item = story.start; item < story.end; item += 1) {
+    const title = data.title[item];
+    if (!seen.has(title)) parts.push(title);
+    seen.add(title);
+    const source = data.sources[data.source[item]];
+    if (!seen.has(source)) parts.push(source);
+    seen.add(source);
+  }
+  return parts.join('\n').toLowerCase();
+}
+
+const verdictOf = (item) => meta.verdicts[data.verdict[item]];
+const sourceOf = (item) => data.sources[data.source[item]];
+const kindOf = (item) => (data.kind[item] < 0 ? '' : meta.kinds[data.kind[item]]);
+const nameOf = (item) => data.title[item] || data.url[item] || `item ${item + 1}`;
+const shareOf = (column, item) => (data[column][item] < 0 ? null : data[column][item] / 1000);
+
+function storyOf(item) {
+  let low = 0;
+  let high = stories.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (stories[middle].start <= item) low = middle;
+    else high = middle - 1;
+  }
+  return stories[low];
+}
+
+// Why an item is in its story, in words.
+function whyOf(item) {
+  const verdict = verdictOf(item);
+  const kind = kindOf(item);
+  const changes = data.changes[item];
+  if (verdict === 'duplicate') return `copy${kind ? `, ${KIND_MEANS[kind]}` : ''}`;
+  if (verdict === 'update') return changes ? `figures changed: ${changes.replaceAll(' -> ', '\u00a0→\u00a0')}` : 'the same page with changed text';
+  if (verdict === 'related') return 'same event or similar text, not a copy';
+  if (verdict === 'unchecked') return `not judged: ${data.reasons[data.reason[item]] || 'unknown reason'}`;
+  return verdict === 'original' ? 'the first of its kind' : 'no verdict';
+}
+
+const KIND_MEANS = {
+  exact: 'the same text',
+  near: 'about the same length',
+  abridged: 'its match holds nearly all of it',
+  extended: 'it adds to its match',
+  revisit: 'the same page again',
+};

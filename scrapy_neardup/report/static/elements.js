@@ -1,0 +1,91 @@
+// Elements are made one by one. Titles and texts are only ever set as text, so nothing in them can become markup.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, '');
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ''));
+  return node;
+}
+
+const element = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+const drawing = (name, attributes = {}, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
+const byId = (id) => document.getElementById(id);
+const button = (label, onclick, attributes = {}, key = '') =>
+  element('button', { type: 'button', onclick, ...attributes }, label, key ? element('kbd', { 'aria-hidden': 'true' }, key) : null);
+
+const counted = (number, noun) => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
+const percent = (share) => `${Math.round(share * 100)}%`;
+const isoOf = (seconds) => new Date(seconds * 1000).toISOString();
+const momentText = (seconds) => (seconds < 0 ? 'no time' : `${isoOf(seconds).slice(0, 10)} ${isoOf(seconds).slice(11, 16)}`);
+const moment = (seconds) =>
+  seconds < 0 ? element('span', {}, 'no time') : element('time', { datetime: isoOf(seconds) }, momentText(seconds));
+
+// A link that a browser may follow, or the text alone: never javascript: or the like.
+function linkTo(url, text) {
+  let scheme = '';
+  try {
+    scheme = new URL(url).protocol;
+  } catch {
+    scheme = '';
+  }
+  const label = element('bdi', {}, text || url || 'no title');
+  if (scheme !== 'http:' && scheme !== 'https:') return label;
+  return element('a', { href: url, rel: 'noopener noreferrer nofollow', target: '_blank' }, label);
+}
+
+const badge = (verdict, kind = '') => element('span', { class: `badge b-${verdict}` }, kind ? `${verdict}, ${kind}` : verdict);
+
+// Items by verdict as one bar.
+function stackOf(counts, label) {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  const spoken = counts.map((count, place) => (count ? `${count} ${meta.verdicts[place]}` : '')).filter(Boolean).join(', ');
+  const svg = drawing('svg', { class: 'stack', viewBox: '0 0 100 12', preserveAspectRatio: 'none', role: 'img', 'aria-label': `${label}${spoken}` });
+  let x = 0;
+  counts.forEach((count, place) => {
+    const width = (count / total) * 100;
+    if (count) svg.append(drawing('rect', { class: `v-${meta.verdicts[place]}`, x, y: 0, width, height: 12 }));
+    x += width;
+  });
+  return svg;
+}
+
+// A list that shows one page at a time. `draw` makes the element of one entry.
+class Pager {
+  constructor(list, controls, draw, size = 50) {
+    Object.assign(this, { list, controls, draw, size, entries: [], page: 0 });
+  }
+
+  show(entries, page = 0) {
+    this.entries = entries;
+    this.turn(page);
+  }
+
+  turn(page) {
+    const pages = Math.max(1, Math.ceil(this.entries.length / this.size));
+    this.page = Math.min(Math.max(0, page), pages - 1);
+    const first = this.page * this.size;
+    this.list.replaceChildren(...this.entries.slice(first, first + this.size).map((entry) => this.draw(entry)));
+    this.list.start = first + 1;
+    this.controls.replaceChildren();
+    if (pages < 2) return;
+    this.controls.append(
+      button('Previous', () => this.turnTo(this.page - 1), { disabled: this.page === 0 }),
+      element('span', {}, `page ${(this.page + 1).toLocaleString('en')} of ${pages.toLocaleString('en')}`),
+      button('Next', () => this.turnTo(this.page + 1), { disabled: this.page === pages - 1 }),
+    );
+  }
+
+  turnTo(page) {
+    this.turn(page);
+    this.list.scrollIntoView({ block: 'start' });
+    this.list.querySelector('button, a')?.focus({ preventScroll: true });
+  }
+}
+
+// Whether keys belong to a field that the reader types into.
+const isTyping = (event) => event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, select, textarea') !== null;

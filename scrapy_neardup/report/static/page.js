@@ -1,0 +1,104 @@
+// Show one part of the page at a time, and answer keys.
+
+const PARTS = ['overview', 'stories', 'events', 'review', 'drops'];
+let isLoaded = false;
+let current = '';
+
+function route() {
+  const [name, argument] = location.hash.slice(1).split('/');
+  const part = name === 'story' ? 'stories' : PARTS.includes(name) ? name : 'overview';
+  const story = name === 'story' && /^\d+$/.test(argument ?? '') ? Number(argument) : -1;
+  const isTurned = part !== current || name === 'story';
+  current = part;
+  for (const id of PARTS) byId(id).hidden = id !== part;
+  for (const link of document.querySelectorAll('nav a')) {
+    if (link.hash === `#${part}`) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  if (!isLoaded) return;
+  const isOpen = story >= 0 && story < data.title.length;
+  for (const id of ['filters', 'stories-status', 'story-list', 'story-pages']) byId(id).hidden = isOpen;
+  byId('story').hidden = !isOpen;
+  if (isOpen) showStory(story);
+  else {
+    openStory = null;
+    if (isTurned && location.hash) window.scrollTo({ top: 0, behavior: 'instant' });
+  }
+}
+
+const PART_KEYS = { stories: (name) => openStory !== null && storyKey(name), review: reviewKey, drops: dropKey };
+
+document.addEventListener('keydown', (event) => {
+  if (!isLoaded || isTyping(event)) return;
+  if (PART_KEYS[current]?.(event.key)) event.preventDefault();
+  else if (event.key === '/' && current === 'stories' && !openStory) {
+    event.preventDefault();
+    byId('f-text').focus();
+  }
+});
+
+function startTheme() {
+  const names = ['auto', 'light', 'dark'];
+  const choice = byId('theme');
+  let place = 0;
+  try {
+    place = Math.max(0, names.indexOf(localStorage.getItem('neardup-theme')));
+  } catch {
+    place = 0;
+  }
+  const apply = () => {
+    choice.textContent = `Theme: ${names[place]}`;
+    if (place) document.documentElement.dataset.theme = names[place];
+    else delete document.documentElement.dataset.theme;
+  };
+  choice.addEventListener('click', () => {
+    place = (place + 1) % names.length;
+    apply();
+    try {
+      localStorage.setItem('neardup-theme', names[place]);
+    } catch {
+      // The choice holds until the page is closed.
+    }
+  });
+  choice.hidden = false;
+  apply();
+}
+
+function linkEvents() {
+  const starts = data.storyStarts;
+  for (const link of document.querySelectorAll('.to-story')) {
+    const start = starts[link.dataset.story];
+    if (start !== undefined) {
+      link.href = `#story/${start}`;
+      link.hidden = false;
+    }
+  }
+}
+
+async function start() {
+  startTheme();
+  route();
+  window.addEventListener('hashchange', route);
+  byId('stories-status').textContent = 'Unpacking the list…';
+  // Let the browser draw the overview before the list of items is unpacked.
+  await new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
+  try {
+    await loadData();
+  } catch (error) {
+    byId('failure').textContent = `The list of items cannot be unpacked (${error.message}). Use a browser of 2023 or later.`;
+    byId('failure').hidden = false;
+    return;
+  }
+  isLoaded = true;
+  fillFilters();
+  filterStories();
+  linkEvents();
+  showDrops();
+  startReview();
+  route();
+  document.documentElement.dataset.ready = 'true';
+  performance.mark('ready');
+  for (const name of Object.keys(KEYS)) setTimeout(() => orderOf(name));
+}
+
+start();

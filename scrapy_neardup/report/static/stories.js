@@ -1,0 +1,224 @@
+// The list of stories with its filters, and one story opened.
+
+const storyPages = new Pager(byId('story-list'), byId('story-pages'), (story) => storyCard(story));
+const orders = new Map(); // name of an order -> stories in this order
+const MOST_MEMBERS = 200; // shown at first
+const MOST_LANES = 14;
+const MOST_DOTS = 1000;
+
+const KEYS = {
+  size: (story) => -story.size,
+  new: (story) => -story.last,
+  old: (story) => (story.first < 0 ? Infinity : story.first),
+  sources: (story) => -story.sources,
+  updates: (story) => -story.updates,
+};
+
+// Return the places of all stories in an order. The list comes sorted by size.
+function orderOf(name) {
+  if (!orders.has(name)) {
+    const key = KEYS[name];
+    const keys = Float64Array.from(stories, key);
+    const places = Uint32Array.from(stories, (_, place) => place);
+    orders.set(name, name === 'size' ? places : places.sort((one, other) => keys[one] - keys[other] || one - other));
+  }
+  return orders.get(name);
+}
+
+function chosenFilters() {
+  const time = (id) => (byId(id).value ? Date.parse(`${byId(id).value}Z`) / 1000 : null);
+  const place = (id) => (byId(id).value === '' ? -1 : Number(byId(id).value));
+  return {
+    words: byId('f-text').value.toLowerCase().split(/\s+/).filter(Boolean),
+    verdict: place('f-verdict'),
+    source: place('f-source'),
+    language: place('f-language'),
+    from: time('f-from'),
+    to: time('f-to'),
+    size: Number(byId('f-size').value),
+  };
+}
+
+function isChosen(place, filters) {
+  const story = stories[place];
+  if (story.size < filters.size) return false;
+  if (filters.verdict >= 0 && !(story.verdicts & (1 << filters.verdict))) return false;
+  if (filters.from !== null && (story.last < 0 || story.last < filters.from)) return false;
+  if (filters.to !== null && (story.first < 0 || story.first > filters.to)) return false;
+  if (!filters.words.every((word) => searchable[place].includes(word))) return false;
+  return (filters.source < 0 || hasMember(story, data.source, filters.source)) && (filters.language < 0 || hasMember(story, data.language, filters.language));
+}
+
+function hasMember(story, column, value) {
+  for (let item = story.start; item < story.end; item += 1) if (column[item] === value) return true;
+  return false;
+}
+
+function filterStories() {
+  const begin = performance.now();
+  const filters = chosenFilters();
+  const found = [];
+  for (const place of orderOf(byId('f-sort').value)) if (isChosen(place, filters)) found.push(stories[place]);
+  storyPages.show(found);
+  byId('stories-status').textContent = found.length ? `${counted(found.length, 'story').replace('storys', 'stories')} found.` : 'No story fits. Clear a filter, or choose "any, single items too".';
+  byId('stories').dataset.milliseconds = (performance.now() - begin).toFixed(1);
+}
+
+function verdictCounts(story) {
+  const counts = meta.verdicts.map(() => 0);
+  for (let item = story.start; item < story.end; item += 1) counts[data.verdict[item]] += 1;
+  return counts;
+}
+
+function storyCard(story) {
+  const span = story.last > story.first ? [moment(story.first), ' to ', moment(story.last)] : [moment(story.first)];
+  return element('li', {},
+    button(element('bdi', {}, story.headline || nameOf(story.start)), () => { location.hash = `#story/${story.start}`; }, { class: 'plain' }),
+    element('p', { class: 'meta' }, counted(story.size, 'item'), ', ', counted(story.sources, 'source'), ' · ', ...span),
+    element('div', { class: 'side' }, story.size === 1 ? badge(verdictOf(story.start), kindOf(story.start)) : stackOf(verdictCounts(story), 'By verdict: ')));
+}
+
+function fillFilters() {
+  const options = (id, names) => byId(id).append(...names.map(([name, place]) => element('option', { value: place }, name)));
+  const present = new Set(data.verdict);
+  options('f-verdict', meta.verdicts.map((name, place) => [name, place]).filter(([, place]) => present.has(place)));
+  const byName = (one, other) => one[0].localeCompare(other[0], 'en');
+  // The commonest sources and languages come first in the data.
+  options('f-source', data.sources.map((name, place) => [name, place]).filter(([name]) => name).slice(0, 2000).sort(byName));
+  options('f-language', data.languages.map((name, place) => [name, place]).filter(([name]) => name).sort(byName));
+  byId('f-language').parentElement.hidden = !data.languages.some(Boolean);
+  if (!stories.some((story) => story.size > 1)) byId('f-size').value = '1';
+  const filters = byId('filters');
+  filters.hidden = false;
+  filters.addEventListener('input', filterStories);
+  filters.addEventListener('submit', (event) => event.preventDefault());
+  filters.addEventListener('reset', () => setTimeout(filterStories));
+}
+
+// One story
+
+let openStory = null; // {story, comparison, row}
+
+function showStory(start) {
+  const story = storyOf(start);
+  const article = byId('story');
+  const heading = element('h3', { id: 'story-title', tabindex: '-1' }, element('bdi', {}, story.headline || nameOf(story.start)));
+  const rest = element('div', {});
+  openStory = { story, comparison: null, item: -1, rows: new Map(), panel: element('tr', { class: 'panel' }) };
+  article.replaceChildren(
+    element('p', {}, element('a', { href: '#stories' }, '← All stories')),
+    heading,
+    element('p', { class: 'meta' }, counted(story.size, 'item'), ' of ', counted(story.sources, 'source')),
+    ...timelineOf(story),
+    element('p', { class: 'keys' }, 'Keys: ', element('kbd', {}, 'j'), ' and ', element('kbd', {}, 'k'), ' compare the next or previous item, ', element('kbd', {}, 'n'), ' and ',
+      element('kbd', {}, 'p'), ' go to the next or previous change, ', element('kbd', {}, 'o'), ' changes between match and original, ', element('kbd', {}, 'Esc'), ' closes.'),
+    membersOf(story, MOST_MEMBERS, rest),
+    rest,
+  );
+  heading.focus({ preventScroll: true });
+  window.scrollTo({ top: 0, behavior: 'instant' });
+}
+
+function membersOf(story, most, rest) {
+  const body = element('tbody');
+  const end = Math.min(story.end, story.start + most);
+  for (let item = story.start; item < end; item += 1) body.append(memberRow(item));
+  rest.replaceChildren();
+  if (end < story.end) {
+    rest.append(button(`Show ${counted(story.end - end, 'more item')}`, () => {
+      for (let item = end; item < story.end; item += 1) body.append(memberRow(item));
+      rest.replaceChildren();
+    }));
+  }
+  const head = ['time (UTC)', 'source', 'title', 'verdict and why it joined', ''];
+  return element('table', { class: 'wide members' }, element('thead', {}, element('tr', {}, ...head.map((name) => element('th', { scope: 'col' }, name || element('span', { class: 'hidden' }, 'compare'))))), body);
+}
+
+function memberRow(item) {
+  const event = data.event[item] === undefined ? '' : data.events[data.event[item]];
+  const isLinked = data.match[item] >= 0 || data.original[item] >= 0 || data.elsewhere[item] !== undefined;
+  const label = isLinked ? 'Compare' : 'Read';
+  const open = button(label, () => compareMember(item), { 'aria-label': `${label}: ${nameOf(item)}, ${sourceOf(item)}` });
+  const row = element('tr', {},
+    element('td', {}, moment(data.time[item])),
+    element('td', {}, sourceOf(item)),
+    element('td', {}, linkTo(data.url[item], data.title[item])),
+    element('td', {}, badge(verdictOf(item), kindOf(item)), event ? [' ', element('span', { class: `badge level-${event}` }, event)] : null,
+      data.drop[item] & DROPPED ? [' ', element('span', { class: 'chip' }, 'dropped')] : null,
+      data.drop[item] === WOULD_DROP ? [' ', element('span', { class: 'chip' }, 'would be dropped')] : null,
+      element('div', { class: 'why' }, whyOf(item))),
+    element('td', {}, isLinked || meta.chunkOf[item] !== undefined ? open : ''));
+  openStory.rows.set(item, row);
+  return row;
+}
+
+async function compareMember(item) {
+  openStory.rows.get(openStory.item)?.classList.remove('current');
+  openStory.rows.get(item)?.classList.add('current');
+  openStory.item = item;
+  const tools = [button('Previous item', () => stepMember(-1), {}, 'k'), button('Next item', () => stepMember(1), {}, 'j'), button('Close', closeComparison, {}, 'Esc')];
+  openStory.comparison = new Comparison(item, `Item ${item - openStory.story.start + 1} of ${openStory.story.size}`, tools);
+  openStory.panel.replaceChildren(element('td', { colspan: 5 }, openStory.comparison.node));
+  openStory.rows.get(item).after(openStory.panel);
+  await openStory.comparison.ready;
+  openStory.comparison.heading.focus({ preventScroll: true });
+  openStory.rows.get(item).scrollIntoView({ block: 'start' });
+}
+
+function closeComparison() {
+  openStory.comparison = null;
+  openStory.panel.remove();
+  const row = openStory.rows.get(openStory.item);
+  row?.scrollIntoView({ block: 'center' });
+  row?.querySelector('button')?.focus({ preventScroll: true });
+}
+
+function stepMember(direction) {
+  const { story, item } = openStory;
+  const next = item < 0 ? story.start + (direction > 0 && story.size > 1 ? 1 : 0) : item + direction;
+  if (next >= story.start && next < story.end && openStory.rows.has(next)) compareMember(next);
+}
+
+function storyKey(name) {
+  if (openStory.comparison?.key(name)) return true;
+  if (name === 'j') stepMember(1);
+  else if (name === 'k') stepMember(-1);
+  else if (name === 'Escape' && openStory.comparison) closeComparison();
+  else if (name === 'Escape') location.hash = '#stories';
+  else return false;
+  return true;
+}
+
+// A lane for each source, in the order in which they came, and a dot for each item.
+function timelineOf(story) {
+  if (story.first < 0 || story.size < 2 || story.last <= story.first) return [];
+  const lanes = [];
+  const laneOf = new Map();
+  for (let item = story.start; item < story.end; item += 1) {
+    const source = sourceOf(item);
+    if (laneOf.has(source)) continue;
+    laneOf.set(source, Math.min(lanes.length, MOST_LANES));
+    if (lanes.length < MOST_LANES) lanes.push(source || 'no source');
+    else if (lanes.length === MOST_LANES) lanes.push('other sources');
+  }
+  const [left, right, step] = [210, 940, 20];
+  const height = lanes.length * step + 34;
+  const x = (time) => left + ((time - story.first) / (story.last - story.first)) * (right - left);
+  const svg = drawing('svg', { class: 'chart timeline', viewBox: `0 0 960 ${height}`, role: 'img', 'aria-label': `Timeline of ${counted(story.size, 'item')} of ${counted(story.sources, 'source')}. The table below has the same items.` });
+  lanes.forEach((name, lane) => {
+    const y = 14 + lane * step;
+    svg.append(drawing('line', { class: 'grid', x1: left, x2: right, y1: y, y2: y }), drawing('text', { class: 'axis', x: left - 12, y: y + 4, 'text-anchor': 'end' }, name.length > 30 ? `${name.slice(0, 29)}…` : name));
+  });
+  for (let item = story.start; item < Math.min(story.end, story.start + MOST_DOTS); item += 1) {
+    if (data.time[item] < 0) continue;
+    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(data.time[item]).toFixed(1), cy: 14 + laneOf.get(sourceOf(item)) * step, r: 6 },
+      drawing('title', {}, `${momentText(data.time[item])} ${sourceOf(item)}: ${verdictOf(item)}`)));
+  }
+  for (const [time, anchor] of [[story.first, 'start'], [(story.first + story.last) / 2, 'middle'], [story.last, 'end']]) {
+    svg.append(drawing('text', { class: 'axis', x: x(time), y: height - 6, 'text-anchor': anchor }, momentText(Math.round(time))));
+  }
+  const present = meta.verdicts.filter((_, place) => story.verdicts & (1 << place));
+  const legend = element('ul', { class: 'legend' }, ...present.map((name) => element('li', {},
+    drawing('svg', { class: 'swatch', viewBox: '0 0 12 12', 'aria-hidden': 'true' }, drawing('circle', { class: `v-${name}`, cx: 6, cy: 6, r: 5.5 })), name)));
+  return [legend, element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Timeline' }, svg)];
+}

@@ -1,0 +1,105 @@
+"""Group items into stories, and find the items that originals and matches name."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scrapy_neardup.document import Member
+from scrapy_neardup.report.rows import UNTAGGED, Row
+from scrapy_neardup.stories import headline_of
+
+_NO_STORY = ("unchecked", UNTAGGED)
+
+
+@dataclass(slots=True)
+class Story:
+    """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united."""
+
+    keys: dict[str, None] = field(default_factory=dict)
+    members: list[Row] = field(default_factory=list)
+
+    @property
+    def sources(self) -> list[str]:
+        """Return the sources in the order of their first items."""
+        return list(dict.fromkeys(row.source for row in self.members if row.source))
+
+    @property
+    def headline(self) -> str:
+        """Return the first title that reads like a headline, or else any title."""
+        members = (_titled_member(row) for row in self.members[:20])
+        found = headline_of([member for member in members if member.title])
+        return found or next((row.title for row in self.members if row.title), "")
+
+
+def _titled_member(row: Row) -> Member:
+    return Member("0" * 16, row.url, row.title, row.source, row.source, "original")
+
+
+def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
+    """Return all stories, the largest first. An item without a story is a story of its own.
+
+    Two stories that a crawl united have two ids in the feed: an item that joined after that has the id of one of them,
+    while its match may have the other.
+    """
+    united = _united_keys(rows, links)
+    by_key: dict[str, Story] = {}
+    alone = []
+    for row in sorted(rows, key=order_of):
+        if row.story and row.status not in _NO_STORY:
+            story = by_key.setdefault(united.get(row.story, row.story), Story())
+            story.members.append(row)
+            story.keys[row.story] = None
+        else:
+            alone.append(Story({}, [row]))
+    return sorted([*by_key.values(), *alone], key=lambda story: -len(story.members))
+
+
+def _united_keys(rows: Sequence[Row], links: Links) -> dict[str, str]:
+    """Return one id in place of each id whose story was united with another one."""
+    joined: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while key in joined:
+            joined[key] = joined.get(joined[key], joined[key])  # shorten the way for the next time
+            key = joined[key]
+        return key
+
+    for row in rows:
+        if row.story and row.status not in _NO_STORY and (match := links.match(row)) is not None and match.story:
+            one, other = root(row.story), root(match.story)
+            if one != other:
+                joined[one] = other
+    return {key: root(key) for key in joined}
+
+
+def order_of(row: Row) -> tuple[bool, float, int]:
+    """Sort by time. Items without a time come last, in the order of their feed."""
+    return row.time is None, row.time or 0.0, row.number
+
+
+class Links:
+    """Finds the item that a tag names by its url or id. Several items may have the same url: visits of one page."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._by_name: defaultdict[str, list[tuple[tuple[bool, float, int], Row]]] = defaultdict(list)
+        for row in sorted(rows, key=order_of):
+            for name in {row.url, row.id} - {""}:
+                self._by_name[name].append((order_of(row), row))
+
+    def match(self, row: Row) -> Row | None:
+        """Return the latest item under the name of the match that came before this one."""
+        return self._find(row, row.match or row.original, latest=True)
+
+    def original(self, row: Row) -> Row | None:
+        """Return the first item under the name of the original."""
+        return self._find(row, row.original, latest=False)
+
+    def _find(self, row: Row, name: str, *, latest: bool) -> Row | None:
+        visits = self._by_name.get(name, [])
+        before = visits[: bisect_left(visits, order_of(row), key=lambda visit: visit[0])]
+        others = before or [visit for visit in visits if visit[1] is not row]
+        same_story = [visit for visit in others if visit[1].story == row.story] or others
+        return same_story[-1 if latest else 0][1] if same_story else None

@@ -1,0 +1,173 @@
+"""``scrapy neardup doctor``: each line is ok or says how to mend it, and nothing is left behind."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from fleet import documented_rights, open_client
+from projects import ITEM_A_PAGE, Project
+from receivers import Receiver
+from redis import Redis
+from scrapy_processes import neardup
+from servers import RedisServer
+
+from scrapy_neardup.index.redis.probe import FOR_PEOPLE, commands
+
+pytestmark = pytest.mark.versions
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/event.schema.json").read_text(encoding="utf-8"))
+
+
+def findings(folder: Path, *arguments: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    done = neardup(folder, "doctor", "--json", *arguments)
+    return done.returncode, {each["check"]: each for each in map(json.loads, done.stdout.splitlines())}
+
+
+def test_a_healthy_project_is_ok_within_seconds(project: Project) -> None:
+    project.prepare(ITEM_A_PAGE, {})
+    before = sorted(project.folder.rglob("*"))
+    start = time.monotonic()
+    done = project.run("neardup", "doctor")
+    seconds = time.monotonic() - start
+    assert done.returncode == 0, done.stdout
+    assert "FAILED" not in done.stdout
+    assert "WARNING" not in done.stdout
+    assert "started in" in done.stdout
+    assert "duplicate/exact" in done.stdout
+    assert seconds < 10, "1.6 s on an idle machine"
+    assert {each for each in project.folder.rglob("*") if "__pycache__" not in each.parts} <= set(before)
+
+
+def test_a_project_that_does_not_turn_the_plugin_on(project: Project) -> None:
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}})
+    status, found = findings(project.folder)
+    assert status == 0
+    assert found["add-on"]["state"] == "warning"
+    assert "scrapy_neardup.Addon" in found["add-on"]["mend"]
+
+
+@pytest.mark.every_store
+def test_every_store_is_tried_and_nothing_is_left_in_it(shared_url: str, namespace: str, tmp_path: Path) -> None:
+    status, found = findings(tmp_path, "--store", shared_url, "--namespace", namespace)
+    assert status == 0, found
+    assert found["store"]["state"] == "ok"
+    if not shared_url.startswith("sqlite:"):
+        assert found["rights"]["state"] == found["latency"]["state"] == "ok"
+        assert list(open_client(shared_url).scan_iter(f"{{neardup:{namespace}*")) == []
+
+
+def test_receivers_get_a_test_event(redis_server: RedisServer, receiver: Receiver, tmp_path: Path) -> None:
+    hooks = "-s", f"NEARDUP_EVENTS_WEBHOOK={receiver.url}", "-s", "NEARDUP_EVENTS_STREAM=alerts"
+    status, found = findings(tmp_path, "--store", redis_server.url, *hooks)
+    assert status == 0
+    assert found["webhook"]["state"] == found["stream"]["state"] == "ok"
+    ((_, body),) = receiver.requests
+    report = json.loads(body)
+    jsonschema.validate(report, SCHEMA)
+    assert report["headline"] == "Test event of `scrapy neardup doctor`: please ignore"
+    with redis_server.client() as client:
+        assert [key.decode() for key in client.scan_iter()] == ["alerts"]
+    assert report["id"] in found["webhook"]["found"]
+
+    assert "webhook" not in findings(tmp_path, "--store", redis_server.url, "--no-events", *hooks)[1]
+    assert len(receiver.requests) == 1
+
+
+def test_a_receiver_that_refuses(tmp_path: Path) -> None:
+    with Receiver(404) as receiver:
+        status, found = findings(tmp_path, "--store", "memory://", "-s", f"NEARDUP_EVENTS_WEBHOOK={receiver.url}")
+    assert status == 1
+    assert found["webhook"]["state"] == "failed"
+    assert "answers 404" in found["webhook"]["found"]
+    assert "/events" not in json.dumps(found), "the path may be a secret"
+    assert found["store"]["state"] == "warning", "a window in memory"
+
+
+def test_the_rights_that_are_tried_are_those_of_the_documentation() -> None:
+    documented = {each.removeprefix("+") for each in documented_rights() if each.startswith("+")} - {"xadd"}
+    assert {name.partition(" ")[0] for name in commands("key")} == documented
+    assert documented > FOR_PEOPLE
+
+
+@pytest.mark.parametrize(("missing", "state"), [("zadd", "failed"), ("expire", "failed"), ("scan", "warning")])
+def test_a_user_who_lacks_a_right(redis_server: RedisServer, tmp_path: Path, missing: str, state: str) -> None:
+    with redis_server.client() as client:
+        client.execute_command("ACL SETUSER", "neardup", "on", ">password", *documented_rights(), f"-{missing}")
+    url = f"redis://neardup:password@127.0.0.1:{redis_server.port}/0"
+    status, found = findings(tmp_path, "--store", url)
+    assert status == (1 if state == "failed" else 0)
+    assert found["rights"]["state"] == state
+    assert found["rights"]["mend"] == f"ACL SETUSER <user> +{missing}, see docs/redis.md"
+    assert "password" not in json.dumps(found)
+
+
+def test_a_server_that_evicts(redis_server: RedisServer, tmp_path: Path) -> None:
+    with redis_server.client() as client:
+        client.config_set("maxmemory", "100mb")
+        client.config_set("maxmemory-policy", "allkeys-lru")
+    status, found = findings(tmp_path, "--store", redis_server.url)
+    assert (status, found["eviction"]["state"]) == (0, "warning")
+    assert "Use noeviction" in found["eviction"]["mend"]
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    start = time.monotonic()
+    status, found = findings(tmp_path, "--store", "redis://user:secret@127.0.0.1:1/0")
+    assert time.monotonic() - start < 10
+    assert (status, found["store"]["state"]) == (1, "failed")
+    assert "redis://***@127.0.0.1:1/0" in found["store"]["found"]
+    assert found["judging"]["state"] == "ok", "one failure does not hide the others"
+
+
+def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
+    with Redis.from_url(redis_server.url) as client:
+        client.execute_command("CLIENT", "PAUSE", 20_000, "ALL")
+        start = time.monotonic()
+        status, found = findings(tmp_path, "--store", redis_server.url)
+    assert time.monotonic() - start < 12
+    assert (status, found["store"]["state"]) == (1, "failed")
+
+
+def test_a_file_that_is_no_window(tmp_path: Path) -> None:
+    (tmp_path / "window.sqlite").write_bytes(b"not a database, though it has the name of one " * 100)
+    status, found = findings(tmp_path, "--store", "sqlite:///window.sqlite")
+    assert (status, found["store"]["state"]) == (1, "failed")
+    assert "window.sqlite" in found["store"]["found"]
+
+
+def test_a_data_directory_that_cannot_be_made(tmp_path: Path) -> None:
+    status, found = findings(tmp_path, "-s", "NEARDUP_DATA_DIR=/dev/null/data")
+    assert (status, found["data directory"]["state"]) == (1, "failed")
+    assert "NEARDUP_DATA_DIR" in found["data directory"]["mend"]
+
+
+@pytest.mark.parametrize("setting", ["NEARDUP_WINDOW=5", "NEARDUP_EXTRACTOR=no.such.extractor", "NEARDUP_WINDWO=5"])
+def test_a_wrong_setting(tmp_path: Path, setting: str) -> None:
+    status, found = findings(tmp_path, "-s", setting)
+    assert status == 1
+    assert found["settings"]["state"] == "failed"
+    assert setting.partition("=")[0] in found["settings"]["found"]
+
+
+def test_an_extractor_that_fails_and_one_that_finds_nothing(project: Project) -> None:
+    project.prepare(ITEM_A_PAGE, {})
+    project.write(
+        "news/own.py", "def fail(html, url):\n    raise ValueError('no')\n\ndef nothing(html, url):\n    return ''\n"
+    )
+    for name, state, status in (("fail", "failed", 1), ("nothing", "warning", 0)):
+        done, found = findings(project.folder, "-s", f"NEARDUP_EXTRACTOR=news.own.{name}")
+        assert (done, found["extractor"]["state"]) == (status, state)
+
+
+def test_events_that_were_refused_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "data/neardup-events/webhook"
+    folder.mkdir(parents=True)
+    (folder / "one.json.refused").touch()
+    status, found = findings(tmp_path, "-s", f"NEARDUP_DATA_DIR={tmp_path / 'data'}")
+    assert (status, found["events"]["state"]) == (0, "warning")
+    assert "1 events are set aside" in found["events"]["found"]

@@ -1,0 +1,369 @@
+"""The manners of all commands: -, closed pipes, Ctrl-C, narrow terminals, and input that is not what it should be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from news_site import NewsSite, article, page
+from newsdesk import text
+from projects import ITEM_A_PAGE, Project
+from scrapy_processes import neardup, run_scrapy
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.commands import EXAMPLES, INTERRUPTED, PIPE_CLOSED, SUBCOMMANDS
+
+STORE = "sqlite:///window.sqlite"
+WIRE, COPY, OTHER = "https://www.wire.example/a", "https://www.copy.example/b", "https://other.example/c"
+
+
+def rows(count: int = 6) -> list[dict[str, Any]]:
+    """Documents in pairs of copies, labelled."""
+    return [
+        {
+            "id": n,
+            "url": f"https://s{n}.example/",
+            "text": text(n // 2),
+            "cluster": str(n // 2),
+            "original": n % 2 == 0,
+        }
+        for n in range(count)
+    ]
+
+
+def lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with recorded documents and a window of three documents."""
+    folder = tmp_path_factory.mktemp("manners")
+    (folder / "in.jsonl").write_text(lines(rows()), encoding="utf-8")
+    (folder / "empty.jsonl").touch()
+    asyncio.run(_fill(f"sqlite:///{folder}/window.sqlite"))
+    return folder
+
+
+async def _fill(store: str) -> None:
+    detector = NearDupDetector(NearDupSettings(store=store, namespace="sports"))
+    await detector.open()
+    start = time.time() - 60  # of two documents of one second, either may count as the older one
+    for number, (url, body) in enumerate(((WIRE, text("fire")), (COPY, text("fire")), (OTHER, text("other")))):
+        title = f"News of {url[8:13]}"
+        await detector.check(detector.document(body, url=url, title=title, seen_at=start + number))
+    await detector.close()
+
+
+def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return done.stderr.splitlines()
+
+
+# - is standard input or output
+
+
+def test_a_replay_reads_and_writes_a_pipe(tmp_path: Path) -> None:
+    done = neardup(tmp_path, "replay", "-", "-O", "-", "--json", answer=lines(rows()))
+    assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == ["original", "duplicate"] * 3
+    assert json.loads(done.stderr)["documents"] == 6, "the summary does not mix with the verdicts"
+
+
+@pytest.mark.parametrize("command", ["eval", "tune"])
+def test_labelled_documents_come_through_a_pipe(tmp_path: Path, command: str) -> None:
+    done = neardup(tmp_path, command, "-", "--json", "--seeds", "1", answer=lines(rows()))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)
+
+
+def test_explain_and_similar_read_a_pipe(folder: Path) -> None:
+    done = neardup(folder, "explain", "in.jsonl#0", "-", "--json", answer=text(0))
+    assert json.loads(done.stdout)["verdict"]["kind"] == "exact"
+    found = neardup(folder, "similar", "-", "--store", STORE, "--namespace", "sports", "--json", answer=text("fire"))
+    assert [json.loads(line)["url"] for line in found.stdout.splitlines()] == [WIRE, COPY]
+
+
+def test_an_error_names_the_pipe(tmp_path: Path) -> None:
+    done = neardup(tmp_path, "replay", "-", answer='{"id": 1}\n')
+    assert errors(done) == ["standard input:1: a document needs 'text', 'html' or 'file'"]
+
+
+# Ended early
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "scrapy", "neardup", *arguments],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+
+
+def test_a_closed_pipe_ends_a_replay_quietly(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(lines(rows(4000)), encoding="utf-8")
+    process = start(tmp_path, "replay", "in.jsonl", "-O", "-", "--workers", "1")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    said = process.stderr.read()
+    assert process.wait() == PIPE_CLOSED
+    assert "documents were judged." in said
+    assert "Traceback" not in said
+    assert "Exception" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
+    process = start(tmp_path, "replay", "-", "-O", "out.jsonl", "--workers", "1")
+    assert process.stdin is not None
+    assert process.stderr is not None
+    process.stdin.write(lines(rows(300)))  # more than are judged together; the rest never comes
+    process.stdin.flush()
+    while not (tmp_path / "out.jsonl").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    process.stdin.close()
+    said = process.stderr.read()
+    assert process.wait() == INTERRUPTED
+    assert "documents were judged." in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_ctrl_c_ends_tune_with_the_thresholds_that_were_measured(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(lines(rows(400)), encoding="utf-8")
+    process = start(tmp_path, "tune", "in.jsonl", "--step", "0.001", "--workers", "1")
+    assert process.stderr is not None
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    said = process.stderr.read()
+    assert process.wait() == INTERRUPTED
+    assert "Interrupted" in said
+    assert "Traceback" not in said
+
+
+# Narrow terminals
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("replay", "in.jsonl", "--profile"),
+        ("eval", "in.jsonl", "--seeds", "1"),
+        ("tune", "in.jsonl", "--seeds", "1"),
+        ("status", "--store", STORE, "--namespace", "sports"),
+        ("similar", WIRE, "--store", STORE, "--namespace", "sports"),
+        ("explain", "in.jsonl#0", "in.jsonl#1"),
+        ("doctor", "--store", "memory://"),
+    ],
+    ids=lambda each: each[0],
+)
+def test_tables_can_be_read_at_80_columns(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = neardup(folder, *arguments, columns=80)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for line in done.stdout.splitlines():
+        if line.startswith("┃"):
+            cells = [cell.strip() for cell in line.strip("┃").split("┃")]
+            assert all(len(cell) != 1 for cell in cells), f"a column is too narrow for its heading: {line}"
+            assert "┃┃" not in line
+
+
+# Input that is not what it should be
+
+
+def test_an_empty_file_is_named(folder: Path) -> None:
+    done = neardup(folder, "replay", "empty.jsonl")
+    assert (done.returncode, done.stdout, errors(done)) == (0, "", ["empty.jsonl: the file has no documents"])
+
+
+def test_a_repeated_id_is_named(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text(lines([*rows(3), *rows(2)]), encoding="utf-8")
+    done = neardup(tmp_path, "replay", "in.jsonl")
+    assert done.returncode == 0
+    (said,) = errors(done)
+    assert said.startswith("in.jsonl:4: 0 is the id of an earlier line too (lines that repeat an id: 2)")
+
+
+@pytest.mark.parametrize("command", [("status",), ("events",), ("similar", "in.jsonl#0")], ids=lambda each: each[0])
+def test_a_mistyped_namespace_is_told_the_others(folder: Path, command: tuple[str, ...]) -> None:
+    done = neardup(folder, *command, "--store", STORE, "--namespace", "sport")
+    assert done.returncode == 0
+    assert "The window of namespace 'sport' in window.sqlite is empty." in done.stderr
+    assert "This store has the namespaces sports." in done.stderr
+
+
+@pytest.mark.every_store
+async def test_every_store_knows_its_other_namespaces(shared_url: str, namespace: str) -> None:
+    await _fill_namespace(shared_url, namespace)
+    detector = NearDupDetector(NearDupSettings(store=shared_url, namespace=f"{namespace}-mistyped"))
+    await detector.open()
+    assert namespace in (await detector.summary()).namespaces
+    await detector.close()
+
+
+async def _fill_namespace(store: str, namespace: str) -> None:
+    detector = NearDupDetector(NearDupSettings(store=store, namespace=namespace))
+    await detector.open()
+    await detector.check(detector.document(text("fire")))
+    await detector.close()
+
+
+def test_a_source_that_matches_nothing(folder: Path) -> None:
+    done = neardup(folder, "purge", "--source", "wier.example", "--store", STORE, "--namespace", "sports")
+    assert (done.returncode, done.stdout) == (0, "Nothing to remove: the window has no document of wier.example.\n")
+
+
+def test_a_flat_tuning_curve_says_so(folder: Path) -> None:
+    done = neardup(folder, "tune", "in.jsonl", "--seeds", "1", "--from", "0.4", "--to", "0.6")
+    assert "All thresholds from 0.4 to 0.6 have the same rates" in done.stdout
+    assert "\nNEARDUP_THRESHOLD = 0.5\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"%PDF-1.7\n", "a PDF"), (b"PK\x03\x04", "a zip file"), (b"\x89PNG\r\n", "a picture"), (b"a\0b", "binary data")],
+)
+def test_a_file_that_is_no_text_is_named(folder: Path, tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "given"
+    path.write_bytes(content)
+    done = neardup(folder, "explain", str(path), "in.jsonl#0")
+    assert done.returncode == 2
+    (line,) = errors(done)
+    assert line.startswith(f"scrapy neardup explain: error: {path}: is {said}")
+
+
+def test_text_in_utf_16_is_text(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "given.txt").write_bytes(text(0).encode("utf-16"))
+    assert neardup(folder, "explain", str(tmp_path / "given.txt"), "in.jsonl#0").returncode == 0
+
+
+# Documents of the window
+
+
+def test_similar_takes_a_url_or_an_id_of_the_window(folder: Path) -> None:
+    window = "--store", STORE, "--namespace", "sports", "--json"
+    (copy,) = map(json.loads, neardup(folder, "similar", f"{WIRE}?utm_source=x", *window).stdout.splitlines())
+    assert (copy["url"], copy["like"]) == (COPY, "copy")
+    (wire,) = map(json.loads, neardup(folder, "similar", copy["id"], *window).stdout.splitlines())
+    assert wire["url"] == WIRE
+
+    missing = neardup(folder, "similar", "0123456789abcdef", *window)
+    assert missing.returncode == 2
+    assert "the window has no document with this id" in missing.stderr
+
+
+def test_explain_compares_by_sketches_and_says_that_there_are_no_texts(folder: Path, tmp_path: Path) -> None:
+    window = "--store", STORE, "--namespace", "sports"
+    done = neardup(folder, "explain", WIRE, COPY, *window)
+    assert done.returncode == 0
+    assert "B after A: a copy" in done.stdout
+    assert "the window keeps no texts" in " ".join(done.stdout.split())
+    (tmp_path / "given.txt").write_text(text("other"), encoding="utf-8")
+    found = json.loads(neardup(folder, "explain", WIRE, str(tmp_path / "given.txt"), *window, "--json").stdout)
+    assert (found["status"], found["a"]["url"]) == ("unlike", WIRE)
+
+
+# Limits for CI
+
+
+@pytest.mark.parametrize(
+    ("limit", "status"),
+    [
+        ("precision<0.95", 0),
+        ("precision<=1", 1),
+        ("precision<0.95,pairwise.recall>99%", 1),
+        ("b-cubed.f1>=1", 1),
+        ("nonsense", 2),
+        ("accuracy<1", 2),
+        ("all-pairs.f1<1", 2),
+    ],
+)
+def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
+    done = neardup(folder, "eval", "in.jsonl", "--seeds", "1", "--fail-on", limit)
+    assert done.returncode == status
+    if status == 1:
+        assert "(--fail-on)" in done.stderr
+        assert limit.rpartition(",")[2].partition("<")[0].partition(">")[0] in done.stderr
+
+
+@pytest.mark.parametrize(("limit", "status"), [("duplicate>49%", 1), ("unchecked>0", 0), ("errors>0", 0), ("x>1", 2)])
+def test_replay_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
+    assert neardup(folder, "replay", "in.jsonl", "--fail-on", limit).returncode == status
+
+
+# Settings
+
+
+@pytest.mark.parametrize("name", SUBCOMMANDS)
+def test_help_has_an_example(tmp_path: Path, name: str) -> None:
+    done = neardup(tmp_path, name, "--help")
+    assert done.returncode == 0
+    assert f"usage: scrapy neardup {name} " in done.stdout
+    assert f"example: scrapy neardup {name} {EXAMPLES[name]}" in " ".join(done.stdout.split())
+
+
+def test_a_wrong_setting_of_a_command_is_one_line(folder: Path) -> None:
+    done = neardup(folder, "replay", "in.jsonl", "-s", "NEARDUP_WINDOW=5")
+    assert done.returncode == 2
+    (line,) = errors(done)
+    assert line.startswith("scrapy neardup replay: error: NEARDUP_WINDOW = '5': must be")
+
+
+@pytest.mark.parametrize("command", [("crawl", "news"), ("neardup", "status")], ids=" ".join)
+def test_a_wrong_setting_of_a_project_is_one_line(project: Project, command: tuple[str, ...]) -> None:
+    project.prepare(ITEM_A_PAGE, {"NEARDUP_ACTION": "delete"})
+    done = run_scrapy(project.folder, *command)
+    assert done.returncode != 0
+    (line,) = errors(done)
+    assert "error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'" in line
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'NEARDUP_KEEP_SOURCES=["s1.example", "s3.example"]',
+        'NEARDUP_SOURCE_OWNERS={"s1.example": "Press Ltd"}',
+        'NEARDUP_FIELDS={"neardup_status": "status"}',
+        "NEARDUP_ITEM_CLASSES=[]",
+        "NEARDUP_EXTRACT_MEMORY=null",
+        "NEARDUP_NUM_PERM=None",
+    ],
+)
+def test_values_on_the_command_line_may_be_json(folder: Path, setting: str) -> None:
+    done = neardup(folder, "replay", "in.jsonl", "-O", "-", "--json", "-s", setting)
+    assert done.returncode == 0, done.stderr
+    dropped = [json.loads(line)["would_drop"] for line in done.stdout.splitlines()]
+    assert sum(dropped) == (1 if "KEEP" in setting else 3)
+
+
+def test_json_that_is_broken_is_a_wrong_setting(folder: Path) -> None:
+    done = neardup(folder, "replay", "in.jsonl", "-s", 'NEARDUP_KEEP_SOURCES=["a.example"')
+    assert done.returncode == 2
+    assert "is not JSON" in done.stderr
+
+
+# Feeds
+
+
+def test_an_xml_feed_has_no_none(project: Project, site: NewsSite) -> None:
+    urls = [site.publish("/", page(article("wire")))]
+    project.crawl(ITEM_A_PAGE.replace("response.url}", 'response.url, "own": None}'), "-O", "items.xml", urls=urls)
+    written = (project.folder / "items.xml").read_text(encoding="utf-8")
+    assert "<neardup_status>original</neardup_status>" in written
+    assert "<neardup_kind></neardup_kind>" in written
+    assert written.count("None") == 1, "a field of the user's own stays as Scrapy writes it"

@@ -1,0 +1,90 @@
+"""``scrapy neardup watch``: what the workers of a window do, read from the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from news_site import NewsSite, article, page
+from projects import FERRY, ITEM_A_PAGE, Project
+from scrapy_processes import neardup
+
+STORE = "sqlite:///.scrapy/neardup.sqlite"
+
+
+def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
+    wire = [site.publish(f"/{name}", page(article("wire"))) for name in range(4)]
+    other = site.publish("/other", page(article("other")))
+    teaser = site.publish("/photo", page(""))
+    for urls in ([*wire[:2], other], [*wire[2:], teaser]):
+        project.crawl(ITEM_A_PAGE, urls=urls)
+
+    done = neardup(project.folder, "watch", "--once", "--json", "--store", STORE)
+    assert done.returncode == 0, done.stderr
+    view = json.loads(done.stdout)
+    hour = {name: counts["hour"] for name, counts in view["verdicts"].items()}
+    assert hour == {
+        "original": 2,
+        "duplicate": 3,
+        "duplicate/exact": 3,
+        "would_drop": 3,
+        "unchecked": 1,
+        "unchecked/too-short": 1,
+    }
+    (story,) = view["stories"]
+    assert (story["hour"], story["headline"]) == (3, "News of the day")
+    assert view["events"] == []
+
+
+def test_running_events_are_shown_at_80_columns(project: Project) -> None:
+    project.crawl(FERRY)
+    done = neardup(project.folder, "watch", "--once", "--store", STORE, columns=80)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    shown = " ".join(done.stdout.split())
+    assert "all │ 7 │ 7 │ 7 │" in shown
+    assert "breaking │ 7 │ 7 │" in shown
+
+
+def test_an_empty_window_says_so(project: Project) -> None:
+    project.crawl(FERRY)
+    done = neardup(project.folder, "watch", "--once", "--store", STORE, "--namespace", "mistyped")
+    assert done.returncode == 0
+    assert "This store has the namespaces default." in done.stderr
+
+
+def test_the_live_view_ends_with_ctrl_c(project: Project) -> None:
+    project.crawl(FERRY)
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "scrapy", "neardup", "watch", "--interval", "0.5", "--store", STORE]
+    environment = {**os.environ, "COLUMNS": "80", "LINES": "40", "TERM": "xterm"}
+    process = subprocess.Popen(
+        command, cwd=project.folder, stdout=terminal, stderr=subprocess.PIPE, stdin=terminal, env=environment
+    )
+    shown = b""
+    deadline = time.monotonic() + 60
+    while shown.count(b"running events") < 2 and time.monotonic() < deadline:
+        if select.select([master], [], [], 1)[0]:
+            shown += os.read(master, 65536)
+    process.send_signal(signal.SIGINT)
+    while process.poll() is None:
+        if select.select([master], [], [], 0.2)[0]:
+            os.read(master, 65536)
+    assert process.stderr is not None
+    said = process.stderr.read()
+    assert process.returncode == 130
+    assert b"Traceback" not in said
+    assert shown.count(b"running events") >= 2, "it is drawn again and again"
+
+
+def test_a_store_that_is_not_there(tmp_path: Path) -> None:
+    done = neardup(tmp_path, "watch", "--once", "--store", "redis://127.0.0.1:1/0")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1

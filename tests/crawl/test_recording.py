@@ -1,0 +1,138 @@
+"""NEARDUP_RECORD: a crawl leaves what it judged as input of ``replay``, which then gives the verdicts of the crawl."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from news_site import NewsSite, article, page
+from projects import ITEM_A_PAGE, NOTING, Item, Project
+
+RECORDED = "recorded.jsonl.gz"
+NOTED = {"NEARDUP_RECORD": RECORDED, **NOTING}
+
+SEVERAL = """
+class News(Pages):
+    def parse(self, response):
+        for text in TEXTS:
+            yield {"url": response.url, "text": text}
+"""
+
+
+def recorded(path: Path) -> list[Item]:
+    return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+
+
+def replayed(project: Project, name: str = RECORDED, *more: str) -> list[Item]:
+    done = project.run("neardup", "replay", name, "-O", "verdicts.jsonl", *more)
+    assert done.returncode == 0, done.stdout
+    return [json.loads(line) for line in (project.folder / "verdicts.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_a_replay_of_the_record_gives_the_verdicts_of_the_crawl(project: Project, site: NewsSite) -> None:
+    wire = article("wire")
+    texts = {"first": wire, "copy": wire, "other": article("other"), "cut": "\n".join(wire.splitlines()[:2])}
+    urls = [site.publish(f"/{name}", page(text)) for name, text in texts.items()]
+    urls.append(site.publish("/again", page("Quite another text. " * 20).replace("<head>", CANONICAL)))
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, CONCURRENT_REQUESTS=1, **NOTED)
+
+    rows = recorded(project.folder / RECORDED)
+    assert [row["url"] for row in rows] == urls
+    assert rows[0]["title"] == "News of the day"
+    assert rows[0]["text"] == wire
+    assert rows[0]["id"] == crawl.items[0]["neardup_story"]
+    assert rows[-1]["canonical"] == f"{site.url}/other"
+    assert crawl.lines("INFO", f"NEARDUP_RECORD: judged documents are recorded in {RECORDED}")
+
+    verdicts = replayed(project)
+    assert [row["status"] for row in verdicts] == ["original", "duplicate", "original", "duplicate", "update"]
+    for item, row in zip(crawl.items, verdicts, strict=True):
+        assert (row["status"], row["kind"]) == (item["neardup_status"], item["neardup_kind"])
+        assert (row["similarity"], row["share"]) == (item["neardup_similarity"], item["neardup_share"])
+
+
+CANONICAL = '<head><link rel="canonical" href="/other">'
+
+
+def test_texts_that_share_a_page_are_no_versions_of_each_other_in_a_replay_either(
+    project: Project, site: NewsSite
+) -> None:
+    spider = SEVERAL.replace("TEXTS", repr([article("wire"), article("plan"), article("wire") + " The end."]))
+    crawl = project.crawl(spider, urls=[site.publish("/", page("A list"))], **NOTED)
+    rows = recorded(project.folder / RECORDED)
+    assert [row.get("url_is_own") for row in rows] == [None, False, False]
+    statuses = [item["neardup_status"] for item in crawl.items]
+    assert statuses == ["original", "original", "duplicate"]
+    assert [row["status"] for row in replayed(project)] == statuses
+
+
+def test_items_without_a_text_are_not_recorded(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/", page(""))], **NOTED)
+    assert crawl.statuses == {"unchecked": 1}
+    assert not (project.folder / RECORDED).exists()
+
+
+def test_dropped_documents_are_recorded_too_and_nobody_else_can_read_them(project: Project, site: NewsSite) -> None:
+    urls = [site.publish(f"/{name}", page(article("wire"))) for name in range(3)]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop", **NOTED)
+    assert len(crawl.items) == 1
+    assert len(recorded(project.folder / RECORDED)) == 3
+    assert stat.S_IMODE((project.folder / RECORDED).stat().st_mode) == 0o600
+
+
+def test_a_file_of_json_lines_is_not_packed_and_runs_are_appended(project: Project, site: NewsSite) -> None:
+    urls = [site.publish("/", page(article("wire")))]
+    for name in ("plain.jsonl", "packed"):
+        for _ in range(2):
+            project.crawl(ITEM_A_PAGE, urls=urls, **{**NOTED, "NEARDUP_RECORD": name})
+        assert [row["status"] for row in replayed(project, name)] == ["original", "duplicate"]
+    assert (project.folder / "plain.jsonl").read_bytes()[:1] == b"{"
+    assert (project.folder / "packed").read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_each_document_is_on_the_disk_once_it_is_judged(project: Project, site: NewsSite) -> None:
+    """A crawl that is killed leaves a record of what it has judged so far."""
+    spider = ITEM_A_PAGE + KILLED
+    urls = [site.publish("/", page(article("wire")))]
+    project.prepare(spider, NOTED)
+    process = project.start("crawl", "news", "-a", f"urls={urls[0]}")
+    process.communicate(timeout=60)
+    done = project.run("neardup", "replay", RECORDED, "--json")
+    assert json.loads(done.stdout.splitlines()[-1])["verdicts"] == {"original": 1}
+    assert "cannot be read further" in done.stdout
+    assert done.returncode == 1
+
+
+KILLED = """
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.die, scrapy.signals.item_scraped)
+        return spider
+
+    def die(self):
+        import os, signal
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("uri", ["foo://user:secret@x/recorded", "out/%(no_such_thing)s"])
+def test_a_uri_under_which_nothing_can_be_stored_stops_the_start(project: Project, site: NewsSite, uri: str) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=[site.url], NEARDUP_RECORD=uri)
+    assert crawl.lines("NEARDUP_RECORD = ")
+    assert "secret" not in crawl.log
+    assert site.requested == []
+
+
+def test_a_record_that_cannot_be_written_costs_no_item(project: Project, site: NewsSite) -> None:
+    urls = [site.publish(f"/{name}", page(article(name))) for name in range(2)]
+    settings: dict[str, Any] = {**NOTED, "NEARDUP_RECORD": "/dev/full"}
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, **settings)
+    assert crawl.statuses == {"original": 2}
+    assert crawl.neardup["record/errors"] == 2
+    assert crawl.hints == {"record": 2}
+    assert len(crawl.lines("ERROR", "NEARDUP_RECORD: documents cannot be recorded", "No space left")) == 1

@@ -1,0 +1,133 @@
+"""At its end a crawl says in one block what it did, and which setting mends what went wrong; the same in its stats."""
+
+from __future__ import annotations
+
+import re
+
+from news_site import NewsSite, article, page
+from projects import FERRY, ITEM_A_PAGE, Project
+
+from scrapy_neardup import NearDupSettings, Verdict
+from scrapy_neardup.crawl.run_summary import RunSummary
+
+BLOCK = re.compile(r"INFO: (scrapy-neardup: .*\n(?:(?!\d{4}-).*\n)*)")
+
+
+def block(log: str) -> str:
+    (found,) = BLOCK.findall(log)
+    return str(found)
+
+
+WITH_FIELDS = """
+class News(Pages):
+    def parse(self, response):
+        for item in {items!r}:
+            yield dict(item)
+"""
+
+
+def test_the_block_counts_items_by_verdict_and_names_the_largest_stories(project: Project, site: NewsSite) -> None:
+    wire = article("wire")
+    texts = {"First": wire, "Second": wire, "Third": wire, "Other": article("other"), "Short": "Only a short caption."}
+    urls = [site.publish(f"/{name}", page(text, "Fog in the harbour")) for name, text in texts.items()]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_ACTION="drop", CONCURRENT_REQUESTS=1)
+    said = block(crawl.log)
+    assert "scrapy-neardup: 5 items judged, 3 kept, 2 dropped\n" in said
+    assert "  original        2\n" in said
+    assert "  duplicate       2   exact 2\n" in said
+    assert "  unchecked       1   too-short 1\n" in said
+    assert f"      3 items,   1 sources  Fog in the harbour  {site.url}/First\n" in said
+    assert "would be dropped" not in said
+    run = {name: value for name, value in crawl.stats.items() if name.startswith("neardup/run/")}
+    assert run == {"neardup/run/kept": 3, "neardup/run/stories": 1, "neardup/run/largest_story": 3}
+
+
+def test_events_are_listed(project: Project) -> None:
+    said = block(project.crawl(FERRY, NEARDUP_STORE="memory://").log)
+    assert "Events: 1 breaking\n  breaking      6 items,   6 sources  the ferry ran aground in fog" in said
+
+
+def test_a_crawl_without_items_says_nothing(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(WITH_FIELDS.format(items=[]), urls=[site.publish("/", page("Nothing"))])
+    assert "scrapy-neardup: " not in crawl.log
+
+
+def test_items_without_text_are_told_the_field_that_holds_it(project: Project, site: NewsSite) -> None:
+    listing = site.publish("/list", page("Today's news"))
+    teasers = [{"url": f"/{number}", "body": article(number)} for number in range(3)]
+    crawl = project.crawl(WITH_FIELDS.format(items=teasers), urls=[listing])
+    assert crawl.hints == {"other-page": 3}
+    assert "3 of 3 items had no text, because their url is not the page" in block(crawl.log)
+    assert "set NEARDUP_TEXT_FIELD = 'body'" in block(crawl.log)
+
+    mended = project.crawl(WITH_FIELDS.format(items=teasers), urls=[listing], NEARDUP_TEXT_FIELD="body")
+    assert mended.statuses == {"original": 3}
+    assert mended.hints == {}
+    assert "Hints" not in block(mended.log)
+
+
+def test_pages_without_text_are_another_hint(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/", "<html><body><script>1</script></body></html>")])
+    assert crawl.hints == {"no-text": 1}
+    assert "1 of 1 items had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in block(crawl.log)
+
+
+DECLARED = """
+class Article(scrapy.Item):
+    page = scrapy.Field()
+
+class Advert(scrapy.Item):
+    page = scrapy.Field()
+
+class News(Pages):
+    def parse(self, response):
+        yield Article(page=response.url)
+"""
+
+
+def test_item_classes_that_match_nothing(project: Project, site: NewsSite) -> None:
+    urls = [site.publish("/", page(article("wire")))]
+    crawl = project.crawl(DECLARED, urls=urls, NEARDUP_ITEM_CLASSES=["news.spiders.news.Advert"])
+    assert crawl.hints == {"item-classes": 1}
+    assert "NEARDUP_ITEM_CLASSES matched none of 1 items: add their class, Article" in block(crawl.log)
+
+
+def test_items_that_take_no_tags(project: Project, site: NewsSite) -> None:
+    crawl = project.crawl(DECLARED, urls=[site.publish("/", page(article("wire")))])
+    assert crawl.hints == {"untagged": 1}
+    assert "derive Article from scrapy_neardup.NearDupItem" in block(crawl.log)
+
+
+def test_a_store_that_was_away(project: Project, site: NewsSite) -> None:
+    urls = [site.publish(f"/{number}", page(article(number))) for number in range(2)]
+    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_STORE="sqlite:////dev/null/window.sqlite")
+    assert crawl.hints == {"store-unavailable": 2}
+    assert "the store was away for 2 of 2 items" in block(crawl.log)
+
+
+def test_a_second_run_over_the_same_pages_is_told_how_to_begin_anew(project: Project, site: NewsSite) -> None:
+    urls = [site.publish(f"/{number}", page(article(number))) for number in range(5)]
+    assert project.crawl(ITEM_A_PAGE, urls=urls).hints == {}
+    again = project.crawl(ITEM_A_PAGE, urls=urls)
+    assert again.hints == {"only-revisits": 5}
+    assert "set NEARDUP_NAMESPACE to another name" in block(again.log)
+    assert "Largest stories" not in block(again.log)
+
+
+def test_a_title_cannot_write_to_the_log_but_as_text(project: Project) -> None:
+    title = "Fog\x1b[2J\u202eover\nthe harbour 2030-01-01 ERROR"
+    items = [{"url": f"https://{name}.example/1", "text": article("wire"), "title": title} for name in ("a", "b")]
+    spider = WITH_FIELDS.format(items=items) + '    async def start(self):\n        yield self.request("data:,")\n'
+    said = block(project.crawl(spider).log)
+    assert "Fog\ufffd[2J\ufffdover the harbour 2030-01-01 ERROR  https://a.example/1\n" in said
+
+
+def test_memory_is_bounded_and_the_largest_story_is_kept() -> None:
+    summary = RunSummary(NearDupSettings())
+    for number in range(30):
+        summary.add(Verdict("related", story="large"), title="Large", url=f"https://{number}.example/")
+    for number in range(20_100):
+        summary.add(Verdict("original", story=str(number)), title="", url="")
+    assert len(summary._stories) == 20_000
+    assert dict(summary.stats())["run/largest_story"] == 30
+    assert "     30 items,  30 sources  Large  https://0.example/\n" in summary.text() + "\n"

@@ -1,0 +1,100 @@
+"""The page for everybody: screen readers, keyboards, phones, dark rooms, paper, and browsers without scripts."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from browser import open_page, open_story, press
+from playwright.sync_api import Browser
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js")
+PARTS = ("overview", "stories", "events", "review", "drops")
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("part", [*PARTS, "compare"])
+def test_axe_finds_no_fault(browser: Browser, day_report: Path, part: str, scheme: str) -> None:
+    hash_ = "#stories" if part == "compare" else f"#{part}"
+    with open_page(browser, day_report, hash_, color_scheme=scheme) as watched:
+        page = watched.page
+        if part == "compare":
+            open_story(page, "River fever kills 4 on the Sable")
+            press(page, "j", "j")
+            page.locator("#story .compare .sides ins").first.wait_for()
+        page.evaluate(AXE.read_text(encoding="utf-8") + ";0")
+        found = page.evaluate("axe.run()")["violations"]
+        assert [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in found] == []
+
+
+@pytest.mark.parametrize("part", [*PARTS, "story/0"])
+def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, day_report: Path, part: str) -> None:
+    with open_page(browser, day_report, f"#{part}", **PHONE) as watched:
+        assert watched.page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]  # type: ignore[index]
+
+
+def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report) as watched:
+        page = watched.page
+        for name in ("Skip to the content", "Theme: auto", "Overview", "Stories 11"):
+            press(page, "Tab")
+            assert page.evaluate("document.activeElement.innerText") == name
+        press(page, "Enter", "/")
+        page.keyboard.type("explosion")
+        for _ in range(40):
+            press(page, "Tab")
+            if page.evaluate("document.activeElement.closest('#story-list') !== null"):
+                break
+        press(page, "Enter")
+        page.locator("#story-title").wait_for()
+        assert page.evaluate("document.activeElement.id") == "story-title"
+
+
+def test_the_theme_is_chosen_and_kept(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, color_scheme="light") as watched:
+        page = watched.page
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(background)
+        page.get_by_role("button", name="Theme: auto").click()
+        page.get_by_role("button", name="Theme: light").click()
+        assert page.evaluate(background) != light
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert page.evaluate(background) != light
+
+
+def test_a_story_prints_with_its_differences_and_without_controls(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        page = watched.page
+        open_story(page, "River fever kills 4 on the Sable")
+        press(page, "j", "j")
+        page.locator("#story .compare .sides ins").first.wait_for()
+        page.emulate_media(media="print")
+        assert page.locator("nav").is_hidden()
+        assert page.locator("#story .compare .head button").first.is_hidden()
+        assert page.locator("#story .compare .figure").first.is_visible()
+        assert len(page.pdf()) > 10_000
+
+
+def test_without_scripts_the_overview_and_the_events_are_there(browser: Browser, day_report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(day_report.as_uri())
+    assert page.locator(".tile").first.is_visible()
+    assert page.locator(".event").first.is_visible()
+    assert "without JavaScript" in page.locator("noscript").inner_text()
+    context.close()
+
+
+def test_the_page_says_so_if_its_data_cannot_be_unpacked(browser: Browser, day_report: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "report.html"
+    page = day_report.read_text(encoding="utf-8")
+    start = page.index('id="index">') + len('id="index">')
+    damaged.write_text(page[: start + 40] + "AAAA" + page[start + 44 :], encoding="utf-8")
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.goto(damaged.as_uri())
+    opened.locator("#failure", has_text="cannot be unpacked").wait_for()
+    context.close()

@@ -1,0 +1,255 @@
+"""The page in a real browser. Each test also fails if the page logs an error or asks the network for anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import open_page, open_story, press, texts
+from newsstand import JudgedSite
+from playwright.sync_api import Browser, Page
+from report_items import item
+
+WriteReport = Callable[..., Path]
+PARTS = ("overview", "stories", "events", "review", "drops")
+
+
+def titles(page: Page) -> list[str]:
+    return page.locator("#story-list > li button").all_inner_texts()
+
+
+# Stories
+
+
+def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever kills 4 on the Sable")
+        rows = watched.page.locator(".members tbody tr")
+        assert texts(rows.locator(".why")) == [
+            "the first of its kind",
+            "copy, the same text",
+            "figures changed: people: 4\u00a0→\u00a012; have: 31\u00a0→\u00a058; patients: 17\u00a0→\u00a029",
+            "copy, the same text",
+        ]
+        assert watched.page.locator(".timeline circle").count() == 4
+        watched.page.go_back()
+        watched.page.locator("#story-list > li").first.wait_for()
+
+
+def test_two_texts_stand_side_by_side_with_changed_figures_marked(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever kills 4 on the Sable")
+        watched.page.get_by_role("button", name="Compare: River fever toll rises to 12").click()
+        compare = watched.page.locator("#story .compare")
+        compare.locator("ins").first.wait_for()
+        assert texts(compare.locator("del .figure")) == ["4", "31", "17"]
+        assert texts(compare.locator("ins .figure")) == ["12", "58", "29"]
+        assert texts(compare.locator(".role")) == ["MATCH", "THIS ITEM"]
+
+
+def test_inserted_deleted_and_changed_passages_are_told_apart(browser: Browser, write_report: WriteReport) -> None:
+    before = "The ferry ran aground off Skerrow on Tuesday.\nIts steering had failed in heavy seas.\nNobody was hurt."
+    after = "The ferry ran aground off Brackwater on Tuesday.\nNobody was hurt.\nTwo tugs brought it to the harbour."
+    page = write_report([item(text=before), item(1, "duplicate", text=after)])
+    with open_page(browser, page, "#story/0") as watched:
+        press(watched.page, "j", "j")
+        compare = watched.page.locator("#story .compare .sides")
+        compare.locator("ins").first.wait_for()
+        assert texts(compare.locator("del.changed")) == ["Skerrow"]
+        assert texts(compare.locator("ins.changed")) == ["Brackwater"]
+        assert texts(compare.locator("del:not(.changed)")) == ["Its steering had failed in heavy seas."]
+        assert texts(compare.locator("ins:not(.changed)")) == ["Two tugs brought it to the harbour."]
+
+
+def test_two_long_texts_with_nothing_in_common_are_compared(browser: Browser, write_report: WriteReport) -> None:
+    left, right = (" ".join(f"{letter}{n * n % 7919}" for n in range(4000)) for letter in "ab")
+    page = write_report([item(text=left), item(1, "duplicate", text=right)])
+    with open_page(browser, page, "#story/0") as watched:
+        press(watched.page, "j", "j")
+        watched.page.locator("#story .compare .sides ins").first.wait_for(timeout=5000)
+
+
+def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_day: JudgedSite) -> None:
+    recorded = [json.loads(line) for line in judged_day.documents.read_text(encoding="utf-8").splitlines()]
+    by_title = {row["title"]: row["text"].split() for row in recorded}
+    with open_page(browser, day_report, "#stories") as watched:
+        for headline in ("Explosion at Brackwater grain terminal", "海洋博物館"):
+            open_story(watched.page, headline)
+            for _ in range(3):
+                press(watched.page, "j")
+                compare = watched.page.locator("#story .compare")
+                compare.locator(".text").first.wait_for()
+                shown = watched.page.evaluate(
+                    "[0, 1].map((side) => [...document.querySelectorAll('#story .compare .text')]"
+                    ".filter((_, place) => place % 2 === side).map((cell) => cell.textContent).join(''))"
+                )
+                heads = texts(compare.locator(".title strong"))
+                assert [text.split() for text in shown] == [by_title[head] for head in heads]
+            watched.page.goto(watched.page.url.partition("#")[0] + "#stories")
+
+
+def test_keys_step_through_members_and_changes_and_close(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever kills 4 on the Sable")
+        press(watched.page, "j", "j")
+        heading = watched.page.locator("#story .compare h3")
+        assert heading.inner_text() == "Item 3 of 4"
+        watched.page.locator("#story .compare ins").first.wait_for()
+        press(watched.page, "n", "n")
+        assert texts(watched.page.locator("#story .compare .at")) == ["31", "58"]
+        press(watched.page, "p")
+        assert texts(watched.page.locator("#story .compare .at")) == ["4", "12"]
+        press(watched.page, "k")
+        assert heading.inner_text() == "Item 2 of 4"
+        press(watched.page, "Escape")
+        assert watched.page.locator("#story .compare").count() == 0
+        press(watched.page, "Escape")
+        watched.page.locator("#story-list > li").first.wait_for()
+
+
+def test_a_copy_of_an_update_is_compared_with_its_match_or_its_original(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        open_story(watched.page, "River fever kills 4 on the Sable")
+        watched.page.get_by_role("button", name="Compare: River fever: twelve dead").click()
+        watched.page.locator("#story .compare .text").first.wait_for()
+        assert watched.page.locator("#story .compare del").count() == 1  # the legend's
+        press(watched.page, "o")
+        watched.page.locator("#story .compare .sides del").first.wait_for()
+        assert texts(watched.page.locator("#story .compare .role")) == ["ORIGINAL", "THIS ITEM"]
+        assert texts(watched.page.locator("#story .compare ins .figure")) == ["12", "58", "29"]
+
+
+def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories") as watched:
+        page = watched.page
+        assert len(titles(page)) == 11
+        page.get_by_role("searchbox").fill("grounded FERRY")
+        assert titles(page) == ["Ferry aground off Brackwater floats free"]
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Verdict").select_option("update")
+        assert set(titles(page)) == {
+            "River fever kills 4 on the Sable",
+            "Hostel buried by landslide, men missing",
+            "Hospital booking system down across the country",
+        }
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Language").select_option("ja")
+        assert len(titles(page)) == 1
+        page.get_by_role("button", name="Clear").click()
+        page.get_by_role("combobox", name="Source").select_option("tarn-meridian.example")
+        page.get_by_role("combobox", name="Sort").select_option("old")
+        assert titles(page)[0] == "Railway and drivers reach pay deal"
+        page.get_by_label("From (UTC)").fill("2026-03-17T14:00")
+        page.get_by_role("combobox", name="Size").select_option("5 or more")
+        assert titles(page) == ["Explosion at Brackwater grain terminal"]
+        page.get_by_role("searchbox").fill("nothing like this")
+        assert page.locator("#stories-status").inner_text().startswith("No story fits.")
+
+
+def test_a_long_list_is_shown_in_pages(browser: Browser, write_report: WriteReport) -> None:
+    items = [item(n, neardup_story=f"{n:016x}", title=f"Title {n}", published=n) for n in range(120)]
+    with open_page(browser, write_report(items), "#stories") as watched:
+        page = watched.page
+        page.get_by_role("combobox", name="Sort").select_option("old")
+        assert titles(page)[0] == "Title 0"
+        page.get_by_role("button", name="Next", exact=True).click()
+        assert titles(page)[0] == "Title 50"
+        page.get_by_role("button", name="Next", exact=True).click()
+        assert len(titles(page)) == 20
+        assert page.get_by_role("button", name="Next", exact=True).is_disabled()
+
+
+# Events and drops
+
+
+def test_an_event_shows_its_growth_and_opens_its_story(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#events") as watched:
+        event = watched.page.locator(".event")
+        assert event.locator(".level-name").all_text_contents() == ["breaking", "update", "ended"]
+        assert "15 items of 15 sources" in (event.locator("svg.chart").get_attribute("aria-label") or "")
+        event.get_by_role("link", name="Open the story").click()
+        watched.page.locator("#story-title", has_text="Explosion at Brackwater grain terminal").wait_for()
+
+
+def test_figures_on_which_sources_disagree_are_listed(browser: Browser, write_report: WriteReport) -> None:
+    changes = [item(n, "update", neardup_changes=f"dead: 4 -> {3 + n}") for n in (1, 2)]
+    page = write_report([item(), *changes, item(3, "duplicate", neardup_event="breaking")])
+    with open_page(browser, page, "#events") as watched:
+        disagreement = watched.page.locator(".event ul:not(.legend) li")
+        assert texts(disagreement) == ["dead: 4 (paper1.example), 5 (paper2.example)"]
+
+
+def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser, write_report: WriteReport) -> None:
+    copies = [item(n, "duplicate", neardup_share=share) for n, share in ((1, 0.99), (2, 0.71), (3, 0.8))]
+    with open_page(browser, write_report([item(), *copies]), "#drops") as watched:
+        lines = texts(watched.page.locator("#drop-list .meta"))
+        assert [line.rpartition("match, ")[2] for line in lines] == [f"{lost}% would be lost" for lost in (29, 20, 1)]
+        watched.page.locator("#drop-list button").first.click()
+        watched.page.locator("#drop-list .compare ins").first.wait_for()
+        press(watched.page, "Escape")
+        assert watched.page.locator("#drop-list .compare").count() == 0
+
+
+# Hostile and missing values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "</script><script>document.title = 'stolen'</script>",
+        "<img src=x onerror=\"document.title = 'stolen'\">",
+        "\u202e\u2066 evil \ud800",
+        "<!--<script>",
+    ],
+)
+def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: WriteReport, text: str) -> None:
+    fields = dict.fromkeys(("title", "language", "neardup_reason"), text)
+    changes = f"dead: 4 -> {text}"
+    items = [
+        item(text=f"{text} and a body of four people.", **fields),
+        item(1, "update", text=f"{text} and a body of five people.", neardup_changes=changes, **fields),
+        item(2, "duplicate", url=f"javascript:document.title='stolen'//{text}", neardup_event="breaking", **fields),
+        item(3, "unchecked", **fields),
+    ]
+    with open_page(browser, write_report(items)) as watched:
+        page = watched.page
+        for part in PARTS:
+            page.evaluate(f"location.hash = '#{part}'")
+            page.locator(f"#{part}").wait_for()
+        page.evaluate("location.hash = '#story/0'")
+        press(page, "j", "j")
+        page.locator("#story .compare .sides ins").first.wait_for()
+        assert page.title() == "Near-duplicates"
+        assert page.locator("img, iframe, object, [onerror]").count() == 0
+        assert page.locator("a[href^='javascript']").count() == 0
+        if "<" in text:
+            assert text in page.locator("#story .compare .text").first.inner_text()
+
+
+def test_an_item_without_a_text_says_so(browser: Browser, write_report: WriteReport) -> None:
+    with open_page(browser, write_report([item(text=None), item(1, "duplicate")]), "#story/0") as watched:
+        press(watched.page, "j", "j")
+        missing = watched.page.locator("#story .compare .empty")
+        missing.wait_for()
+        assert missing.inner_text() == "The text of this item is not in this page."
+
+
+def test_a_match_outside_the_feeds_is_named(browser: Browser, write_report: WriteReport) -> None:
+    page = write_report([item(1, "duplicate"), item(2, "duplicate")])
+    with open_page(browser, page, "#story/0") as watched:
+        press(watched.page, "j")
+        title = watched.page.locator("#story .compare .title").first
+        title.wait_for()
+        assert "https://paper0.example/0 is in none of these feeds." in title.inner_text()
+
+
+@pytest.mark.parametrize("items", [[], [{"name": "no article"}], [item(published=None, title=None, url=None)]])
+def test_a_feed_of_little_gives_a_working_page(browser: Browser, write_report: WriteReport, items: list[Any]) -> None:
+    with open_page(browser, write_report(items)) as watched:
+        for part in PARTS:
+            watched.page.evaluate(f"location.hash = '#{part}'")
+            watched.page.locator(f"#{part}").wait_for()
+        assert watched.page.locator(".note.warning:visible, .note").count() >= 1

@@ -1,0 +1,182 @@
+"""Feeds in every form, whole and damaged, become the same rows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_items import item
+from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter, XmlItemExporter
+
+from scrapy_neardup.evaluation.feed import WrongLine
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.report import gather
+from scrapy_neardup.report.clean import clean_line
+from scrapy_neardup.report.reading import read_rows
+from scrapy_neardup.report.rows import LONGEST_TITLE
+from scrapy_neardup.settings import NearDupSettings
+
+EXPORTERS = {"jsonl": JsonLinesItemExporter, "json": JsonItemExporter, "csv": CsvItemExporter, "xml": XmlItemExporter}
+ITEMS = [item(), item(1, "duplicate"), item(2, "update"), item(3, "unchecked", neardup_reason="too-short")]
+# XML and CSV cannot hold every character.
+TEXTS = st.text(
+    st.characters(blacklist_categories=("Cs", "Cc", "Cn"), blacklist_characters="\ufffe\uffff"), max_size=40
+)
+
+
+def export(form: str, items: list[dict[str, Any]]) -> bytes:
+    file = BytesIO()
+    exporter = EXPORTERS[form](file)
+    exporter.start_exporting()
+    for each in items:
+        exporter.export_item(each)
+    exporter.finish_exporting()
+    return file.getvalue()
+
+
+def written(folder: Path, content: bytes, name: str = "feed") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def errors_of(path: Path) -> list[str]:
+    return [row.error for row in read_rows(path) if isinstance(row, WrongLine)]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress], ids=["plain", "gzip", "xz"])
+@pytest.mark.parametrize("form", EXPORTERS)
+def test_a_feed_that_scrapy_exports_gives_the_same_rows_in_every_form(
+    tmp_path: Path, form: str, pack: Callable[[bytes], bytes]
+) -> None:
+    expected = gather([written(tmp_path, export("jsonl", ITEMS), "expected")], NearDupSettings()).rows
+    found = gather([written(tmp_path, pack(export(form, ITEMS)))], NearDupSettings())
+    assert found.rows == expected
+    assert [row.status for row in found.rows] == ["original", "duplicate", "update", "unchecked"]
+    assert [row.would_drop for row in found.rows] == [False, True, False, False]
+    assert found.rows[1].share == 0.85
+    assert found.problems == []
+
+
+@pytest.mark.parametrize("form", EXPORTERS)
+def test_texts_are_found_again_in_every_form(tmp_path: Path, form: str) -> None:
+    gathered = gather([written(tmp_path, export(form, ITEMS))], NearDupSettings())
+    assert gathered.texts({0, 2}) == {0: ITEMS[0]["text"], 2: ITEMS[2]["text"]}
+
+
+@pytest.mark.parametrize("form", EXPORTERS)
+@given(title=TEXTS, url=TEXTS)
+def test_titles_survive_every_form(tmp_path_factory: pytest.TempPathFactory, form: str, title: str, url: str) -> None:
+    path = written(tmp_path_factory.mktemp("feed"), export(form, [item(title=f"A {title} B", url=f"u{url}")]))
+    (row,) = gather([path], NearDupSettings()).rows
+    assert row.title == clean_line(f"A {title} B", LONGEST_TITLE)
+    assert row.url == clean_line(f"u{url}", LONGEST_TITLE)
+
+
+@pytest.mark.parametrize("form", EXPORTERS)
+def test_a_feed_that_was_cut_off_gives_the_items_before_its_end(tmp_path: Path, form: str) -> None:
+    whole = export(form, ITEMS)
+    end = whole.rindex(b"too-short") + 3
+    gathered = gather([written(tmp_path, whole[:end])], NearDupSettings())
+    assert [row.status for row in gathered.rows[:3]] == ["original", "duplicate", "update"]
+    if form == "csv":  # nothing tells that the last cell was longer
+        assert gathered.rows[3].reason == "too"
+    else:
+        assert gathered.problem_count == 1
+        assert "half written" in gathered.problems[0]
+
+
+def test_a_csv_line_without_its_last_cells_is_reported(tmp_path: Path) -> None:
+    path = written(tmp_path, b"url,title,neardup_status\nhttps://a.example/,A,original\nhttps://b.exa")
+    assert "half written" in errors_of(path)[0]
+
+
+def test_a_json_feed_that_two_crawls_wrote_is_read_whole(tmp_path: Path) -> None:
+    path = written(tmp_path, export("json", ITEMS[:1]) + export("json", ITEMS[1:]))
+    assert len(gather([path], NearDupSettings()).rows) == 4
+
+
+def test_a_wrong_line_in_the_middle_costs_one_line(tmp_path: Path) -> None:
+    lines = [json.dumps(ITEMS[0]), '{"url": ', "[1]", json.dumps(ITEMS[1])]
+    gathered = gather([written(tmp_path, "\n".join(lines).encode())], NearDupSettings())
+    assert len(gathered.rows) == 2
+    assert [problem.partition(": ")[0][-2:] for problem in gathered.problems] == [":2", ":3"]
+
+
+def test_an_xml_feed_loads_no_file(tmp_path: Path) -> None:
+    secret = written(tmp_path, b"secret", "secret")
+    dtd = f'<!DOCTYPE items [<!ENTITY file SYSTEM "{secret.as_uri()}">]>'
+    path = written(tmp_path, f"<?xml version='1.0'?>{dtd}<items><item><url>&file;</url></item></items>".encode())
+    assert list(read_rows(path)) == [{"url": None}]
+
+
+def test_an_xml_feed_of_entities_in_entities_takes_no_memory(tmp_path: Path) -> None:
+    entities = "".join(f'<!ENTITY e{number} "{f"&e{number - 1};" * 10}">' for number in range(1, 12))
+    dtd = f'<!DOCTYPE items [<!ENTITY e0 "x">{entities}]>'
+    path = written(tmp_path, f"<?xml version='1.0'?>{dtd}<items><item><url>&e11;</url></item></items>".encode())
+    assert len(str(list(read_rows(path)))) < 1000
+
+
+@pytest.mark.parametrize("content", [b"just words\nand more", b"\x00\x01\x02", b"a,b\n1,2\n"])
+def test_a_file_that_is_no_feed_is_refused_with_its_name(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InputError, match=r"feed: is neither JSON lines, JSON nor XML, and has no column 'url'"):
+        gather([written(tmp_path, content)], NearDupSettings())
+
+
+def test_an_empty_feed_has_no_items(tmp_path: Path) -> None:
+    assert gather([written(tmp_path, b"")], NearDupSettings()).rows == []
+
+
+def test_renamed_tags_and_fields_are_found_by_the_settings(tmp_path: Path) -> None:
+    settings = NearDupSettings.from_mapping(
+        {"NEARDUP_FIELDS": {"neardup_status": "dup", "neardup_story": "s"}, "NEARDUP_URL_FIELD": "link"}
+    )
+    path = written(tmp_path, b'{"dup": "related", "s": "1", "link": "https://www.a.example/x"}\n')
+    (row,) = gather([path], settings).rows
+    assert (row.status, row.story, row.source) == ("related", "1", "a.example")
+
+
+def test_values_of_wrong_types_are_left_out(tmp_path: Path) -> None:
+    wrong = {
+        name: [{}, 5]
+        for name in ("url", "title", "text", "published", "neardup_match", "neardup_share", "neardup_kind")
+    }
+    (row,) = gather([written(tmp_path, export("jsonl", [item(**wrong)]))], NearDupSettings()).rows
+    assert (row.url, row.title, row.time, row.match, row.share, row.kind) == ("", "", None, "", None, "")
+
+
+def test_recorded_documents_fill_what_the_output_of_a_replay_lacks(tmp_path: Path) -> None:
+    verdicts = [{"id": n, "status": "original", "story": n} for n in (1, 2)]
+    documents = [
+        {"id": 2, "url": "https://b.example/", "title": "B", "time": 1_700_000_000, "text": "two"},
+        {"id": 1, "url": "https://a.example/", "html": "<title>x</title><p>" + "one two three four. " * 20},
+    ]
+    feed = written(tmp_path, export("jsonl", verdicts), "verdicts")
+    gathered = gather([feed], NearDupSettings(), [written(tmp_path, export("jsonl", documents), "documents")])
+    assert [(row.url, row.title) for row in gathered.rows] == [("https://a.example/", ""), ("https://b.example/", "B")]
+    texts = gathered.texts({0, 1}, workers=1)
+    assert texts[1] == "two"
+    assert texts[0].startswith("one two three four.")
+
+
+def test_visits_of_one_page_get_their_own_documents(tmp_path: Path) -> None:
+    feed = written(tmp_path, export("jsonl", [item(text=None), item(text=None)]), "items")
+    documents = [{"id": f"d{n}", "url": item()["url"], "text": f"visit {n}"} for n in range(2)]
+    gathered = gather([feed], NearDupSettings(), [written(tmp_path, export("jsonl", documents), "documents")])
+    assert gathered.texts({0, 1}) == {0: "visit 0", 1: "visit 1"}
+
+
+def test_a_feed_in_which_everything_would_be_dropped_is_that_of_dropped_items(tmp_path: Path) -> None:
+    kept = written(tmp_path, export("jsonl", [item(), item(1, "duplicate", neardup_would_drop=False)]), "kept")
+    dropped = written(tmp_path, export("jsonl", [item(2, "duplicate")]), "dropped")
+    assert [row.is_dropped for row in gather([kept, dropped], NearDupSettings()).rows] == [False, False, True]
+    assert [row.is_dropped for row in gather([dropped], NearDupSettings()).rows] == [False]
+    assert [row.is_dropped for row in gather([], NearDupSettings(), dropped=[dropped]).rows] == [True]

@@ -1,0 +1,388 @@
+"""The page as a file: what it counts, what it says is missing, and that nothing in it can run or reach out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from newsstand import JudgedSite
+from report_items import FERRY, item
+from scrapy_processes import neardup
+
+from scrapy_neardup.report import Built, build_report, gather
+from scrapy_neardup.report.events import events_of
+from scrapy_neardup.report.overview import MENDS, overview_of
+from scrapy_neardup.report.passages import figure_places, mark_texts
+from scrapy_neardup.report.payload import inert_json
+from scrapy_neardup.report.review import NEAR_THRESHOLD, choose_pairs
+from scrapy_neardup.report.stories import Links, group_stories
+from scrapy_neardup.settings import NearDupSettings
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"><svg onload=alert(1)>' -->",
+    "\u202egnp.exe",
+    "\ud800 lone",
+    "<!--<script>",
+)
+
+
+class Elements(HTMLParser):
+    """The start tags of a page, and the content of its scripts and styles."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.contents: dict[str, list[str]] = {"script": [], "style": []}
+        self._open = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._open = tag if tag in self.contents else ""
+        if self._open:
+            self.contents[tag].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.contents[self._open][-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = ""
+
+
+def built(items: list[dict[str, Any]], folder: Path, **settings: Any) -> Built:
+    return build_report(gather([feed_of(items, folder)], NearDupSettings(**settings)))
+
+
+def feed_of(items: list[dict[str, Any]], folder: Path, name: str = "items.jsonl") -> Path:
+    path = folder / name
+    path.write_text("".join(json.dumps(each) + "\n" for each in items), encoding="utf-8")
+    return path
+
+
+def notes_of(page: Built) -> str:
+    return "\n".join(f"{note.text} {note.mend}" for note in page.notes)
+
+
+def policy_of(elements: Elements) -> dict[str, str]:
+    (policy,) = [each["content"] for tag, each in elements.tags if each.get("http-equiv") == "Content-Security-Policy"]
+    assert policy is not None
+    return dict(part.split(" ", 1) for part in policy.split("; "))
+
+
+def test_the_policy_allows_the_scripts_and_styles_of_the_page_by_hash_and_nothing_else(
+    day_report: Path,
+) -> None:
+    elements = Elements(day_report.read_text(encoding="utf-8"))
+    policy = policy_of(elements)
+    code = {
+        "script": [
+            content
+            for content, (_, given) in zip(
+                elements.contents["script"], [each for each in elements.tags if each[0] == "script"], strict=True
+            )
+            if "type" not in given
+        ],
+        "style": elements.contents["style"],
+    }
+    for name, contents in code.items():
+        digests = [base64.b64encode(hashlib.sha256(content.encode()).digest()).decode() for content in contents]
+        assert policy[f"{name}-src"].split() == [f"'sha256-{digest}'" for digest in digests]
+    assert policy["default-src"] == "'none'"
+    assert "unsafe" not in " ".join(policy.values())
+
+
+def test_no_element_has_a_style_a_handler_or_an_address_of_the_network(day_report: Path) -> None:
+    for tag, attributes in Elements(day_report.read_text(encoding="utf-8")).tags:
+        assert "style" not in attributes
+        assert not [name for name in attributes if name.startswith("on")]
+        assert "src" not in attributes
+        if tag != "a":
+            assert (attributes.get("href") or "data:,") == "data:,"
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_values_become_neither_elements_nor_broken_text(tmp_path: Path, text: str) -> None:
+    names = ("title", "text", "neardup_reason", "neardup_changes", "language")
+
+    def page_with(value: str) -> str:
+        fields = dict.fromkeys(names, value)
+        return built([item(**fields), item(1, "duplicate", **fields, neardup_event="breaking")], tmp_path).html
+
+    page = page_with(text)
+    page.encode("utf-8")
+    plain, elements = Elements(page_with("plain")), Elements(page)
+    assert {tag for tag, _ in elements.tags} == {tag for tag, _ in plain.tags}
+    assert len(elements.contents["script"]) == len(plain.contents["script"])
+    assert not [attributes for _, attributes in elements.tags if "onerror" in attributes or "onload" in attributes]
+    assert "\u202e" not in page
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,<script>", "//[", "file:///etc/passwd"])
+def test_only_web_addresses_become_links(tmp_path: Path, url: str) -> None:
+    place = {"owner": "a.example", "title": "A", "url": url, "time": 1_700_000_000}
+    event = {"level": "breaking", "story": "a", "members": [], "growth": [], "sources": [place], "related": [place]}
+    page = built([item(url=url), item(1, "duplicate", url=url), {**place, **event}], tmp_path).html
+    assert "a.example" in page
+    links = [attributes.get("href") or "" for tag, attributes in Elements(page).tags if tag == "a"]
+    assert [link for link in links if not link.startswith("#")] == []
+
+
+@given(st.recursive(st.text(), lambda value: st.lists(value) | st.dictionaries(st.text(), value)))
+def test_json_in_a_page_ends_no_script_and_is_the_same_json(value: object) -> None:
+    text = inert_json(value)
+    assert not re.search("[<>&\u2028\u2029]", text)
+    assert json.loads(text) == value
+
+
+def test_the_same_feeds_give_the_same_page(judged_day: JudgedSite) -> None:
+    pages = {
+        build_report(gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents])).html for _ in range(2)
+    }
+    assert len(pages) == 1
+
+
+# What the page counts
+
+
+def test_the_overview_counts_verdicts_hours_and_who_copies_whom(tmp_path: Path) -> None:
+    items = [item(), item(1, "duplicate"), item(2, "duplicate"), item(3, "update"), item(4, "unchecked")]
+    gathered = gather([feed_of(items, tmp_path)], NearDupSettings())
+    links = Links(gathered.rows)
+    overview = overview_of(gathered.rows, group_stories(gathered.rows, links), links)
+    assert overview.verdicts == {"original": 1, "update": 1, "duplicate": 2, "unchecked": 1}
+    assert (overview.stories, overview.sources, overview.would_drop) == (1, 5, 2)
+    assert sum(bar.total for bar in overview.bars) == 5
+    assert overview.copied_sources == ["paper0.example"]
+    assert {line: cells[0].count for line, cells in overview.copying} == dict.fromkeys(
+        ("paper1.example", "paper2.example", "paper3.example"), 1
+    )
+    assert overview.hours[0][1][22].count == 1  # 1,700,000,000 is 22:13 UTC
+    assert {line.source: (line.first, line.later) for line in overview.by_source}["paper0.example"] == (1, 0)
+    assert overview.unchecked == [("no-text", 1, MENDS["no-text"])]
+
+
+def test_a_match_is_the_latest_visit_before_and_an_original_the_first(tmp_path: Path) -> None:
+    same = item()["url"]
+    items = [item(), item(1, "update", url=same), item(2, "duplicate"), item(3, "update", url=same)]
+    rows = gather([feed_of(items, tmp_path)], NearDupSettings()).rows
+    links = Links(rows)
+    assert (links.match(rows[2]), links.original(rows[2])) == (rows[1], rows[0])
+    assert links.match(rows[3]) == rows[1]
+
+
+def test_a_few_wrong_times_do_not_squeeze_the_others_into_one_bar(tmp_path: Path) -> None:
+    items = [item(n % 100, published=1_700_000_000 + 60 * n) for n in range(300)]
+    items[0]["published"], items[1]["published"] = 0, "2099-01-01"
+    rows = gather([feed_of(items, tmp_path)], NearDupSettings()).rows
+    overview = overview_of(rows, [], Links(rows))
+    assert (overview.step, overview.outside) == (600, 2)
+    assert sum(bar.total for bar in overview.bars) == 300
+    assert max(bar.total for bar in overview.bars) <= 12
+
+
+def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
+    items = [
+        item(neardup_story="a" * 16),
+        item(1, neardup_story="b" * 16),
+        item(2, "duplicate", neardup_story="b" * 16, neardup_match=item(1)["url"]),
+        item(3, "related", neardup_story="a" * 16, neardup_match=item(2)["url"]),
+        item(4, neardup_story="c" * 16),
+    ]
+    rows = gather([feed_of(items, tmp_path)], NearDupSettings()).rows
+    stories = group_stories(rows, Links(rows))
+    assert [[row.number for row in story.members] for story in stories] == [[0, 1, 2, 3], [4]]
+    assert sorted(stories[0].keys) == ["a" * 16, "b" * 16]
+
+
+def test_every_item_of_the_day_finds_its_match(judged_day: JudgedSite) -> None:
+    rows = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents]).rows
+    links = Links(rows)
+    for row in rows:
+        if row.match:
+            match = links.match(row)
+            assert match is not None
+            assert match.id == row.match
+
+
+def test_events_are_those_of_the_special_reports_or_else_of_the_tags(judged_day: JudgedSite) -> None:
+    settings = NearDupSettings()
+    with_reports = gather([judged_day.verdicts, judged_day.events], settings, [judged_day.documents])
+    without = gather([judged_day.verdicts], settings, [judged_day.documents])
+    (sent,) = events_of(with_reports.events, group_stories(with_reports.rows, Links(with_reports.rows)), settings)
+    (made,) = events_of([], group_stories(without.rows, Links(without.rows)), settings)
+    assert sent.headline == made.headline == "Explosion at Brackwater grain terminal"
+    assert [level for level, _ in sent.levels] == ["breaking", "update", "ended"]
+    assert [level for level, _ in made.levels] == ["breaking", "update"]
+    assert sent.growth == made.growth
+    assert [place.source for place in sent.sources] == [place.source for place in made.sources]
+
+
+def test_a_report_of_an_event_with_wrong_values_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
+    wrong = {
+        "level": "breaking",
+        "members": [],
+        "growth": [{"time": "x"}, 5],
+        "items": "many",
+        "sources": {},
+        "story": [],
+    }
+    page = build_report(gather([feed_of([wrong, item()], tmp_path)], NearDupSettings()))
+    assert "no headline" in page.html
+
+
+def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day: JudgedSite) -> None:
+    gathered = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents])
+    links = Links(gathered.rows)
+    sample = choose_pairs(gathered.rows, links, gathered.settings)
+    assert sample == choose_pairs(gathered.rows, links, gathered.settings)
+    assert len({pair.row.number for pair in sample.pairs}) == len(sample.pairs)
+    near = [pair.score for pair in sample.pairs if pair.group == NEAR_THRESHOLD]
+    others = [pair.score for pair in sample.pairs if pair.group in ("duplicate, near", "duplicate, abridged", "update")]
+    assert max(near) <= min(others)
+
+
+# What is marked in texts
+
+
+def test_figures_are_found_in_digits_and_words_but_not_dates_and_times() -> None:
+    text = "On 12 March 2024 at 10:15, four people died, 1 200 homes burnt and $1.2 million was lost; twenty-one fled."
+    assert [text[start:end] for start, end in figure_places(text)] == ["four", "1 200", "1.2 million", "twenty-one"]
+
+
+@given(st.text())
+def test_places_of_figures_lie_in_any_text_one_after_the_other(text: str) -> None:
+    places = [place for pair in figure_places(text) for place in pair]
+    assert places == sorted(places)
+    assert all(0 <= place <= len(text) for place in places)
+
+
+def test_places_are_counted_as_a_browser_counts_them() -> None:
+    marked = mark_texts({0: "😀 4 dead"}, NearDupSettings())[0]
+    assert marked.figures == ((3, 4),)
+
+
+def test_a_sentence_of_several_different_stories_is_boilerplate() -> None:
+    notice = " ".join(f"notice{number}" for number in range(25))
+    texts = {
+        story: " ".join(f"w{story}{chosen}" for chosen in random.Random(story).choices(range(900), k=80))
+        + f".\n{notice}."
+        for story in range(4)
+    }
+    for marked in mark_texts(texts, NearDupSettings()).values():
+        assert [marked.text[start:end] for start, end in marked.boilerplate] == [f"{notice}."]
+
+
+# What the page says is missing
+
+
+def test_a_feed_without_tags_says_how_to_turn_them_on(tmp_path: Path) -> None:
+    untagged = [{name: value for name, value in item(n).items() if not name.startswith("neardup")} for n in range(3)]
+    page = built(untagged, tmp_path)
+    assert "3 of 3 items are without a verdict." in notes_of(page)
+    assert "ADDONS" in notes_of(page)
+
+
+def test_versions_with_and_without_a_tag_are_shown_together(tmp_path: Path) -> None:
+    old = item(1, "duplicate")
+    del old["neardup_match"], old["neardup_share"]
+    later = item(2, "duplicate", neardup_status="reprint", neardup_match=None)
+    page = built([item(), old, later], tmp_path)
+    assert "No item says which document it was compared with" in notes_of(page)
+    assert "1 of 3 items is without a verdict." in notes_of(page)
+
+
+def test_missing_times_and_texts_are_said_with_the_setting_that_mends_them(tmp_path: Path) -> None:
+    notes = notes_of(built([item(published=None, text=None), item(1, published=None, text=None)], tmp_path))
+    assert "NEARDUP_TIME_FIELD" in notes
+    assert "NEARDUP_TEXT_FIELD" in notes
+    assert "--documents" in notes
+
+
+def test_a_match_of_an_earlier_crawl_is_said(tmp_path: Path) -> None:
+    assert "1 of 1 match is in none of these feeds" in notes_of(built([item(1, "duplicate")], tmp_path))
+
+
+@pytest.mark.parametrize("items", [[], [item(4, "unchecked", title=None, url=None, text=None, published=None)]])
+def test_a_feed_of_nothing_gives_a_page(tmp_path: Path, items: list[dict[str, Any]]) -> None:
+    page = built(items, tmp_path)
+    assert page.items == len(items)
+    assert page.notes
+
+
+def test_a_long_title_is_cut_and_a_long_text_too(tmp_path: Path) -> None:
+    page = built([item(title="x" * 1_000_000, text="word " * 1_000_000)], tmp_path)
+    assert len(page.html) < 250_000
+
+
+def test_a_page_that_would_be_too_large_leaves_out_texts_and_then_small_stories_and_says_so(tmp_path: Path) -> None:
+    chosen = [
+        item(n, neardup_story=f"{n:016x}", title=hashlib.sha256(bytes([n % 256, n // 256])).hexdigest(), text=FERRY)
+        for n in range(3000)
+    ]
+    gathered = gather(
+        [feed_of([*chosen, item(1, "duplicate", neardup_story=f"{0:016x}")], tmp_path)], NearDupSettings()
+    )
+    page = build_report(gathered, most_bytes=500_000)
+    assert len(page.html) <= 500_000
+    assert page.listed < page.items == 3001
+    assert page.stories == 1
+    assert "items are listed" in notes_of(page)
+
+
+# The command
+
+
+def test_the_command_writes_a_page_and_says_what_is_in_it(judged_day: JudgedSite, tmp_path: Path) -> None:
+    done = neardup(
+        tmp_path, "report", str(judged_day.verdicts), "--documents", str(judged_day.documents), "-o", "day.html"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"items +│ +89 ", done.stdout)
+    assert re.search(r"texts in the page +│ +89 ", done.stdout)
+    assert (tmp_path / "day.html").stat().st_size < 1_000_000
+
+
+def test_standard_input_and_output(tmp_path: Path) -> None:
+    done = neardup(tmp_path, "report", "-", "-o", "-", answer=json.dumps(item()) + "\n")
+    assert done.returncode == 0
+    assert done.stdout.startswith("<!DOCTYPE html>")
+    assert "<code>standard input</code>" in done.stdout
+
+
+def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) -> None:
+    feed = feed_of([item(), item(1, "duplicate")], tmp_path)
+    feed.write_bytes(feed.read_bytes()[:-20])
+    done = neardup(tmp_path, "report", "items.jsonl")
+    assert done.returncode == 1
+    assert "items.jsonl:2: the end is half written" in done.stderr
+    assert "items.jsonl:2: the end is half written" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["missing.jsonl"], "missing.jsonl: there is no such file"),
+        (["."], ".: is a directory"),
+        (["items.jsonl", "-o", "items.jsonl"], "items.jsonl: is an input"),
+        (["items.jsonl", "-o", "no/folder.html"], "no/folder.html: cannot be written"),
+        (["-", "--documents", "-"], "standard input can be read only once"),
+    ],
+)
+def test_a_mistake_is_named_in_one_line(tmp_path: Path, arguments: list[str], problem: str) -> None:
+    feed_of([item()], tmp_path)
+    done = neardup(tmp_path, "report", *arguments)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr

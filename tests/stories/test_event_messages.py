@@ -1,0 +1,130 @@
+"""Events as chats take them: one sentence, the newest figures and links, and nothing of a headline is markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from newsdesk import MINUTE, opened, toll
+from receivers import Receiver
+
+from scrapy_neardup.document import Member, Story
+from scrapy_neardup.stories import StoryEvent, special_report
+from scrapy_neardup.stories.messages import FORMATS, message
+from scrapy_neardup.stories.webhook import Webhook
+
+CHATS = [form for form in FORMATS if form != "plain"]
+HOSTILE = "<!channel> [free](http://evil.example) *big* @everyone\u202e\x1b[2J <script>alert(1)</script> `code` |a|"
+
+
+@pytest.fixture
+async def reports() -> AsyncIterator[list[dict[str, Any]]]:
+    """The reports of one event: breaking, an update of its figure, its end."""
+    async with opened(store="memory://") as room:
+        for n in range(12):
+            await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4 if n < 8 else 12))
+        await room.detector.finish(all_over=True)
+        yield [special_report(event) for event in room.events + room.detector.take_events()]
+
+
+def sentence(sent: dict[str, Any]) -> str:
+    """The sentence, without the escapes of its chat."""
+    if "content" in sent:
+        return str(re.sub(r"\\(.)", r"\1", sent["content"]))
+    if "blocks" in sent:
+        return str(sent["blocks"][1]["text"]["text"])
+    return str(re.sub(r"\\(.)", r"\1", sent["attachments"][0]["content"]["body"][1]["text"]))
+
+
+def links(sent: dict[str, Any]) -> list[str]:
+    return re.findall(r"https?://www[^\s|)\"\\]+", json.dumps(sent))
+
+
+@pytest.mark.parametrize("form", CHATS)
+async def test_each_level_is_one_human_sentence(reports: list[dict[str, Any]], form: Any) -> None:
+    breaking, update, ended = (sentence(dict(message(report, form))) for report in reports)
+    assert "6 independent sources took up “News of fire” within an hour, first s0.example at 22:13 UTC." in breaking
+    assert reports[1]["summary"].startswith("Two sources now say")
+    assert reports[1]["summary"] in update
+    assert "“News of fire” has had no new source for two hours: 12 independent sources, 12 items in all." in ended
+
+
+@pytest.mark.parametrize("form", CHATS)
+async def test_figures_and_links_are_there(reports: list[dict[str, Any]], form: Any) -> None:
+    sent = dict(message(reports[1], form))
+    assert "12 (before: 4), s8.example at 22:21 UTC" in re.sub(r"\\\\", "", json.dumps(sent, ensure_ascii=False))
+    assert links(sent)[0] == "https://www.s0.example/fire/0"
+    assert len(set(links(sent))) == 5
+
+
+@pytest.mark.parametrize("form", FORMATS)
+async def test_a_webhook_sends_its_format(reports: list[dict[str, Any]], form: Any, receiver: Receiver) -> None:
+    await Webhook(receiver.url, form=form).deliver(reports[0])
+    ((headers, body),) = receiver.requests
+    assert json.loads(body) == json.loads(json.dumps(message(reports[0], form)))
+    assert headers["X-Neardup-Id"] == reports[0]["id"]
+    keys = {"slack": {"text", "blocks"}, "discord": {"content", "embeds", "allowed_mentions"}}
+    assert form in ("plain", "teams") or set(json.loads(body)) == keys[form]
+
+
+def report_of(title: str, url: str) -> dict[str, Any]:
+    member = Member("6553f10017b128e9", url, title, "a.example", "a.example", "original", number=1)
+    return special_report(StoryEvent("breaking", 1, "sources", Story("00" * 8, 1, 0, 0, (), ()), (member,)))
+
+
+@pytest.mark.parametrize("form", CHATS)
+def test_a_headline_is_never_markup(form: Any) -> None:
+    url = "https://a.example/1|<!here>)[x](http://evil.example"
+    sent = dict(message(report_of(HOSTILE, url), form))
+    text = json.dumps(sent, ensure_ascii=False)
+    assert "\u202e" not in text
+    assert "\\u001b" not in text
+    assert links(sent) == [], "a url that could leave its place is left out"
+    if form == "slack":
+        mrkdwn = [sent["text"], *(each["text"] for each in _values(sent, "mrkdwn"))]
+        assert not any(re.search(r"<(?!https?://)", each) for each in mrkdwn)
+    else:
+        said = sent["content"] if form == "discord" else sent["attachments"][0]["content"]["body"][0]["text"]
+        assert not re.search(r"(?<!\\)[\[\]<>`]", said.removeprefix("**Breaking**"))
+    if form == "discord":
+        assert sent["allowed_mentions"] == {"parse": []}
+
+
+def _values(value: Any, kind: str) -> list[dict[str, str]]:
+    """All objects of this type in a message."""
+    if isinstance(value, dict):
+        own = [value] if value.get("type") == kind else []
+        return own + [found for each in value.values() for found in _values(each, kind)]
+    return [found for each in value for found in _values(each, kind)] if isinstance(value, list) else []
+
+
+@pytest.mark.parametrize("form", CHATS)
+@given(title=st.text(max_size=3000), url=st.text(max_size=50) | st.just("https://a.example/" + "x" * 5000))
+def test_no_title_or_url_is_over_the_limits_of_a_chat(form: Any, title: str, url: str) -> None:
+    sent: Any = message(report_of(title, url), form)
+    assert len(json.dumps(sent).encode("utf-8", "surrogatepass")) < 25_000, "Teams takes 28 kB"
+    json.dumps(sent, ensure_ascii=False).encode("utf-8")  # no lone surrogate
+    if form == "slack":
+        assert 0 < len(sent["blocks"][0]["text"]["text"]) <= 150
+        assert all(len(each["text"]["text"]) <= 3000 for each in sent["blocks"][1:2])
+    elif form == "discord":
+        assert 0 < len(sent["content"]) <= 2000
+        assert 0 < len(sent["embeds"][0]["title"]) <= 256
+
+
+@pytest.mark.parametrize("form", CHATS)
+def test_a_report_of_an_earlier_version_is_sent_all_the_same(form: Any) -> None:
+    assert message({"id": "x", "level": "breaking", "headline": "Fog"}, form)
+
+
+def test_the_rule_count_counts_items() -> None:
+    report = report_of("Fog over the harbour", "https://a.example/1")
+    story = Story("00" * 8, 16, 16, 0, tuple(range(16)), ())
+    report |= special_report(replace(StoryEvent("breaking", 15, "count", story, ())))
+    assert "16 items on “" in sentence(dict(message(report, "slack")))
