@@ -35,10 +35,12 @@ SAME_NAMES, SAME_FIGURES = 0.6, 0.2
 TOPIC_TERM_BYTES = 3  # of a term in a topic: the slot and the weight, see sketch.guards.topic
 TITLE_BIT = 0x80  # added to the weight of a term that is in the title
 MOST_TOPIC_TERMS = 40
+LEAST_SHARED_TERMS = 5  # of two topics: fewer are shared by accident, or are those of a theme
 COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
-UNKNOWN_COVERAGE = 0.2  # of a document without a title
+UNKNOWN_COVERAGE = 0.23  # of a document without a title
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
-SAME_SOURCE_EXTRA = 0.1  # two topics of one source need a score that is so much higher
+SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
+STORY_PARTS = 7  # a story that a document joins keeps this many parts of its topic and takes one of the document's
 LEAST_STORY_COSINE = 0.2  # of a document and the story that it joins
 # A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.05, 0.2
@@ -199,7 +201,7 @@ def _figures(packed: bytes) -> set[tuple[bytes, str]]:
 
 
 def topic_score(a: bytes, b: bytes) -> float:
-    """Return how alike two topics are, in [0, 1]; 0 if they share fewer than two terms.
+    """Return how alike two topics are, in [0, 1]; 0 if they share too few terms.
 
     The larger part of the score is the cosine of the weights, without the heaviest product: one name that two reports
     share does not make them reports of one event. The smaller part is the coverage of the titles: the share of
@@ -223,7 +225,7 @@ def topic_parts(a: bytes, b: bytes) -> TopicParts:
     """Return the parts of ``topic_score``."""
     ours, theirs = _topic(a), _topic(b)
     shared = ours.weights.keys() & theirs.weights.keys()
-    if len(shared) < 2:
+    if len(shared) < LEAST_SHARED_TERMS:
         return TopicParts()
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
     # The order of these operations is that of likeness.lua, so that all stores round alike.
@@ -246,11 +248,12 @@ def topic_cosine(a: bytes, b: bytes) -> float:
 
 
 def add_topic(story: bytes, topic: bytes) -> bytes:
-    """Return the topic of a story to which a document is added: three parts of the story, one of the document.
+    """Return the topic of a story to which a document is added.
 
+    It has ``STORY_PARTS`` parts of the topic that the story had, and one part of the topic of the document.
     The heaviest ``MOST_TOPIC_TERMS`` terms are kept. The heaviest of them has the largest weight.
     """
-    weights = {slot: 3 * weight for slot, weight in _topic(story).weights.items()}
+    weights = {slot: STORY_PARTS * weight for slot, weight in _topic(story).weights.items()}
     for slot, weight in _topic(topic).weights.items():
         weights[slot] = weights.get(slot, 0) + weight
     kept = sorted(weights.items(), key=lambda term: (-term[1], term[0]))[:MOST_TOPIC_TERMS]

@@ -33,7 +33,7 @@ class Policy:
     measure: Measure = "containment"
     threshold: float = 0.5
     related_threshold: float = 0.25
-    topic_threshold: float = 0.25
+    topic_threshold: float = 0.26
     scope: Scope = "all"
     collisions: int = 0  # equal lanes that are not yet enough for the measure "overlap"
     drop_share: float = 0.7

@@ -138,7 +138,9 @@ def topic_key(slot: int) -> int:
     return slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED
 
 
-def _with_title(lead: NDArray[np.uint32], title: Collection[int]) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
+def _with_title(
+    lead: NDArray[np.uint32], title: Collection[int]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
     """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
     slots, times = lead >> _BYTE, lead.astype(np.uint8)
     if not title:

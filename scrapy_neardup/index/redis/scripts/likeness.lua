@@ -187,7 +187,7 @@ end
 local function topic_score(a, b)
     local ours, theirs = read_topic(a), read_topic(b)
     local sum, largest, count = products(ours.weights, theirs.weights)
-    if count < 2 then return 0 end
+    if count < LEAST_SHARED_TERMS then return 0 end
     local cosine_of_topics = (sum - largest) / math.sqrt(ours.square * theirs.square)
     local both = (coverage(ours, theirs) + coverage(theirs, ours)) / 2
     return (1 - COVERAGE_SHARE) * cosine_of_topics + COVERAGE_SHARE * both
@@ -208,7 +208,7 @@ end
 
 local function add_topic(story, topic)
     local weights, terms = {}, {}
-    for slot, weight in pairs(read_topic(story).weights) do weights[slot] = 3 * weight end
+    for slot, weight in pairs(read_topic(story).weights) do weights[slot] = STORY_PARTS * weight end
     for slot, weight in pairs(read_topic(topic).weights) do weights[slot] = (weights[slot] or 0) + weight end
     for slot, weight in pairs(weights) do terms[#terms + 1] = { slot = slot, weight = weight } end
     table.sort(terms, function(a, b)
