@@ -40,7 +40,7 @@ COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
 UNKNOWN_COVERAGE = 0.23  # of a document without a title
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
-STORY_PARTS = 7  # a story that a document joins keeps this many parts of its topic and takes one of the document's
+STORY_PARTS = 3  # a story that a document joins keeps this many parts of its topic and takes one of the document's
 LEAST_STORY_COSINE = 0.2  # of a document and the story that it joins
 # A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.05, 0.2

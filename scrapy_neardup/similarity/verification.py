@@ -13,6 +13,7 @@ from scrapy_neardup.records.documents import IS_DROPPED, WHOLE_TEXT, Record
 from scrapy_neardup.similarity.likeness import (
     LIKE_TITLES,
     SAME,
+    SAME_SOURCE_EXTRA,
     SAME_TITLES,
     STRONG_EVIDENCE,
     SUPPORTING_SHARE,
@@ -171,7 +172,7 @@ def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bo
 
 def least_supporting_score(same_source: bool, topic_threshold: float) -> float:
     """Return the score that two topics need if the texts share a part."""
-    return (1.0 if same_source else SUPPORTING_SHARE) * topic_threshold
+    return topic_threshold + SAME_SOURCE_EXTRA if same_source else SUPPORTING_SHARE * topic_threshold
 
 
 def is_same_source(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:

@@ -79,7 +79,9 @@ end
 -- As verification._supports.
 local function supports(new, old, same_source)
     if new.topic == '' and old.topic == '' then return true end
-    return topic_score(new.topic, old.topic) >= (same_source and 1 or SUPPORTING_SHARE) * policy.topic_threshold
+    local threshold = policy.topic_threshold
+    local least = same_source and threshold + SAME_SOURCE_EXTRA or SUPPORTING_SHARE * threshold
+    return topic_score(new.topic, old.topic) >= least
 end
 
 -- Candidates of a lower class are better: the page itself unchanged, the same text, the page itself changed, a copy, a
