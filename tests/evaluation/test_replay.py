@@ -312,7 +312,7 @@ def test_pages_with_one_canonical_url_are_one_page(replay: Callable[..., list[di
         (["--preset", "news"], 0, '"documents": 1'),
         (["--preset", "nrc", "-s", "NEARDUP_SAMPLE=20"], 0, '"documents": 1'),
         (["--store", "sqlite:///window.sqlite"], 0, '"documents": 1'),
-        (["--preset", "news", "-s", "NEARDUP_SAMPLE=20"], 1, "NEARDUP_PRESET = 'news' has no such parameter"),
+        (["--preset", "news", "-s", "NEARDUP_SAMPLE=20"], 2, "NEARDUP_PRESET = 'news' has no such parameter"),
     ],
 )
 def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
