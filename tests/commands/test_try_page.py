@@ -17,7 +17,8 @@ def test_the_page_leads_from_a_record_to_a_drop(tmp_path: Path) -> None:
         for name in ("kept.jsonl", "dropped.jsonl", "verdicts.jsonl")
     )
     assert len(kept) + len(dropped) == len(verdicts) == 89
-    listed = [line for line in printed[2].splitlines() if " | " in line]
+    assert "Content-Security-Policy" in (project / "report.html").read_text(encoding="utf-8")
+    listed = [line for line in printed[3].splitlines() if " | " in line]
     assert len(dropped) == sum(row["would_drop"] for row in verdicts) == len(listed)
 
 
