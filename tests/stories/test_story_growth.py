@@ -10,7 +10,6 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-import pytest
 from texts import article, noisy
 
 from scrapy_neardup.detector import NearDupDetector
