@@ -101,8 +101,8 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
 
 
 def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> None:
-    """Events have all their names in common, two events a third of theirs: too low a threshold makes them one story."""
-    shared = names("shared", 3)
+    """Events have all their names in common, two events half of theirs: too low a threshold makes them one story."""
+    shared = names("shared", 6)
     rows = []
     for event in range(3):
         for number in range(3):

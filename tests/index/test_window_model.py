@@ -91,7 +91,7 @@ class Model:
         found = choose_match([each for each in scored if each])
         share = POLICY.least_dropped_share(article.source)
         self.records[key] = link_record(new, found.match, POLICY, share) if found.match else new
-        return found.answer()
+        return found.answer(new, POLICY)
 
     def deliver(self, article: Article) -> None:
         key = bytes.fromhex(article.id)
