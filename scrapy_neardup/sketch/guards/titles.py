@@ -38,7 +38,6 @@ _TAIL = re.compile("\\s[|\u2013\u2014\u2022\u00b7\u00bb-]\\s+([^|\u2013\u2014\u2
 _DIGIT = re.compile(r"\d")
 _DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
 _MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
-_SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
 _MOST_REMEMBERED = 1 << 16  # runs of characters between blanks
 _LONGEST_REMEMBERED = 40  # characters
@@ -64,15 +63,11 @@ def terms_of(text: str) -> frozenset[int]:
 def term_codes(line: str) -> list[int]:
     """Return the slots of all terms of a line, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
 
-    A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin a sentence.
+    A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the line.
     """
-    codes: list[int] = []
-    has_ends = ". " in line or "? " in line or "! " in line
-    for sentence in _SENTENCE_END.split(line) if has_ends else (line,):
-        found = [code for token in sentence.split() for code in _codes[token]]
-        if found:
-            found[0] &= ~NAME
-        codes += found
+    codes = [code for token in line.split() for code in _codes[token]]
+    if codes:
+        codes[0] &= ~NAME
     return codes
 
 
