@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.similarity.likeness import SAME_SOURCE_EXTRA, TITLE_BIT, shared_terms, topic_parts
+from scrapy_neardup.similarity.likeness import (
+    SAME_SOURCE_EXTRA,
+    TITLE_BIT,
+    least_topic_score,
+    shared_terms,
+    topic_parts,
+)
 from scrapy_neardup.similarity.verification import is_same_source, least_supporting_score
 from scrapy_neardup.sketch.guards.topic import words_of
 from scrapy_neardup.sketch.signatures.base import Frequencies
@@ -64,7 +70,7 @@ def compare_topics(
     topics = [each.topic for each in prints]
     shared = shared_terms(*topics)
     first, second = (words_of([term.slot for term in shared], each.title, each.text) for each in documents)
-    parts, extra = topic_parts(*topics), SAME_SOURCE_EXTRA if is_same_source(*prints) else 0.0
+    parts, same_source = topic_parts(*topics), is_same_source(*prints)
     return TopicComparison(
         terms=tuple(
             WeighedTerm(
@@ -80,9 +86,9 @@ def compare_topics(
         from_titles=parts.titles,
         score=parts.score,
         threshold=threshold,
-        same_source_extra=extra,
-        needed=threshold + extra,
-        needed_support=least_supporting_score(is_same_source(*prints), threshold) if any(topics) else 0.0,
+        same_source_extra=SAME_SOURCE_EXTRA if same_source else 0.0,
+        needed=least_topic_score(threshold, same_source=same_source),
+        needed_support=least_supporting_score(same_source, threshold) if any(topics) else 0.0,
         shared_keys=len(set(prints[0].topic_keys) & set(prints[1].topic_keys)),
         learned_from=learned.source,
         documents=learned.frequencies.documents,

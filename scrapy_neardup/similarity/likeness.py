@@ -263,14 +263,18 @@ def add_topic(story: bytes, topic: bytes) -> bytes:
     )
 
 
+def least_topic_score(threshold: float, *, same_source: bool) -> float:
+    """Return the score that two topics need: more than the threshold if both documents are of one source."""
+    return threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
+
+
 def related_topic_score(a: bytes, b: bytes, story: bytes, *, same_source: bool, threshold: float) -> float:
     """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
 
     ``story`` is the topic of the whole story, empty if that is ``b`` itself.
     """
     score = topic_score(a, b)
-    least = threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
-    if score < least:
+    if score < least_topic_score(threshold, same_source=same_source):
         return 0.0
     return score if not story or topic_cosine(a, story) >= LEAST_STORY_COSINE else 0.0
 

@@ -13,7 +13,6 @@ from scrapy_neardup.records.documents import IS_DROPPED, WHOLE_TEXT, Record
 from scrapy_neardup.similarity.likeness import (
     LIKE_TITLES,
     SAME,
-    SAME_SOURCE_EXTRA,
     SAME_TITLES,
     STRONG_EVIDENCE,
     SUPPORTING_SHARE,
@@ -24,6 +23,7 @@ from scrapy_neardup.similarity.likeness import (
     have_other_figures,
     have_same_template,
     is_copy_within_source,
+    least_topic_score,
     likeness_of,
     related_topic_score,
     share_of,
@@ -172,7 +172,7 @@ def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bo
 
 def least_supporting_score(same_source: bool, topic_threshold: float) -> float:
     """Return the score that two topics need if the texts share a part."""
-    return topic_threshold + SAME_SOURCE_EXTRA if same_source else SUPPORTING_SHARE * topic_threshold
+    return least_topic_score(topic_threshold, same_source=True) if same_source else SUPPORTING_SHARE * topic_threshold
 
 
 def is_same_source(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:

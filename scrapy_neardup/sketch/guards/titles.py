@@ -72,16 +72,12 @@ def term_codes(line: str) -> list[int]:
 
 
 def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the slots of the terms of a text, each with its word as it is printed.
+    """Return the slots of the terms of a text, each with its word as it is printed.
 
     In scripts without spaces the pair of characters stands for the word.
     """
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
-        if not word.isascii() and (runs := _UNSPACED.findall(word)):
-            pairs = (run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1)))
-            yield from ((_hash(pair), pair) for pair in pairs)
-        elif _has_weight(word, shouts=False):
-            yield _hash(_stem(word)), word
+    found = _terms_and_words(unicodedata.normalize("NFKC", text), shouts=False)
+    return ((_hash(term), word) for term, word in found)
 
 
 def edition_of(title: str) -> int:
@@ -110,14 +106,17 @@ def unpack_terms(packed: bytes) -> frozenset[int]:
 def _terms(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    shouts = text.isupper()
-    found: list[str] = []
+    return [term for term, _ in _terms_and_words(text, shouts=text.isupper())]
+
+
+def _terms_and_words(text: str, *, shouts: bool) -> Iterator[tuple[str, str]]:
+    """Yield the terms of a normalised text, each with its word. ``shouts`` says that all its letters are capitals."""
     for word in _WORD.findall(text):
         if not word.isascii() and (runs := _UNSPACED.findall(word)):
-            found += (run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1)))
+            pairs = (run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1)))
+            yield from ((pair, pair) for pair in pairs)
         elif _has_weight(word, shouts):
-            found.append(_stem(word))
-    return found
+            yield _stem(word), word
 
 
 def _stem(word: str) -> str:

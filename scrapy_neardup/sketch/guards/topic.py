@@ -98,8 +98,8 @@ class TopicWeights:
         self.frequencies = Frequencies()
         self._most_terms = most_terms
 
-    def topic(self, lead: bytes, title: Collection[int], *, learns: bool = True) -> tuple[bytes, tuple[int, ...]]:
-        """Return the packed topic of a document, and its look-up keys. With ``learns`` count the document.
+    def topic(self, lead: bytes, title: Collection[int]) -> tuple[bytes, tuple[int, ...]]:
+        """Return the packed topic of a document, and its look-up keys. Count the document.
 
         ``title`` are the slots of the terms of the title. A packed topic has ``TOPIC_TERM_BYTES`` for each term: the
         slot (2 bytes), and the weight, at most ``_LARGEST_WEIGHT``. ``TITLE_BIT`` is added to the weight of a term that
@@ -110,8 +110,7 @@ class TopicWeights:
         slots, times, in_title = _with_title(np.frombuffer(lead, np.uint32), title)
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.counts(slots)
-        if learns:
-            self.frequencies.learn_slots(slots)
+        self.frequencies.learn_slots(slots)
         documents = int(np.sort(counts)[-_COMMONEST:][0])
         if documents < FEWEST_DOCUMENTS:
             weights = np.where(is_name, 1.0, 0.0)

@@ -79,8 +79,7 @@ end
 -- As verification._supports.
 local function supports(new, old, same_source)
     if new.topic == '' and old.topic == '' then return true end
-    local threshold = policy.topic_threshold
-    local least = same_source and threshold + SAME_SOURCE_EXTRA or SUPPORTING_SHARE * threshold
+    local least = same_source and least_topic_score(true) or SUPPORTING_SHARE * policy.topic_threshold
     return topic_score(new.topic, old.topic) >= least
 end
 

@@ -199,10 +199,14 @@ local function topic_cosine(a, b)
     return sum > 0 and sum / math.sqrt(ours.square * theirs.square) or 0
 end
 
+local function least_topic_score(same_source)
+    return policy.topic_threshold + (same_source and SAME_SOURCE_EXTRA or 0)
+end
+
 local function related_topic_score(a, b, story, same_source)
     if a == '' or b == '' then return 0 end
-    local score, least = topic_score(a, b), policy.topic_threshold + (same_source and SAME_SOURCE_EXTRA or 0)
-    if score < least then return 0 end
+    local score = topic_score(a, b)
+    if score < least_topic_score(same_source) then return 0 end
     return (story == '' or topic_cosine(a, story) >= LEAST_STORY_COSINE) and score or 0
 end
 
