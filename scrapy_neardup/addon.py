@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -18,6 +20,23 @@ class WrongSetting(UsageError, SystemExit):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.code = f"scrapy: error: {message}"
+
+
+class WrongSpiderSetting(UsageError):
+    """A wrong setting that is found when the crawl has begun, as those of a spider are."""
+
+
+class _InOneLine(logging.Filter):
+    """Leaves out the traceback when asyncio logs a wrong setting. Changes no other line."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if isinstance(error, WrongSpiderSetting):
+            record.msg, record.args, record.exc_info = f"scrapy: error: {error}", (), None
+        return True
+
+
+_IN_ONE_LINE = _InOneLine()
 
 
 class Addon:
@@ -34,7 +53,12 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         # Check again: a spider's own settings are added after those of its project.
-        if not checked_settings(settings).enabled:
+        try:
+            checked = checked_settings(settings)
+        except UsageError as error:
+            logging.getLogger("asyncio").addFilter(_IN_ONE_LINE)  # it logs the errors of a crawl that has begun
+            raise WrongSpiderSetting(str(error)) from None
+        if not checked.enabled:
             return
         from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
         from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
@@ -71,5 +95,6 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
             if uri is not None:
                 storage_class(settings, f"NEARDUP_{name}", uri)
     except SettingsError as error:
-        raise UsageError(str(error)) from None
+        is_of_spider = settings.getpriority(error.name) == SETTINGS_PRIORITIES["spider"]
+        raise UsageError(f"{error}{' (in the custom_settings of the spider)' if is_of_spider else ''}") from None
     return checked

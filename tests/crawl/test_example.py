@@ -60,14 +60,14 @@ def scrapy(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Scrapy:
     guard = tmp_path_factory.mktemp("guard")
     (guard / "sitecustomize.py").write_text(GUARD)
     leaks = guard / "leaks"
-    path = os.pathsep.join([str(guard), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
+        folders = filter(None, (str(guard), path, os.environ.get("PYTHONPATH", "")))
         leaks.write_text("")
         done = subprocess.run(
             [sys.executable, "-m", "scrapy", *arguments],
             cwd=project,
-            env={**os.environ, "PYTHONPATH": path, "LEAKS": str(leaks)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(folders), "LEAKS": str(leaks)},
             capture_output=True,
             text=True,
             timeout=120,
@@ -311,10 +311,19 @@ def test_feeds_passes_by_what_is_no_feed(scrapy: Scrapy, publisher: Publisher) -
             ("sitemaps=https://news.example/map.xml", "max_age_hours=soon"),
             "-a max_age_hours=soon: must be a whole number",
         ),
-        (("feed=https://news.example/rss",), "unexpected keyword argument 'feed'"),
+        (("feed=https://news.example/rss",), "-a feed: use feeds, sitemaps, max_age_hours and max_items"),
     ],
 )
 def test_feeds_says_which_argument_is_wrong(scrapy: Scrapy, arguments: tuple[str, ...], message: str) -> None:
     done = scrapy("crawl", "feeds", *(part for argument in arguments for part in ("-a", argument)))
     assert done.returncode != 0
-    assert message in done.stderr
+    assert message in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_feeds_without_feedparser_says_how_to_install_it(tmp_path: Path, scrapy: Scrapy) -> None:
+    (tmp_path / "feedparser.py").write_text("raise ImportError\n")
+    done = scrapy("crawl", "feeds", "-a", "feeds=https://news.example/rss", path=str(tmp_path))
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[-1] == ("The feeds spider: reading feeds needs feedparser: pip install feedparser")
+    assert "Traceback" not in done.stderr

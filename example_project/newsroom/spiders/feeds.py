@@ -42,16 +42,22 @@ class FeedsSpider(Spider):
         sitemaps: str = "",
         max_age_hours: str = "24",
         max_items: str = "50",
+        **unknown: str,
     ) -> None:
         super().__init__()
-        self.feeds = _addresses("feeds", feeds)
-        self.sitemaps = _addresses("sitemaps", sitemaps)
-        if not self.feeds and not self.sitemaps:
-            raise ValueError("The feeds spider needs -a feeds=URL,URL or -a sitemaps=URL,URL, or both")
-        if self.feeds:
-            _require_feedparser()
-        self.oldest = datetime.now(timezone.utc) - timedelta(hours=_whole_number("max_age_hours", max_age_hours))
-        self.max_items = _whole_number("max_items", max_items)
+        try:
+            if unknown:
+                raise ValueError(f"-a {', '.join(unknown)}: use feeds, sitemaps, max_age_hours and max_items")
+            self.feeds = _addresses("feeds", feeds)
+            self.sitemaps = _addresses("sitemaps", sitemaps)
+            if not self.feeds and not self.sitemaps:
+                raise ValueError("needs -a feeds=URL,URL or -a sitemaps=URL,URL, or both")
+            if self.feeds:
+                _require_feedparser()
+            self.oldest = datetime.now(timezone.utc) - timedelta(hours=_whole_number("max_age_hours", max_age_hours))
+            self.max_items = _whole_number("max_items", max_items)
+        except ValueError as error:
+            raise SystemExit(f"The feeds spider: {error}") from None  # one line, where Scrapy would log a traceback
 
     async def start(self) -> AsyncIterator[Request]:
         for url in self.feeds:
@@ -141,7 +147,7 @@ def _require_feedparser() -> ModuleType:
     try:
         return import_module("feedparser")
     except ImportError as error:
-        raise ValueError('Reading feeds needs feedparser: pip install "scrapy-neardup[example]"') from error
+        raise ValueError("reading feeds needs feedparser: pip install feedparser") from error
 
 
 def _addresses(name: str, text: str) -> list[str]:
