@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from scrapy_neardup.settings import NearDupSettings
 
 
+logger = logging.getLogger(__name__)
+
+
 class WrongSetting(UsageError, SystemExit):
     """A wrong setting. If nobody catches it, Python prints its message instead of a traceback, and exits."""
 
@@ -58,6 +61,7 @@ class Addon:
         except UsageError as error:
             logging.getLogger("asyncio").addFilter(_IN_ONE_LINE)  # it logs the errors of a crawl that has begun
             raise WrongSpiderSetting(str(error)) from None
+        _warn_of_forgotten_prefixes(settings)
         if not checked.enabled:
             return
         from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
@@ -72,6 +76,15 @@ class Addon:
         if "xml" not in exporters:
             exporters["xml"] = "scrapy_neardup.crawl.xml_feed.XmlExporter"
             settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
+
+
+def _warn_of_forgotten_prefixes(settings: BaseSettings) -> None:
+    from scrapy_neardup.settings import meant_setting
+
+    for name in settings:
+        is_given = settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"]
+        if is_given and (meant := meant_setting(str(name))):
+            logger.warning("-s %s has no effect on scrapy-neardup: the setting is %s", name, meant)
 
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:

@@ -226,6 +226,10 @@ class NearDupDetector:
         if not self.breaker.is_open:
             await self._unless_store_fails(self.stories.confirm())
 
+    def forget_learned(self) -> None:
+        """Forget what was learned from documents since the last exchange with the store. So the store stays as it is."""
+        self._knowledge.forget()
+
     async def current_events(self) -> list[StoryEvent]:
         """Return the running events with their present counters. Raise StoreError if the store does not answer."""
         stories = await self.index.open_events()

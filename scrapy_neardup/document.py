@@ -77,6 +77,11 @@ def printable(text: str) -> str:
     return UNSAFE.sub("\ufffd", text)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 event", "1,200 events"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 LAST_SECOND = 0xFFFF_FFFF
 """The latest time that a store can keep, in Unix seconds: in the year 2106."""
 

@@ -185,6 +185,12 @@ def _feed(value: Any) -> str | None:
     return None if value in (None, "", *_WRITTEN_NONE) else str(_path("the URI of a feed, or None")(value))
 
 
+def meant_setting(name: str) -> str | None:
+    """Return the setting that a name without ``NEARDUP_``, or in small letters, stands for; None if there is none."""
+    meant = PREFIX + name.upper().removeprefix(PREFIX)
+    return meant if meant != name and meant in _names() else None
+
+
 Shown = Callable[[str, Any], Any]
 """Takes the name and the value of a setting, and returns the value in a form that messages may show."""
 
@@ -296,7 +302,7 @@ class NearDupSettings:
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
         """Read ``NEARDUP_*`` keys. Raise SettingsError if a key is no setting, or if its value is not allowed."""
-        known = {PREFIX + each.name.upper(): each for each in fields(cls)}
+        known = _names()
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
@@ -361,3 +367,8 @@ class NearDupSettings:
             keep_updates=self.keep_updates,
             by_titles=preset.guarded,
         )
+
+
+def _names() -> dict[str, Field[Any]]:
+    """Return the fields of NearDupSettings by the names of their settings."""
+    return {PREFIX + each.name.upper(): each for each in fields(NearDupSettings)}

@@ -39,7 +39,7 @@ EXAMPLES = {
     "doctor": "--no-events",
     "eval": "labelled.jsonl --fail-on 'precision<0.95'",
     "tune": "labelled.jsonl --precision 0.98",
-    "explain": "recorded.jsonl#17 recorded.jsonl#42",
+    "explain": "recorded.jsonl.gz#69b91504a82af0c4 recorded.jsonl.gz#69b92c1e5d0c77b1",
     "report": "items.jsonl -o report.html",
     "train-reference": "corpus.jsonl -o reference.json",
 }
@@ -59,7 +59,7 @@ class _SubcommandParser(argparse.ArgumentParser):
 
     def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
         self.add_argument(
-            "-s", dest="more_set", metavar="NAME=VALUE", action="append", default=[], help="set a NEARDUP_* setting"
+            "-s", dest="more_set", metavar="NAME=VALUE", action="append", default=[], help="set a setting, as NEARDUP_WINDOW=7200"
         )
         _module(self._subcommand).add_arguments(self)
         return super().parse_known_args(*arguments, **options)
@@ -71,15 +71,15 @@ class Command(ScrapyCommand):
     default_settings = {"LOG_ENABLED": False}  # noqa: RUF012  Scrapy's own form
 
     def syntax(self) -> str:
-        return f"<{'|'.join(SUBCOMMANDS)}> [options]"
+        return "<subcommand> [options]"
 
     def short_desc(self) -> str:
-        return "Replay recorded documents, see what the window holds"
+        return "Check, watch, measure and replay what scrapy-neardup finds"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         subparsers = parser.add_subparsers(
-            dest="subcommand", metavar="subcommand", required=True, parser_class=_SubcommandParser
+            dest="subcommand", metavar="subcommand", parser_class=_SubcommandParser
         )
         for name, summary in SUBCOMMANDS.items():
             subparsers.add_parser(
@@ -92,6 +92,8 @@ class Command(ScrapyCommand):
             )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        if opts.subcommand is None:
+            raise UsageError  # Scrapy then prints the help
         opts.set += opts.more_set  # -s may stand before and after the subcommand's name
         super().process_options(args, opts)
         self._apply(opts)
@@ -130,6 +132,7 @@ class Command(ScrapyCommand):
         is_ours = re.compile("NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|FEED_STORAGES)$").match
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
+            _refuse_forgotten_prefixes(opts.set)
             self.exitcode = _module(opts.subcommand).run(opts, settings)
             sys.stdout.flush()
         except NearDupError as error:
@@ -142,6 +145,16 @@ class Command(ScrapyCommand):
         except BrokenPipeError:
             leave_closed_pipe()
             self.exitcode = PIPE_CLOSED
+
+
+def _refuse_forgotten_prefixes(given: list[str]) -> None:
+    """Raise NearDupError if ``-s`` names a setting without ``NEARDUP_``: Scrapy would ignore it."""
+    from scrapy_neardup.exceptions import NearDupError
+    from scrapy_neardup.settings import meant_setting
+
+    for name in (each.partition("=")[0] for each in given):
+        if meant := meant_setting(name):
+            raise NearDupError(f"-s {name}: there is no such setting; is it {meant}?")
 
 
 def leave_closed_pipe() -> None:

@@ -52,7 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_fail_on(
         parser, "precision, recall and f1, of the first protocol or of a named one as in pairwise.precision<0.9"
     )
-    parser.add_argument("--seeds", metavar="N", type=number(int, 1), default=5, help="random orders (default: 5)")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:

@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from scrapy.utils.project import inside_project
+
 from scrapy_neardup.commands.terminal import print_error, track, working
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
@@ -22,6 +24,9 @@ from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import opened
 from scrapy_neardup.exceptions import SettingsError, StoreError
 from scrapy_neardup.settings import NearDupSettings
+
+ORDERS = 5
+"""In how many random orders ``eval`` and ``tune`` judge the documents, if nobody says otherwise."""
 
 STDOUT = Path("-")
 """Stands for standard output, wherever a command takes the name of an output file."""
@@ -77,6 +82,13 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="documents without labels, mixed with the others; a link to one of them counts as wrong",
     )
+    parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=number(int, 1),
+        default=ORDERS,
+        help=f"random orders in which the documents are judged (default: {ORDERS})",
+    )
     add_workers(parser)
     add_json(parser)
 
@@ -122,7 +134,10 @@ def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) 
 
 @asynccontextmanager
 async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> AsyncIterator[NearDupDetector]:
-    """Open a detector on the window of the options, or else of the settings. Raise StoreError if there is none."""
+    """Open a detector on the window of the options, or else of the settings. Raise StoreError if there is none.
+
+    Nothing that the detector learns from documents of the command goes to the store.
+    """
     given = {"NEARDUP_STORE": options.store, "NEARDUP_NAMESPACE": options.namespace}
     settings = NearDupSettings.from_mapping({**values, **{name: each for name, each in given.items() if each}})
     # A path on the command line is relative to the current directory, one in the settings to the data directory.
@@ -130,9 +145,25 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
         settings = locate_files(settings, values)
     scheme, _, path = settings.store.partition(":///")
     if scheme == "sqlite" and not os.path.exists(path):  # opening it would make an empty one  # noqa: ASYNC240
-        raise StoreError(f"{path}: there is no such file; the first crawl makes it")
+        raise StoreError(f"{path}: there is no such file; {_why_there(options, values)}")
+    if settings.store == "memory://":
+        raise StoreError("memory://: such a window ends with its process, so there is nothing to see; name another one")
     async with opened(NearDupDetector(settings)) as detector:
-        yield detector
+        try:
+            yield detector
+        finally:
+            detector.forget_learned()
+
+
+def _why_there(options: argparse.Namespace, values: dict[str, Any]) -> str:
+    """Say why a window was looked for at a place, and where it may be instead."""
+    if options.store:
+        return "--store names it, relative to the current directory"
+    whose = f"the project {values.get('BOT_NAME')!r}" if inside_project() else "a crawl outside a project"
+    return (
+        f"it is the window of {whose}, and the first crawl makes it. If your spider has a NEARDUP_STORE in its"
+        " custom_settings, give that with --store"
+    )
 
 
 async def explain_emptiness(detector: NearDupDetector) -> None:

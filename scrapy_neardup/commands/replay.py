@@ -100,14 +100,18 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
                 tally.add(judged)
                 # Always make the line, because this records the ids of the input that events use.
                 _write(output, output_format.row(judged))
-            final_stories = await detector.final_stories()
-            tally.stories_united = len(final_stories)
+        except asyncio.CancelledError:
+            status = INTERRUPTED
+        except BrokenPipeError:
+            leave_closed_pipe()
+            status = PIPE_CLOSED
+        final_stories = await detector.final_stories()
+        tally.stories_united = len(final_stories)
+        try:
             for story, final_story in final_stories.items():
                 given_ids = map(output_format.given_id, (story, final_story))
                 _write(stories, dict(zip(("story", "final_story"), given_ids, strict=True)))
             sys.stdout.flush()
-        except asyncio.CancelledError:
-            status = INTERRUPTED
         except BrokenPipeError:
             leave_closed_pipe()
             status = PIPE_CLOSED
@@ -171,7 +175,10 @@ def _write(output: TextIO | None, row: dict[str, Any]) -> None:
 def _print(options: argparse.Namespace, tally: Tally, seconds: float, profile: dict[str, dict[str, float]]) -> None:
     """Print the summary: on standard error if standard output has the verdicts, events or stories."""
     stderr = STDOUT in (options.output, options.events, options.stories)
-    (_print_json if options.json else _print_tables)(tally, seconds, profile, stderr)
+    if options.json:
+        _print_json(tally, seconds, profile, stderr)
+    else:
+        _print_tables(tally, seconds, profile, stderr, has_stories=options.stories is not None)
 
 
 def _print_json(tally: Tally, seconds: float, profile: dict[str, dict[str, float]], stderr: bool) -> None:
@@ -194,7 +201,9 @@ def _print_json(tally: Tally, seconds: float, profile: dict[str, dict[str, float
     )
 
 
-def _print_tables(tally: Tally, seconds: float, profile: dict[str, dict[str, float]], stderr: bool) -> None:
+def _print_tables(
+    tally: Tally, seconds: float, profile: dict[str, dict[str, float]], stderr: bool, *, has_stories: bool
+) -> None:
     if not tally.documents and not tally.errors:
         return
     rows: list[tuple[object, ...]] = [
@@ -205,7 +214,7 @@ def _print_tables(tally: Tally, seconds: float, profile: dict[str, dict[str, flo
     ]
     if tally.events:
         rows += [(), *(("event", level, tally.events[level], "") for level in LEVELS)]
-    if tally.stories_united:
+    if tally.stories_united or has_stories:
         rows += [(), ("stories that became a part of another one", "", tally.stories_united, "")]
     if tally.errors:
         rows += [(), ("wrong lines and pages", "", tally.errors, "")]

@@ -71,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.02,
         help="distance between two topic thresholds (default: 0.02)",
     )
-    parser.add_argument("--seeds", metavar="N", type=number(int, 1), default=3, help="random orders (default: 3)")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
@@ -92,13 +91,14 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     seeds = range(options.seeds)
     points = _collect(measure(source.pages, clusters, configured, track(grid, "thresholds"), seeds))
     is_whole = _is_whole(points, grid, "thresholds")
-    suggested = suggest(points, options.precision)
-    has_topics = is_whole and bool(configured.resolved_preset().topic_terms)
+    preset = configured.resolved_preset()
+    suggested = suggest(points, options.precision, preset.threshold)
+    has_topics = is_whole and bool(preset.topic_terms)
     topic_grid = thresholds(options.topic_from, options.topic_to, options.topic_step) if has_topics else []
     tracked = track(topic_grid, "topic thresholds")
     topic_points = _collect(measure_topics(source.pages, clusters, configured, tracked, seeds))
     is_whole = _is_whole(topic_points, topic_grid, "topic thresholds") and is_whole
-    suggested_topic = suggest_topic(topic_points, TOPIC_PRECISION)
+    suggested_topic = suggest_topic(topic_points, TOPIC_PRECISION, preset.topic_threshold)
     if options.plot is not None:
         try:
             plot(points, suggested, options.plot)
@@ -162,8 +162,22 @@ def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None) -> Non
     print_table("stories, by topic threshold", headings, rows)
     if suggested is None:
         print(f"No topic threshold here has a pairwise precision of {TOPIC_PRECISION}; try a higher --topic-to.")
-    else:
-        print(f"NEARDUP_TOPIC_THRESHOLD = {suggested.threshold:g}")
+        return
+    _print_plateau(points, suggested, "Label more reports of one event in other words")
+    PlainConsole().print("This is for labels of events. Labels of copies count all related coverage as wrong.")
+    print(f"NEARDUP_TOPIC_THRESHOLD = {suggested.threshold:g}")
+
+
+def _print_plateau(points: Sequence[AnyPoint], suggested: AnyPoint, mend: str) -> None:
+    """Say if other thresholds are as good as the suggested one. ``mend`` says how to learn more."""
+    same = plateau(points, suggested)
+    if len(same) < 2:
+        return
+    which = "the middle one" if suggested.threshold == same[len(same) // 2] else "the one nearest to the present setting"
+    PlainConsole().print(
+        f"All thresholds from {same[0]:g} to {same[-1]:g} have the same rates: these documents do not tell them apart, "
+        f"and {which} is suggested. {mend} to find more."
+    )
 
 
 def _print(points: list[Point], suggested: Point | None, precision: float | None) -> None:
@@ -176,10 +190,5 @@ def _print(points: list[Point], suggested: Point | None, precision: float | None
     if suggested is None:
         print(f"No threshold here has a precision of {precision}; try a higher --to.")
         return
-    same = plateau(points, suggested)
-    if len(same) > 1:
-        PlainConsole().print(
-            f"All thresholds from {same[0]:g} to {same[-1]:g} have the same rates: these documents do not tell them "
-            "apart, and the middle is suggested. Label pairs that are nearer to the threshold to find more."
-        )
+    _print_plateau(points, suggested, "Label pairs that are nearer to the threshold")
     print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")

@@ -73,44 +73,50 @@ async def measure_topics(
         yield TopicPoint(threshold, scores["pairwise"], scores["b-cubed"])
 
 
-def suggest_topic(points: Sequence[TopicPoint], precision: float) -> TopicPoint | None:
+def suggest_topic(points: Sequence[TopicPoint], precision: float, present: float) -> TopicPoint | None:
     """Return the point with the best B-cubed F1 of those whose pairwise precision reaches ``precision``.
 
-    Of equally good points return the one in the middle. Return None if no point reaches the precision.
+    Return None if no point reaches the precision. Of equally good points return one as ``suggest`` does.
     """
     points = [point for point in points if point.pairwise.precision >= precision]
-    return _middle_of_best(points, [(point.b_cubed.f1, point.pairwise.precision) for point in points])
+    return _one_of_best(points, [(point.b_cubed.f1, point.pairwise.precision) for point in points], present)
 
 
-def suggest(points: Sequence[Point], precision: float | None = None) -> Point | None:
+def suggest(points: Sequence[Point], precision: float | None, present: float) -> Point | None:
     """Return the point of the best F1. With a ``precision``, return the point with the most recall that reaches it.
 
-    Of equally good points return the one in the middle. Return None if no point reaches the precision.
+    Return None if no point reaches the precision. Of equally good points return the one nearest to the present
+    threshold if that lies among them, because they give no reason to change it. Otherwise return the middle one.
     """
     if precision is None:
         scores = [(point.score.f1, point.score.precision) for point in points]
     else:
         points = [point for point in points if point.score.precision >= precision]
         scores = [(point.score.recall, point.score.precision) for point in points]
-    return _middle_of_best(points, scores)
+    return _one_of_best(points, scores, present)
 
 
 AnyPoint = TypeVar("AnyPoint", Point, TopicPoint)
 
 
-def _middle_of_best(points: Sequence[AnyPoint], scores: Sequence[tuple[float, float]]) -> AnyPoint | None:
+def _one_of_best(
+    points: Sequence[AnyPoint], scores: Sequence[tuple[float, float]], present: float
+) -> AnyPoint | None:
     best = [point for point, score in zip(points, scores, strict=True) if score == max(scores)]
-    return sorted(best, key=lambda point: point.threshold)[len(best) // 2] if best else None
+    best.sort(key=lambda point: point.threshold)
+    if best and best[0].threshold <= present <= best[-1].threshold:
+        return min(best, key=lambda point: abs(point.threshold - present))
+    return best[len(best) // 2] if best else None
 
 
-def plateau(points: Sequence[Point], suggested: Point) -> list[float]:
+def plateau(points: Sequence[AnyPoint], suggested: AnyPoint) -> list[float]:
     """Return the thresholds around a point, one after the other, that have the same rates as the point."""
     ordered = sorted(points, key=lambda point: point.threshold)
-    place = ordered.index(suggested)
-    first = last = place
-    while first and ordered[first - 1].score == suggested.score:
+    is_same = [replace(point, threshold=suggested.threshold) == suggested for point in ordered]
+    first = last = ordered.index(suggested)
+    while first and is_same[first - 1]:
         first -= 1
-    while last + 1 < len(ordered) and ordered[last + 1].score == suggested.score:
+    while last + 1 < len(ordered) and is_same[last + 1]:
         last += 1
     return [point.threshold for point in ordered[first : last + 1]]
 

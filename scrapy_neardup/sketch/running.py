@@ -113,6 +113,13 @@ class Knowledge:
             return []
         return list(self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source))
 
+    def forget(self) -> None:
+        """Forget the counts and lines that the store does not know yet."""
+        for frequencies in self._frequencies.values():
+            frequencies.take_pending()
+        if self._boilerplate is not None:
+            self._boilerplate.take_pending()
+
     async def share_frequencies(self, *, all_of_them: bool = False) -> None:
         """Add what was counted here to the store's sums, and go on with these sums.
 

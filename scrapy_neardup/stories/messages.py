@@ -58,8 +58,8 @@ def _read(report: Mapping[str, Any]) -> Message:
 def _sentence(report: Mapping[str, Any], level: str, headline: str) -> str:
     """Say in one sentence what has happened."""
     measures, first = report.get("measures") or {}, report.get("first") or {}
-    sources = _count(measures.get("sources", 0), "independent source")
-    items = _count(report.get("items", 0), "item")
+    sources = counted(measures.get("sources", 0), "independent source")
+    items = counted(report.get("items", 0), "item")
     if level == "update":
         if summary := report.get("summary"):
             return str(summary)
@@ -69,13 +69,9 @@ def _sentence(report: Mapping[str, Any], level: str, headline: str) -> str:
         return f"“{headline}” has had no new source for two hours: {sources}, {items} in all."
     since = f", first {first['source']} at {_clock(first)}" if first.get("source") else ""
     if report.get("rule") == "count":
-        return f"{_count(measures.get('items_in_4_hours', 0), 'item')} on “{headline}” within four hours{since}."
-    in_an_hour = _count(measures.get("new_sources_in_an_hour", 0), "independent source")
+        return f"{counted(measures.get('items_in_4_hours', 0), 'item')} on “{headline}” within four hours{since}."
+    in_an_hour = counted(measures.get("new_sources_in_an_hour", 0), "independent source")
     return f"{in_an_hour} took up “{headline}” within an hour{since}."
-
-
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
 def _figures(report: Mapping[str, Any]) -> tuple[str, ...]:

@@ -229,9 +229,19 @@ def test_a_source_that_matches_nothing(folder: Path) -> None:
 
 
 def test_a_flat_tuning_curve_says_so(folder: Path) -> None:
-    done = neardup(folder, "tune", "in.jsonl", "--seeds", "1", "--from", "0.4", "--to", "0.6")
-    assert "All thresholds from 0.4 to 0.6 have the same rates" in done.stdout
-    assert "\nNEARDUP_THRESHOLD = 0.5\n" in done.stdout
+    window = "--from", "0.4", "--to", "0.6", "--topic-from", "0.1", "--topic-to", "0.3"
+    done = neardup(folder, "tune", "in.jsonl", "--seeds", "1", *window)
+    said = " ".join(done.stdout.split())
+    assert "All thresholds from 0.4 to 0.6 have the same rates" in said
+    assert "All thresholds from 0.1 to 0.3 have the same rates" in said
+    assert said.count("the one nearest to the present setting is suggested") == 2
+    assert "\nNEARDUP_THRESHOLD = 0.45\n" in done.stdout, "the default stays"
+    assert "\nNEARDUP_TOPIC_THRESHOLD = 0.26\n" in done.stdout, "the default stays"
+
+
+def test_eval_and_tune_judge_the_same_orders(folder: Path) -> None:
+    said = [" ".join(neardup(folder, command, "--help").stdout.split()) for command in ("eval", "tune")]
+    assert all("random orders in which the documents are judged (default: 5)" in each for each in said)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from other_words import report
 
 from scrapy_neardup.evaluation.comparison import Given, compare
-from scrapy_neardup.evaluation.curve import Point, suggest, thresholds
+from scrapy_neardup.evaluation.curve import Point, TopicPoint, plateau, suggest, suggest_topic, thresholds
 from scrapy_neardup.evaluation.feed import Recorded
 from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
@@ -262,10 +262,21 @@ def test_the_suggested_threshold() -> None:
         Point(0.5, Score.from_rates(0.97, 0.90)),
         Point(0.6, Score.from_rates(0.99, 0.70)),
     ]
-    assert suggest(points) is points[1]
-    assert suggest(points, 0.97) is points[2]
-    assert suggest(points, 0.98) is points[3]
-    assert suggest(points, 0.995) is None
+    assert suggest(points, None, 0.45) is points[1]
+    assert suggest(points, 0.97, 0.45) is points[2]
+    assert suggest(points, 0.98, 0.45) is points[3]
+    assert suggest(points, 0.995, 0.45) is None
+
+
+@pytest.mark.parametrize(("present", "suggested"), [(0.26, 0.25), (0.1, 0.1), (0.05, 0.2), (0.35, 0.2)])
+def test_a_flat_curve_is_no_reason_to_change_a_setting(present: float, suggested: float) -> None:
+    score = Score.from_rates(1.0, 0.9)
+    curve = [Point(threshold, score) for threshold in thresholds(0.1, 0.3, 0.05)]
+    stories = [TopicPoint(point.threshold, score, score) for point in curve]
+    for found in (suggest(curve, None, present), suggest(curve, 0.98, present), suggest_topic(stories, 0.9, present)):
+        assert found is not None
+        assert found.threshold == suggested
+    assert plateau(stories, stories[2]) == thresholds(0.1, 0.3, 0.05)
 
 
 Row = dict[str, Any]
