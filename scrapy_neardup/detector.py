@@ -227,7 +227,7 @@ class NearDupDetector:
             await self._unless_store_fails(self.stories.confirm())
 
     def forget_learned(self) -> None:
-        """Forget what was learned from documents since the last exchange with the store. So the store stays as it is."""
+        """Forget what was learned since the last exchange with the store. So the store stays as it is."""
         self._knowledge.forget()
 
     async def current_events(self) -> list[StoryEvent]:

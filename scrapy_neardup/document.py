@@ -77,9 +77,9 @@ def printable(text: str) -> str:
     return UNSAFE.sub("\ufffd", text)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 event", "1,200 events"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun: "1 event", "1,200 events". ``nouns`` is its plural if that has no mere "s"."""
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 
 LAST_SECOND = 0xFFFF_FFFF

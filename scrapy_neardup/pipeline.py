@@ -315,6 +315,7 @@ class NearDupPipeline(Component):
             return
         if self.crawler.stats is not None:
             self.crawler.stats.set_value("neardup/stories_united", len(final_stories))
+        self.summary.unite(final_stories)
         await self.final_stories.write(final_stories)
 
     async def _close_if_wanted(self) -> None:

@@ -59,7 +59,12 @@ class _SubcommandParser(argparse.ArgumentParser):
 
     def parse_known_args(self, *arguments: Any, **options: Any) -> Any:
         self.add_argument(
-            "-s", dest="more_set", metavar="NAME=VALUE", action="append", default=[], help="set a setting, as NEARDUP_WINDOW=7200"
+            "-s",
+            dest="more_set",
+            metavar="NAME=VALUE",
+            action="append",
+            default=[],
+            help="set a setting, as NEARDUP_WINDOW=7200",
         )
         _module(self._subcommand).add_arguments(self)
         return super().parse_known_args(*arguments, **options)
@@ -78,9 +83,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        subparsers = parser.add_subparsers(
-            dest="subcommand", metavar="subcommand", parser_class=_SubcommandParser
-        )
+        subparsers = parser.add_subparsers(dest="subcommand", metavar="subcommand", parser_class=_SubcommandParser)
         for name, summary in SUBCOMMANDS.items():
             subparsers.add_parser(
                 name,

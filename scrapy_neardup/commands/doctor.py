@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from scrapy.utils.project import inside_project
 
 from scrapy_neardup.addon import checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store
-from scrapy_neardup.commands.terminal import print_json, print_table, working
+from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
 from scrapy_neardup.crawl.checkup import Finding, check_up
 from scrapy_neardup.crawl.file_locations import locate_files
 
@@ -34,13 +35,19 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         for finding in findings:
             print_json(asdict(finding))
     else:
-        rows = [(_MARKS[each.state], each.check, _found(each)) for each in findings]
-        print_table("", ("", "", ""), rows)
+        _print(findings)
     return 1 if any(finding.state == "failed" for finding in findings) else 0
 
 
-def _found(finding: Finding) -> str:
-    return finding.found if finding.state == "ok" else f"{finding.found}\n-> {finding.mend}"
+def _print(findings: Sequence[Finding]) -> None:
+    """Print each finding, and below it how to mend it. Lines break between words, so that a path stays whole."""
+    width = max(len(finding.check) for finding in findings)
+    for finding in findings:
+        lines = [f"{_MARKS[finding.state]:<7}  {finding.check:<{width}}  {finding.found}"]
+        if finding.state != "ok":
+            lines.append(f"{'':<{width + 11}}-> {finding.mend}")
+        for line in lines:
+            print_wrapped(line, indent=width + 11)
 
 
 def _find(values: dict[str, Any], *, send_events: bool, store: str | None) -> list[Finding]:

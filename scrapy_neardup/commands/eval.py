@@ -13,6 +13,7 @@ from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, number, read_labelled_pages
 from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
 from scrapy_neardup.commands.terminal import print_error, print_json, print_table, track
+from scrapy_neardup.document import counted
 from scrapy_neardup.evaluation.pages import Page, read_corpus
 from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS, Plan, measure
 from scrapy_neardup.evaluation.published import PUBLISHED, published_for
@@ -89,9 +90,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             }
         )
         return status
-    among = f" among {background} others" if background else ""
-    orders = f"mean of {options.seeds} order{'s' if options.seeds > 1 else ''}"
-    title = f"{source.labelled} documents{among}, {orders}"
+    among = f" among {counted(background, 'other')}" if background else ""
+    orders = f"mean of {counted(options.seeds, 'order')}"
+    title = f"{counted(source.labelled, 'document')}{among}, {orders}"
     _print_rates(title, presets)
     _print_stories(presets, background)
     costs = [(preset, *_costs(found)) for preset, found in presets.items()]
@@ -174,7 +175,7 @@ def _print_stories(presets: dict[str, Any], background: int) -> None:
         for label, scores in found.get("stories", {}).items():
             parts = {"alone": scores["alone"]}
             if background:
-                parts[f"among {background} others"] = scores["among_background"]
+                parts[f"among {counted(background, 'other')}"] = scores["among_background"]
             for language, rates in scores.get("languages", {}).items():
                 parts[f"{rates['documents']} in {language}"] = rates
             if len(parts) > 1:

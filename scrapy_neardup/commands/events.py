@@ -8,6 +8,7 @@ from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_json, print_table
+from scrapy_neardup.document import counted
 from scrapy_neardup.stories import special_report
 
 _MEMBERS = 10
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             (report["level"], since, _short(report["time"]), report["measures"]["sources"], report["items"], text)
         )
     headings = ("level", "since (UTC)", "newest source", "sources", "items", "headline")
-    print_table(f"{len(rows)} events", headings, rows)
+    print_table(f"{counted(len(rows), 'running event')}, counted until now", headings, rows)
     for report in reports:
         _print_members(report, options.members)
     return 0
@@ -56,7 +57,7 @@ def _print_members(report: dict[str, Any], most: int) -> None:
         for member in members[max(0, len(members) - most) :]
     ]
     if rows:
-        title = f"{report['headline'] or report['url']}: {len(rows)} of {report['items']} items"
+        title = f"{report['headline'] or report['url']}: {len(rows)} of {counted(report['items'], 'item')}"
         print_table(title, ("time (UTC)", "source", "joined by", "title"), rows)
 
 

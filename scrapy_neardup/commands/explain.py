@@ -13,6 +13,7 @@ from typing import Any
 from scrapy_neardup.commands.inputs import add_json, add_preset, live_detector, read_pages
 from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, working
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import counted
 from scrapy_neardup.evaluation.comparison import Comparison, Given, Passage, compare, read_single
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
@@ -206,13 +207,13 @@ def _print_topic(console: PlainConsole, topic: TopicComparison) -> None:
     console.print(f"  score: {topic.from_terms:.3f} (terms) + {topic.from_titles:.3f} (titles)")
     console.print(f"  needed: {topic.threshold:g} (NEARDUP_TOPIC_THRESHOLD){added} = {topic.needed:g}")
     console.print(f"  look-up keys in common: {topic.shared_keys}; documents are compared if they have 2")
+    if topic.documents:
+        console.print(f"  weights learned from {counted(topic.documents, 'document')}: {topic.learned_from}")
     if topic.documents < FEWEST_DOCUMENTS:
         console.print(
-            f"  weights learned from {topic.documents} documents ({topic.learned_from}). With so few, only names and"
-            " figures have a weight; use --seen or --store to weigh the terms as your crawl does"
+            f"  until weights are learned from {FEWEST_DOCUMENTS} documents, only names and figures have one; use"
+            " --seen or --store to weigh the terms as your crawl does"
         )
-    else:
-        console.print(f"  weights learned from {topic.documents} documents: {topic.learned_from}")
     rows = [
         (
             *(term.first, term.second, f"{term.weight_in_first:.2f}", f"{term.weight_in_second:.2f}"),

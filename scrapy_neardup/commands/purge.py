@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_store, explain_emptiness, live_detector
-from scrapy_neardup.document import printable
+from scrapy_neardup.document import counted, printable
 from scrapy_neardup.exceptions import InputError
 
 
@@ -37,12 +37,14 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
             return 0
         summary = await detector.summary()
         chosen = options.source or options.url or "and all stories"
-        question = f"Remove {count:,} documents ({chosen}) of namespace {summary.namespace!r} in {summary.location}?"
+        question = (
+            f"Remove {counted(count, 'document')} ({chosen}) of namespace {summary.namespace!r} in {summary.location}?"
+        )
         if not options.yes:
             # Ask on standard error, so that a script that reads standard output gets only the result.
             print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
             if sys.stdin.readline().strip().lower() not in ("y", "yes"):
                 print("Nothing was removed.")
                 return 1
-        print(f"Removed {await detector.purge(**what):,} documents.")
+        print(f"Removed {counted(await detector.purge(**what), 'document')}.")
     return 0

@@ -16,7 +16,7 @@ from scrapy_neardup.commands.inputs import STDOUT, add_json, add_preset, add_wor
 from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
 from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import LEVELS, STATUSES
+from scrapy_neardup.document import LEVELS, STATUSES, counted
 from scrapy_neardup.evaluation.feed import READ_ERRORS, count_lines, read_feed, shown
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import OutputFormat, Tally, opened, replay
@@ -119,7 +119,7 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     timings = {"extract": reader.timings, **detector.timings} if options.timings else {}
     _print(options, tally, seconds, {step: each.summary() for step, each in timings.items()})
     if status:
-        print_error(f"Ended early: {tally.documents:,} documents were judged.")
+        print_error(f"Ended early, after {counted(tally.documents, 'document')}.")
         return status
     return 1 if _has_failed(options, tally) else 0
 
@@ -218,7 +218,7 @@ def _print_tables(
         rows += [(), ("stories that became a part of another one", "", tally.stories_united, "")]
     if tally.errors:
         rows += [(), ("wrong lines and pages", "", tally.errors, "")]
-    title = f"{tally.documents} documents in {seconds:.1f} s"
+    title = f"{counted(tally.documents, 'document')} in {seconds:.1f} s"
     print_table(title, ("status", "kind or reason", "documents", "share"), rows, stderr=stderr)
     if profile:
         steps = [

@@ -9,7 +9,7 @@ from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_json, print_table, working
-from scrapy_neardup.document import Match, printable
+from scrapy_neardup.document import Match, counted, printable
 from scrapy_neardup.evaluation.comparison import read_single
 from scrapy_neardup.evaluation.registered import find, may_be_registered, similar_to
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         original = "" if row["original"] == row["id"] else row["original_url"] or row["original"]
         rows.append((row["seen_at"][:16].replace("T", " "), row["like"], f"{row['score']:.3f}", document, original))
     headings = ("seen (UTC)", "", "score", "document", "original")
-    print_table(f"{len(rows)} documents like {options.document}", headings, rows)
+    print_table(f"{counted(len(rows), 'document')} like {options.document}", headings, rows)
     return 0
 
 

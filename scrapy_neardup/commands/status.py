@@ -11,6 +11,7 @@ from typing import Any
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, print_table, working
 from scrapy_neardup.document import printable
+from scrapy_neardup.sketch import PRESETS
 
 _BAR = 40  # characters
 
@@ -52,14 +53,23 @@ def _hour(hour: int) -> str:
     return datetime.fromtimestamp(hour * 3600, timezone.utc).strftime("%Y-%m-%dT%H:00Z")
 
 
+def _settings(configuration: dict[str, Any]) -> str:
+    """Return the settings that people ask for first, and the parameters that differ from those of the preset."""
+    thresholds = ("threshold", "related_threshold", *(["topic_threshold"] if configuration["topic_terms"] else []))
+    preset = asdict(PRESETS[configuration["name"]])
+    changed = [name for name, value in preset.items() if name not in thresholds and configuration[name] != value]
+    shown = ", ".join(f"{name} {configuration[name]}" for name in (*thresholds, *changed, "scope"))
+    return f"preset {configuration['name']}, {shown}, window {configuration['window'] / 3600:g} hours"
+
+
 def _print(status: Any) -> None:
-    configuration = ", ".join(f"{name} {each}" for name, each in status["configuration"].items())
     rows = {
         "namespace": status["namespace"],
-        "configuration": f"{status['config']}: {configuration}",
+        "settings": _settings(status["configuration"]),
+        "configuration": status["config"],
         "other configurations": ", ".join(status["other_configs"]),
         "documents": f"{status['documents']:,}",
-        "stories": f"{status['stories']:,}, {status['events']:,} of them running events",
+        "stories": f"{status['stories']:,}; running events: {status['events']:,}",
         "size": "" if status["bytes"] is None else f"{status['bytes']:,} bytes",
         **status["server"],
     }

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -46,6 +47,15 @@ class PlainConsole(Console):
 
     def render_str(self, text: str, **styles: Any) -> Text:
         return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
+
+
+def print_wrapped(line: str, indent: int) -> None:
+    """Print a long line in several, all but the first of them indented. Words are never cut, so paths stay whole."""
+    width, space = PlainConsole().width, " " * indent
+    wrapped = textwrap.wrap(
+        printable(line), width, subsequent_indent=space, break_long_words=False, break_on_hyphens=False
+    )
+    print("\n".join(wrapped))
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:

@@ -173,7 +173,9 @@ def _print_plateau(points: Sequence[AnyPoint], suggested: AnyPoint, mend: str) -
     same = plateau(points, suggested)
     if len(same) < 2:
         return
-    which = "the middle one" if suggested.threshold == same[len(same) // 2] else "the one nearest to the present setting"
+    which = (
+        "the middle one" if suggested.threshold == same[len(same) // 2] else "the one nearest to the present setting"
+    )
     PlainConsole().print(
         f"All thresholds from {same[0]:g} to {same[-1]:g} have the same rates: these documents do not tell them apart, "
         f"and {which} is suggested. {mend} to find more."

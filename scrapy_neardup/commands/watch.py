@@ -20,11 +20,14 @@ from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptines
 from scrapy_neardup.commands.terminal import PlainConsole, print_json
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES, Story
+from scrapy_neardup.evaluation.registered import is_document_id
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.stories import headline_of
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
+_STORY = "story:"  # begins the name of a count of a story
 _STORIES_SHOWN = 8
+_STORIES_LOOKED_AT = 32  # some of them may have become one
 _EVENTS_SHOWN = 8
 _MOST_HEADLINES = 1000
 
@@ -36,6 +39,7 @@ class View:
     time: str
     namespace: str
     store: str
+    drops: bool  # whether these settings drop items
     verdicts: dict[str, dict[str, int]]
     stories: list[dict[str, Any]]
     events: list[dict[str, Any]]
@@ -100,23 +104,28 @@ class Watcher:
             for name, length in _SPANS.items()
         }
         hour = spans["hour"]
-        names = sorted({name for name in hour if not name.startswith("story:")})
-        growing = Counter({name: count for name, count in hour.items() if name.startswith("story:")})
+        names = sorted({name for name in hour if not name.startswith(_STORY)})
         return View(
             time=datetime.fromtimestamp(now, timezone.utc).isoformat(),
             namespace=self._detector.settings.window_namespace,
             store=without_password(self._detector.settings.store),
+            drops=self._detector.index.policy.drops,
             verdicts={name: {span: counts[name] for span, counts in spans.items()} for name in names},
-            stories=[
-                {
-                    "story": name.removeprefix("story:"),
-                    "headline": await self._headline(name.removeprefix("story:")),
-                    **{span: counts[name] for span, counts in spans.items()},
-                }
-                for name, _ in growing.most_common(_STORIES_SHOWN)
-            ],
+            stories=await self._growing(spans),
             events=[await self._event(story) for story in await self._detector.index.open_events()],
         )
+
+    async def _growing(self, spans: dict[str, Counter[str]]) -> list[dict[str, Any]]:
+        """Return the stories that grew most in the last hour. Count a story with the one that it is a part of now."""
+        hour = Counter({name: count for name, count in spans["hour"].items() if name.startswith(_STORY)})
+        keys = [name.removeprefix(_STORY) for name, _ in hour.most_common(_STORIES_LOOKED_AT)]
+        final = await self._detector.index.final_stories(list(filter(is_document_id, keys)))
+        grown: dict[str, Counter[str]] = {}
+        for key in keys:
+            counts = grown.setdefault(final.get(key, key), Counter())
+            counts.update({span: each[f"{_STORY}{key}"] for span, each in spans.items()})
+        largest = sorted(grown.items(), key=lambda each: -each[1]["hour"])[:_STORIES_SHOWN]
+        return [{"story": key, "headline": await self._headline(key), **counts} for key, counts in largest]
 
     async def _event(self, story: Story) -> dict[str, Any]:
         level = "breaking" if "breaking" in story.levels else "watch"
@@ -147,7 +156,7 @@ def _drawn(view: View) -> Group:
             stories.add_row(str(each["10 minutes"]), str(each["hour"]), " ".join(each["headline"].split()))
         parts.append(stories)
     if view.events:
-        events = _table("running events", "sources", "items", "headline", first="level")
+        events = _table("running events, counted until now", "sources", "items", "headline", first="level")
         largest = sorted(view.events, key=lambda each: -int(each["sources"]))[:_EVENTS_SHOWN]
         for each in largest:
             headline = " ".join(each["headline"].split())
@@ -166,7 +175,8 @@ def _verdicts(view: View) -> Table:
                 label = name if name == status else f"  {name.partition('/')[2]}"
                 table.add_row(label, *(f"{view.verdicts[name][span]:,}" for span in _SPANS))
     if "would_drop" in view.verdicts:
-        table.add_row("drop takes away", *(f"{view.verdicts['would_drop'][span]:,}" for span in _SPANS))
+        label = "dropped" if view.drops else "would be dropped"
+        table.add_row(label, *(f"{view.verdicts['would_drop'][span]:,}" for span in _SPANS))
     return table
 
 

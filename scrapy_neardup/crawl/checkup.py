@@ -15,6 +15,7 @@ from typing import Any, Literal
 from scrapy_neardup.content import ExtractionProcesses, start_extraction
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import counted
 from scrapy_neardup.exceptions import ExtractionError, NearDupError
 from scrapy_neardup.index import REDIS_SCHEMES
 from scrapy_neardup.index.redis.connection import connect, without_password
@@ -221,8 +222,10 @@ def _check_waiting_events(settings: NearDupSettings) -> Finding:
     aside = sum(name.endswith((".refused", ".unreadable")) for name in names)
     if aside:
         mend = "look at these files: the receiver refused them for good; delete them when the cause is mended"
-        return Finding("events", "warning", f"{aside} events are set aside in {folder}", mend)
-    return Finding("events", "ok", f"{len(names)} events wait for a receiver" if names else "no event waits")
+        return Finding("events", "warning", f"{counted(aside, 'event')} set aside in {folder}", mend)
+    return Finding(
+        "events", "ok", f"waiting for a receiver: {counted(len(names), 'event')}" if names else "no event waits"
+    )
 
 
 async def _check_webhook(settings: NearDupSettings) -> Sequence[Finding]:

@@ -12,6 +12,7 @@ from scrapy.crawler import Crawler
 
 from scrapy_neardup.crawl.feeds import JsonLinesFeed, without_login
 from scrapy_neardup.crawl.file_locations import in_data_dir
+from scrapy_neardup.document import counted
 from scrapy_neardup.settings import DEFAULT_STORIES_FEED, NearDupSettings
 
 logger = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ class FinalStories:
 
     async def write(self, final_stories: Mapping[str, str]) -> None:
         """Write and store the lines, one for each id in ``final_stories``. Raise nothing: a failure is logged once."""
-        united = f"{len(final_stories)} stories became a part of another story"
+        united = f"{counted(len(final_stories), 'story', 'stories')} became a part of another story"
         if self._feed is None:
             logger.info("%s; NEARDUP_STORIES_FEED = None, so the list of them is not written", united)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,17 +10,19 @@ from heapq import nlargest
 from typing import Any
 
 from itemadapter import ItemAdapter
+from rich.cells import cell_len, chop_cells
 
 from scrapy_neardup.content import source_of
 from scrapy_neardup.crawl.hints import Observed, hints
-from scrapy_neardup.document import LEVELS, STATUSES, Verdict, printable
+from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted, printable
 from scrapy_neardup.settings import NearDupSettings
 
 _MOST_STORIES = 20_000
 _MOST_SOURCES = 1000  # of one story
 _STORIES_SHOWN = 5
 _EVENTS_SHOWN = 5
-_LONGEST_TITLE = 80  # characters
+_WIDTH = 80  # columns of the block; only a url may be longer
+_LONGEST_TITLE = 200  # characters
 _LONGEST_URL = 200
 _LONG_TEXT = 400  # characters of a field that may hold the text of an article
 _FEWEST_SPACES = 40
@@ -70,6 +73,20 @@ class RunSummary:
         if len(self._events) > _MOST_STORIES:
             self._events.popitem(last=False)
 
+    def unite(self, final_stories: Mapping[str, str]) -> None:
+        """Count the items of each story that became a part of another one as items of that other story."""
+        for key, final in final_stories.items():
+            if (moved := self._stories.pop(key, None)) is not None:
+                self._take_in(self._stories.setdefault(final, _RunStory(moved.title, moved.url)), moved)
+            if (report := self._events.pop(key, None)) is not None:
+                self._events[final] = max(report, self._events.get(final, report), key=lambda each: each["time"])
+
+    def _take_in(self, story: _RunStory, moved: _RunStory) -> None:
+        self._story_count -= (story.items > 1) + (moved.items > 1)
+        story.items += moved.items
+        story.sources |= moved.sources
+        self._story_count += story.items > 1
+
     def skip(self, item: object) -> None:
         """Count an item that NEARDUP_ITEM_CLASSES leaves out."""
         self.seen.note(self.seen.skipped, type(item).__qualname__)
@@ -99,27 +116,31 @@ class RunSummary:
         return printable("\n".join(self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        yield f"scrapy-neardup: {self.seen.judged:,} items judged, {self._fate()}"
+        yield f"scrapy-neardup: {counted(self.seen.judged, 'item')} judged, {self._fate()}"
         for status in STATUSES:
             if count := self.seen.statuses[status]:
                 yield f"  {status:<10}{count:>7,}{self._details(status)}"
         if stories := self._largest_stories(_STORIES_SHOWN):
-            yield "Largest stories of this run:"
-            yield from (f"  {_counts(story.items, len(story.sources))}  {_named(story)}" for story in stories)
+            yield "Largest stories of this run, with all its items:"
+            for story in stories:
+                yield _row(_counts(story.items, len(story.sources)), story.title)
+                yield from [f"    {story.url}"] if story.url else []
         if self._levels:
             yield "Events: " + ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
+            yield "The newest, as counted when last signalled:"
             for report in list(self._events.values())[-_EVENTS_SHOWN:]:
                 counts = _counts(report["items"], report["measures"]["sources"])
-                yield f"  {report['level']:<9} {counts}  {_shortened(report['headline'] or report['url'])}"
+                yield _row(f"{report['level']:<9} {counts}", report["headline"] or report["url"])
         if found := list(hints(self.seen, self._settings)):
             yield "Hints:"
-            yield from (f"  - {hint.text}." for hint in found)
+            for hint in found:
+                yield from _wrapped(f"  - {hint.text}.")
 
     def _fate(self) -> str:
         kept = f"{self.seen.judged - self._dropped:,} kept"
         if self._settings.action == "drop" and not self._settings.dry_run:
             return f"{kept}, {self._dropped:,} dropped"
-        return f"{kept} ({self._would_drop:,} would be dropped with NEARDUP_ACTION = 'drop')"
+        return f"{kept}\n  {self._would_drop:,} would be dropped with NEARDUP_ACTION = 'drop'"
 
     def _details(self, status: str) -> str:
         prefix = f"{status}/"
@@ -130,7 +151,7 @@ class RunSummary:
     def _add_to_story(self, key: str, title: str, url: str) -> None:
         story = self._stories.get(key)
         if story is None:
-            story = self._stories[key] = _RunStory(_shortened(title), url[:_LONGEST_URL])
+            story = self._stories[key] = _RunStory(title[:_LONGEST_TITLE], url[:_LONGEST_URL])
         self._stories.move_to_end(key)
         story.items += 1
         self._story_count += story.items == 2
@@ -149,13 +170,14 @@ def _largest(stories: list[_RunStory], most: int) -> list[_RunStory]:
 
 
 def _counts(items: int, sources: int) -> str:
-    return f"{items:>5,} items, {sources:>3,} sources"
+    return f"{counted(items, 'item'):>11}, {counted(sources, 'source'):<11}"
 
 
-def _named(story: _RunStory) -> str:
-    return "  ".join(filter(None, (story.title, story.url)))
+def _row(counts: str, title: str) -> str:
+    """Return counts and the beginning of a title, on one line."""
+    row = f"  {counts}  {' '.join(title.split())}"
+    return row if cell_len(row) <= _WIDTH else f"{chop_cells(row, _WIDTH - 1)[0]}…"
 
 
-def _shortened(title: str) -> str:
-    words = " ".join(title[: 10 * _LONGEST_TITLE].split())
-    return words if len(words) <= _LONGEST_TITLE else f"{words[:_LONGEST_TITLE]}…"
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)

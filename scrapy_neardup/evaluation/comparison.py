@@ -347,7 +347,11 @@ def _recorded(name: str, body: bytes, content_type: str | None = None, url: str 
 
 
 def _line(path: Path, wanted: str) -> Recorded | WrongLine:
+    first = None
     for entry in read_feed(path):
         if str(entry.id) == wanted:
             return entry
-    raise InputError(f"{path}: no line has the id {wanted!r}")
+        if first is None or str(entry.line) == wanted:  # perhaps a line was meant
+            first = entry
+    known = "" if first is None else f"; line {first.line} has the id {str(first.id)!r}"
+    raise InputError(f"{path}: no line has the id {wanted!r}{known}")

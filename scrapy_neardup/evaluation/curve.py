@@ -99,9 +99,7 @@ def suggest(points: Sequence[Point], precision: float | None, present: float) ->
 AnyPoint = TypeVar("AnyPoint", Point, TopicPoint)
 
 
-def _one_of_best(
-    points: Sequence[AnyPoint], scores: Sequence[tuple[float, float]], present: float
-) -> AnyPoint | None:
+def _one_of_best(points: Sequence[AnyPoint], scores: Sequence[tuple[float, float]], present: float) -> AnyPoint | None:
     best = [point for point, score in zip(points, scores, strict=True) if score == max(scores)]
     best.sort(key=lambda point: point.threshold)
     if best and best[0].threshold <= present <= best[-1].threshold:

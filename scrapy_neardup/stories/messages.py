@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
-from scrapy_neardup.document import printable
+from scrapy_neardup.document import counted, printable
 
 WebhookFormat = Literal["plain", "slack", "discord", "teams"]
 

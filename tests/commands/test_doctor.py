@@ -170,4 +170,4 @@ def test_events_that_were_refused_are_named(tmp_path: Path) -> None:
     (folder / "one.json.refused").touch()
     status, found = findings(tmp_path, "-s", f"NEARDUP_DATA_DIR={tmp_path / 'data'}")
     assert (status, found["events"]["state"]) == (0, "warning")
-    assert "1 events are set aside" in found["events"]["found"]
+    assert "1 event set aside" in found["events"]["found"]

@@ -119,7 +119,7 @@ def test_a_closed_pipe_ends_a_replay_quietly(tmp_path: Path) -> None:
     process.stdout.close()
     said = process.stderr.read()
     assert process.wait() == PIPE_CLOSED
-    assert "documents were judged." in said
+    assert "Ended early, after" in said
     assert "Traceback" not in said
     assert "Exception" not in said
 
@@ -139,7 +139,7 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
     process.stdin.close()
     said = process.stderr.read()
     assert process.wait() == INTERRUPTED
-    assert "documents were judged." in said
+    assert "Ended early, after" in said
     assert "Traceback" not in said
 
 

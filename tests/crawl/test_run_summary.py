@@ -6,6 +6,7 @@ import re
 
 from news_site import NewsSite, article, page
 from projects import FERRY, ITEM_A_PAGE, Project
+from rich.cells import cell_len
 
 from scrapy_neardup import NearDupSettings, Verdict
 from scrapy_neardup.crawl.run_summary import RunSummary
@@ -36,7 +37,7 @@ def test_the_block_counts_items_by_verdict_and_names_the_largest_stories(project
     assert "  original        2\n" in said
     assert "  duplicate       2   exact 2\n" in said
     assert "  unchecked       1   too-short 1\n" in said
-    assert f"      3 items,   1 sources  Fog in the harbour  {site.url}/First\n" in said
+    assert f"      3 items, 1 source     Fog in the harbour\n    {site.url}/First\n" in said
     assert "would be dropped" not in said
     run = {name: value for name, value in crawl.stats.items() if name.startswith("neardup/run/")}
     assert run == {"neardup/run/kept": 3, "neardup/run/stories": 1, "neardup/run/largest_story": 3}
@@ -44,7 +45,9 @@ def test_the_block_counts_items_by_verdict_and_names_the_largest_stories(project
 
 def test_events_are_listed(project: Project) -> None:
     said = block(project.crawl(FERRY, NEARDUP_STORE="memory://").log)
-    assert "Events: 1 breaking\n  breaking      6 items,   6 sources  the ferry ran aground in fog" in said
+    assert "Events: 1 breaking\nThe newest, as counted when last signalled:\n" in said
+    assert "\n  breaking      6 items, 6 sources    the ferry ran aground in fog" in said
+    assert "      7 items, 7 sources    https" not in said
 
 
 def test_a_crawl_without_items_says_nothing(project: Project, site: NewsSite) -> None:
@@ -57,8 +60,9 @@ def test_items_without_text_are_told_the_field_that_holds_it(project: Project, s
     teasers = [{"url": f"/{number}", "body": article(number)} for number in range(3)]
     crawl = project.crawl(WITH_FIELDS.format(items=teasers), urls=[listing])
     assert crawl.hints == {"other-page": 3}
-    assert "3 of 3 items had no text, because their url is not the page" in block(crawl.log)
-    assert "set NEARDUP_TEXT_FIELD = 'body'" in block(crawl.log)
+    said = " ".join(block(crawl.log).split())
+    assert "3 of 3 items had no text, because their url is not the page" in said
+    assert "set NEARDUP_TEXT_FIELD = 'body'" in said
 
     mended = project.crawl(WITH_FIELDS.format(items=teasers), urls=[listing], NEARDUP_TEXT_FIELD="body")
     assert mended.statuses == {"original": 3}
@@ -69,7 +73,8 @@ def test_items_without_text_are_told_the_field_that_holds_it(project: Project, s
 def test_pages_without_text_are_another_hint(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/", "<html><body><script>1</script></body></html>")])
     assert crawl.hints == {"no-text": 1}
-    assert "1 of 1 items had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in block(crawl.log)
+    said = " ".join(block(crawl.log).split())
+    assert "1 of 1 items had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in said
 
 
 DECLARED = """
@@ -89,13 +94,14 @@ def test_item_classes_that_match_nothing(project: Project, site: NewsSite) -> No
     urls = [site.publish("/", page(article("wire")))]
     crawl = project.crawl(DECLARED, urls=urls, NEARDUP_ITEM_CLASSES=["news.spiders.news.Advert"])
     assert crawl.hints == {"item-classes": 1}
-    assert "NEARDUP_ITEM_CLASSES matched none of 1 items: add their class, Article" in block(crawl.log)
+    said = " ".join(block(crawl.log).split())
+    assert "NEARDUP_ITEM_CLASSES matched none of 1 items: add their class, Article" in said
 
 
 def test_items_that_take_no_tags(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(DECLARED, urls=[site.publish("/", page(article("wire")))])
     assert crawl.hints == {"untagged": 1}
-    assert "derive Article from scrapy_neardup.NearDupItem" in block(crawl.log)
+    assert "derive Article from scrapy_neardup.NearDupItem" in " ".join(block(crawl.log).split())
 
 
 def test_a_store_that_was_away(project: Project, site: NewsSite) -> None:
@@ -110,7 +116,7 @@ def test_a_second_run_over_the_same_pages_is_told_how_to_begin_anew(project: Pro
     assert project.crawl(ITEM_A_PAGE, urls=urls).hints == {}
     again = project.crawl(ITEM_A_PAGE, urls=urls)
     assert again.hints == {"only-revisits": 5}
-    assert "set NEARDUP_NAMESPACE to another name" in block(again.log)
+    assert "set NEARDUP_NAMESPACE to another name" in " ".join(block(again.log).split())
     assert "Largest stories" not in block(again.log)
 
 
@@ -119,7 +125,7 @@ def test_a_title_cannot_write_to_the_log_but_as_text(project: Project) -> None:
     items = [{"url": f"https://{name}.example/1", "text": article("wire"), "title": title} for name in ("a", "b")]
     spider = WITH_FIELDS.format(items=items) + '    async def start(self):\n        yield self.request("data:,")\n'
     said = block(project.crawl(spider).log)
-    assert "Fog\ufffd[2J\ufffdover the harbour 2030-01-01 ERROR  https://a.example/1\n" in said
+    assert "Fog\ufffd[2J\ufffdover the harbour 2030-01-01 ERROR\n    https://a.example/1\n" in said
 
 
 def test_memory_is_bounded_and_the_largest_story_is_kept() -> None:
@@ -130,4 +136,38 @@ def test_memory_is_bounded_and_the_largest_story_is_kept() -> None:
         summary.add(Verdict("original", story=str(number)), title="", url="")
     assert len(summary._stories) == 20_000
     assert dict(summary.stats())["run/largest_story"] == 30
-    assert "     30 items,  30 sources  Large  https://0.example/\n" in summary.text() + "\n"
+    assert "     30 items, 30 sources   Large\n    https://0.example/\n" in summary.text() + "\n"
+
+
+def test_every_line_but_a_url_can_be_read_at_80_columns() -> None:
+    summary = RunSummary(NearDupSettings())
+    for title in ("A long headline of a daily paper " * 5, "海洋博物館、来春に再開へ" * 5):
+        for number in range(12_000):
+            url = f"https://paper{number}.example/a-long-url-of-an-article-{title[:3]}-that-has-its-headline-in-it-once-more"
+            verdict = Verdict("unchecked", reason="store-unavailable", story=title)
+            summary.add(verdict, title=title, url=url.replace(" ", "-"))
+    report = {"story": "a", "level": "breaking", "items": 1234, "time": "2026", "headline": "Fog " * 50}
+    summary.add_event({**report, "measures": {"sources": 987}})
+    lines = summary.text().splitlines()
+    assert any("…" in line for line in lines)
+    assert any("the store was away" in line for line in lines)
+    for line in lines:
+        assert "https://" in line or cell_len(line) <= 80, line
+
+
+def test_stories_that_became_one_are_counted_once() -> None:
+    summary = RunSummary(NearDupSettings())
+    for number, story in enumerate(("b", "b", "b", "a", "c")):
+        summary.add(Verdict("related", story=story), title=f"Story {story}", url=f"https://{number}.example/")
+    for story, time in (("a", "2026-01-01T10:00:00Z"), ("b", "2026-01-01T11:00:00Z")):
+        report = {"story": story, "level": "watch", "items": 3, "time": time, "headline": f"Event {story}", "url": ""}
+        summary.add_event({**report, "measures": {"sources": 3}})
+    summary.unite({"b": "a", "forgotten": "a"})
+    assert dict(summary.stats())["run/stories"] == 1
+    assert dict(summary.stats())["run/largest_story"] == 4
+    text = summary.text()
+    assert "      4 items, 4 sources    Story a\n" in text
+    assert "Event b" in text
+    assert "Event a" not in text
+    summary.unite({"c": "0"})
+    assert dict(summary.stats())["run/stories"] == 1

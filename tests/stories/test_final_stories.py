@@ -68,14 +68,20 @@ def test_a_crawl_lists_the_stories_that_moved(project: Project) -> None:
     assert row["story"] in stories[:2]
     assert stories[2] == row["final_story"]
     assert crawl.neardup["stories_united"] == 1
-    assert crawl.lines("INFO", "NEARDUP_STORIES_FEED: 1 stories became a part of another story", str(feed))
+    assert crawl.lines("INFO", "NEARDUP_STORIES_FEED: 1 story became a part of another story", str(feed))
+
+
+def test_the_end_of_the_log_counts_stories_that_became_one_as_one(project: Project) -> None:
+    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO")
+    assert (crawl.stats["neardup/run/stories"], crawl.stats["neardup/run/largest_story"]) == (1, 3)
+    assert "     3 items, 3 sources " in crawl.log
 
 
 def test_without_the_feed_the_log_and_the_stat_say_it(project: Project) -> None:
     crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_STORIES_FEED=None)
     assert feeds(project) == []
     assert crawl.neardup["stories_united"] == 1
-    assert crawl.lines("INFO", "1 stories became a part of another story", "NEARDUP_STORIES_FEED = None")
+    assert crawl.lines("INFO", "1 story became a part of another story", "NEARDUP_STORIES_FEED = None")
 
 
 def test_a_crawl_in_which_no_story_moves_leaves_no_file(project: Project) -> None:
@@ -125,4 +131,7 @@ def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> Non
     assert lines(tmp_path / "stories.jsonl") == [{"story": "strike", "final_story": "budget"}]
     assert json.loads(done.stdout)["stories_united"] == 1
     assert "became a part" in run_scrapy(tmp_path, *command).stdout
+    (tmp_path / "in.jsonl").write_text(json.dumps(rows[0]), encoding="utf-8")
+    none = " ".join(run_scrapy(tmp_path, *command).stdout.split())
+    assert "stories that became a part of another one │ │ 0 │" in none
     assert run_scrapy(tmp_path, *command[:-1], "in.jsonl").returncode == 2

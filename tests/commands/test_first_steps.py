@@ -1,0 +1,202 @@
+"""What a user meets first: a forgotten prefix, a window that is not there, an id that is not there, long lines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from newsdesk import text
+from other_words import BOTH, BUDGET, STRIKE
+from projects import FERRY, ITEM_A_PAGE, Project
+from scrapy_processes import neardup, run_scrapy
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+
+STORE = "sqlite:///window.sqlite"
+
+
+def record(folder: Path, *texts: str) -> None:
+    rows = [{"id": f"d{number}", "time": 1_700_000_000 + number, "text": each} for number, each in enumerate(texts, 1)]
+    (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+# Settings
+
+
+@pytest.mark.parametrize("name", ["THRESHOLD", "threshold", "neardup_threshold"])
+def test_a_forgotten_prefix_is_named(tmp_path: Path, name: str) -> None:
+    record(tmp_path, text("one"))
+    for before, after in (((), ("-s", f"{name}=0.4")), (("-s", f"{name}=0.4"), ())):
+        done = run_scrapy(tmp_path, "neardup", *before, "replay", "in.jsonl", *after)
+        said = f"scrapy neardup replay: error: -s {name}: there is no such setting; is it NEARDUP_THRESHOLD?\n"
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def test_a_setting_of_scrapy_or_of_the_user_is_no_forgotten_prefix(tmp_path: Path) -> None:
+    record(tmp_path, text("one"))
+    done = neardup(tmp_path, "replay", "in.jsonl", "-s", "BOT_NAME=x", "-s", "MY_THRESHOLD=0.4")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_crawl_warns_of_a_forgotten_prefix(project: Project) -> None:
+    crawl = project.crawl(FERRY, "-s", "THRESHOLD=0.4", "-s", "MY_THRESHOLD=0.4", THRESHOLDS=1)
+    (warning,) = crawl.lines("WARNING", "THRESHOLD")
+    assert warning.endswith("-s THRESHOLD has no effect on scrapy-neardup: the setting is NEARDUP_THRESHOLD")
+
+
+# A window that is not there
+
+
+@pytest.mark.parametrize("command", ["watch", "events", "status"])
+def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(project: Project, command: str) -> None:
+    project.prepare(ITEM_A_PAGE, {})
+    done = run_scrapy(project.folder, "neardup", command)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert f"{project.folder}/.scrapy/neardup.sqlite: there is no such file" in line
+    assert "the window of the project 'news'" in line
+    assert "a NEARDUP_STORE in its custom_settings, give that with --store" in line
+
+
+def test_a_window_outside_a_project_and_one_of_an_option_are_named_too(tmp_path: Path) -> None:
+    (line,) = neardup(tmp_path, "status", "-s", f"NEARDUP_DATA_DIR={tmp_path}").stderr.splitlines()
+    assert f"{tmp_path}/neardup.sqlite: there is no such file; it is the window of a crawl outside a project" in line
+    (line,) = neardup(tmp_path, "status", "--store", STORE).stderr.splitlines()
+    assert line.endswith("window.sqlite: there is no such file; --store names it, relative to the current directory")
+    (line,) = neardup(tmp_path, "status", "--store", "memory://").stderr.splitlines()
+    assert "memory://: such a window ends with its process" in line
+
+
+# Documents that are not there
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("2", "no line has the id '2'; line 2 has the id 'd2'"),
+        ("69b91504a82af0c4", "no line has the id '69b91504a82af0c4'; line 1 has the id 'd1'"),
+    ],
+)
+def test_an_unknown_id_is_told_one_of_the_file(tmp_path: Path, wanted: str, said: str) -> None:
+    record(tmp_path, text("one"), text("two"))
+    done = neardup(tmp_path, "explain", f"in.jsonl#{wanted}", "in.jsonl#d1")
+    assert (done.returncode, done.stderr) == (2, f"scrapy neardup explain: error: in.jsonl: {said}\n")
+
+
+# Commands that only read
+
+
+async def learned(store: str) -> tuple[int, int]:
+    """Return from how many documents a window knows terms, and how many documents of a source."""
+    detector = NearDupDetector(NearDupSettings(store=store))
+    await detector.open()
+    (count,) = [each.documents for each in detector.sketcher.all_frequencies.values()]
+    source = detector.document("", url="https://a.example/1").source
+    known = await detector.index.exchange_boilerplate({})
+    await detector.close()
+    return count, len(known.get(source.encode(), ()))
+
+
+def test_similar_and_explain_leave_what_the_window_has_learned_as_it_is(tmp_path: Path) -> None:
+    record(tmp_path, *map(text, range(3)))
+    assert neardup(tmp_path, "replay", "in.jsonl", "--store", STORE).returncode == 0
+    before = asyncio.run(learned(f"sqlite:///{tmp_path}/window.sqlite"))
+    assert before[0] == 3
+    (tmp_path / "other.txt").write_text(text("other"), encoding="utf-8")
+    found = neardup(tmp_path, "similar", "in.jsonl#d1", "--store", STORE, "--json")
+    (key,) = [json.loads(line)["id"] for line in found.stdout.splitlines()]
+    for command in (("similar", "other.txt"), ("explain", key, "other.txt"), ("explain", "in.jsonl#d1", "other.txt")):
+        assert neardup(tmp_path, *command, "--store", STORE).returncode == 0
+    assert asyncio.run(learned(f"sqlite:///{tmp_path}/window.sqlite")) == before
+
+
+# Ended early
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_interrupted_replay_writes_the_final_stories_of_what_was_done(tmp_path: Path) -> None:
+    record(tmp_path, BUDGET, STRIKE, BOTH, *["short"] * 600)
+    command = [sys.executable, "-m", "scrapy", "neardup", "replay", "-", "-O", "-", "--stories", "s.jsonl"]
+    process = subprocess.Popen(
+        [*command, "--workers", "1"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write((tmp_path / "in.jsonl").read_bytes())
+    process.stdin.flush()
+    for _ in range(256):  # as many as are judged together; the others wait for more
+        assert process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    assert json.loads((tmp_path / "s.jsonl").read_text("utf-8")) == {"story": "d2", "final_story": "d1"}
+
+
+# 80 columns
+
+
+def test_the_usage_can_be_read_at_80_columns(tmp_path: Path) -> None:
+    done = run_scrapy(tmp_path, "neardup", environment={"COLUMNS": "80"})
+    assert done.returncode == 2
+    assert "train-reference" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_doctor_breaks_no_path(tmp_path: Path) -> None:
+    folder = tmp_path / ("a-long-name-of-a-folder-" * 4) / "data"
+    done = neardup(tmp_path, "doctor", "-s", f"NEARDUP_DATA_DIR={folder}", columns=80)
+    assert done.returncode == 0, done.stderr
+    assert str(folder) in done.stdout
+    assert all(len(line) <= 80 or str(folder) in line for line in done.stdout.splitlines())
+
+
+def test_status_shows_the_settings_that_people_ask_for(tmp_path: Path) -> None:
+    record(tmp_path, text("one"))
+    settings = "--store", STORE, "-s", "NEARDUP_MIN_BLOCK_WORDS=9", "-s", "NEARDUP_THRESHOLD=0.6"
+    neardup(tmp_path, "replay", "in.jsonl", *settings)
+    shown = " ".join(neardup(tmp_path, "status", *settings, columns=80).stdout.replace("│", " ").split())
+    thresholds = "threshold 0.6, related_threshold 0.25, topic_threshold 0.26"
+    assert f"settings preset news, {thresholds}, min_block_words 9, scope all, window 24 hours configuration" in shown
+    full = json.loads(neardup(tmp_path, "status", *settings, "--json").stdout)
+    assert full["configuration"]["num_perm"] == 256
+
+
+# One thing, one number
+
+
+def test_watch_counts_stories_that_became_one_once(project: Project) -> None:
+    spider = f"""
+    class News(scrapy.Spider):
+        name = "news"
+        start_urls = ["data:,"]
+
+        def parse(self, response):
+            for number, body in enumerate({[BUDGET, BUDGET, STRIKE, STRIKE, BOTH]!r}):
+                yield {{"url": f"https://source{{number}}.example/news", "text": body}}
+    """
+    project.crawl(spider)
+    done = neardup(project.folder, "watch", "--once", "--json")
+    view = json.loads(done.stdout)
+    (story,) = view["stories"]
+    assert story["hour"] == 3, "two copies, and the report that shows that both stories are one"
+
+
+@pytest.mark.parametrize(("action", "said"), [("tag", "would be dropped"), ("drop", "dropped")])
+def test_watch_says_whether_items_are_dropped(project: Project, action: str, said: str) -> None:
+    project.crawl(FERRY, NEARDUP_ACTION=action)
+    done = neardup(project.folder, "watch", "--once", columns=80)
+    assert re.search(rf"│ {said} +│", done.stdout)
+    assert "running events, counted until now" in done.stdout
+    assert "1 running event, counted until now" in neardup(project.folder, "events").stdout
