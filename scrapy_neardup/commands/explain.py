@@ -201,17 +201,17 @@ def _print(options: argparse.Namespace, comparison: Comparison) -> None:
 
 def _print_topic(console: PlainConsole, topic: TopicComparison) -> None:
     """Print the parts of the score of the topics, what it has to reach, and the terms."""
-    added = f" + {topic.same_source_extra:g} (one source)" if topic.same_source_extra else ""
+    added = f" + {topic.same_source_extra:g} (one source) = {topic.needed:g}" if topic.same_source_extra else ""
     is_enough = "enough" if topic.score >= topic.needed else "not enough"
     console.print(f"\nTopics: {topic.score:.3f}, {is_enough}", style="bold")
     console.print(f"  score: {topic.from_terms:.3f} (terms) + {topic.from_titles:.3f} (titles)")
-    console.print(f"  needed: {topic.threshold:g} (NEARDUP_TOPIC_THRESHOLD){added} = {topic.needed:g}")
+    console.print(f"  needed: {topic.threshold:g} (NEARDUP_TOPIC_THRESHOLD){added}")
     console.print(f"  look-up keys in common: {topic.shared_keys}; documents are compared if they have 2")
     if topic.documents:
         console.print(f"  weights learned from {counted(topic.documents, 'document')}: {topic.learned_from}")
     if topic.documents < FEWEST_DOCUMENTS:
-        console.print(
-            f"  until weights are learned from {FEWEST_DOCUMENTS} documents, only names and figures have one; use"
+        console.print_indented(
+            f"until weights are learned from {FEWEST_DOCUMENTS} documents, only names and figures have one; use"
             " --seen or --store to weigh the terms as your crawl does"
         )
     rows = [
@@ -229,7 +229,7 @@ def _print_lines(console: PlainConsole, title: str, lines: Sequence[str]) -> Non
     if lines:
         console.print(f"\n{title}", style="bold")
     for line in lines:
-        console.print(f"  {line}")
+        console.print_indented(line)
 
 
 def _print_passages(console: PlainConsole, title: str, passages: Sequence[Passage]) -> None:
@@ -242,7 +242,7 @@ def _print_passages(console: PlainConsole, title: str, passages: Sequence[Passag
     lines = [f"({passage.words}) {_shortened(passage.text)}" for passage in shown]
     if len(shown) < len(passages):
         lines.append(f"and {len(passages) - len(shown)} shorter ones")
-    _print_lines(console, f"{title}: {words} words in {len(passages)} passages", lines)
+    _print_lines(console, f"{title}: {counted(words, 'word')} in {counted(len(passages), 'passage')}", lines)
 
 
 def _shortened(text: str) -> str:

@@ -45,6 +45,12 @@ class PlainConsole(Console):
         if not self.file.isatty() and "COLUMNS" not in os.environ:
             self.width = max(_WIDTH, self.width)
 
+    def print_indented(self, text: str) -> None:
+        """Print a text in lines that begin with two spaces."""
+        for line in Text(printable(text)).wrap(self, self.width - 2):
+            line.rstrip()
+            self.print(Text("  ") + line)
+
     def render_str(self, text: str, **styles: Any) -> Text:
         return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
 

@@ -151,7 +151,7 @@ def _drawn(view: View) -> Group:
     heading = Text(f"{view.time[:19].replace('T', ' ')} UTC  {view.namespace}  {view.store}")
     parts: list[Any] = [heading, _verdicts(view)]
     if view.stories:
-        stories = _table("growing stories", "items in 10 min", "in an hour", "headline")
+        stories = _table("growing stories", "joined in 10 min", "in an hour", "headline")
         for each in view.stories:
             stories.add_row(str(each["10 minutes"]), str(each["hour"]), " ".join(each["headline"].split()))
         parts.append(stories)

@@ -12,7 +12,7 @@ from scrapy_neardup.imports import load_callable
 
 Extractor = Callable[[str, str], str]
 
-ALLOWED = "'trafilatura', 'resiliparse' (pip install scrapy-neardup[fast]) or the import path of a callable (html, url)"
+ALLOWED = "'trafilatura', 'resiliparse' (pip install resiliparse) or the import path of a callable (html, url)"
 BUILT_IN = ("trafilatura", "resiliparse")
 THIN_WORDS = 100
 _PARAGRAPH_WORDS = 8
@@ -43,7 +43,7 @@ def load_extractor(name: str, *, for_processes: bool = False) -> Extractor:
         try:
             import_module("resiliparse.extract.html2text")
         except ImportError as error:
-            raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install scrapy-neardup[fast]") from error
+            raise SettingsError("NEARDUP_EXTRACTOR", name, f"{error}; pip install resiliparse") from error
         return extract_with_resiliparse
     return load_callable("NEARDUP_EXTRACTOR", name, ALLOWED)
 

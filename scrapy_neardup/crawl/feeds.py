@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from itemadapter import ItemAdapter
 from scrapy import Spider
 from scrapy.crawler import Crawler
-from scrapy.extensions.feedexport import FeedStorageProtocol
+from scrapy.extensions.feedexport import FeedStorageProtocol, FileFeedStorage
 from scrapy.settings import BaseSettings
 from scrapy.utils.defer import ensure_awaitable
 from scrapy.utils.misc import build_from_crawler, load_object
@@ -58,6 +58,11 @@ class JsonLinesFeed:
         self._is_packed = packed
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
+
+    def holds_earlier_lines(self) -> bool:
+        """Decide whether this is a local file with lines of an earlier crawl. Ask before the first line is written."""
+        path = self._storage.path if isinstance(self._storage, FileFeedStorage) else ""
+        return os.path.isfile(path) and os.path.getsize(path) > 0
 
     def put(self, row: Mapping[str, Any]) -> None:
         """Write a line. A value that JSON cannot hold is written as a text. Errors of the storage are passed on."""

@@ -29,6 +29,12 @@ class Recorder:
 
         ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
         """
+        if not self._has_begun and not self._has_failed and self._feed.holds_earlier_lines():
+            logger.warning(
+                "NEARDUP_RECORD: %s has documents of an earlier crawl, and those of this crawl are added to them. For"
+                " one crawl alone, remove the file first, or put %%(time)s into its name",
+                self._feed.shown_uri,
+            )
         try:
             self._feed.put(_row(document, canonical, url_is_own=url_is_own))
         except Exception as error:

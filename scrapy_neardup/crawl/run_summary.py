@@ -121,7 +121,7 @@ class RunSummary:
             if count := self.seen.statuses[status]:
                 yield f"  {status:<10}{count:>7,}{self._details(status)}"
         if stories := self._largest_stories(_STORIES_SHOWN):
-            yield "Largest stories of this run, with all its items:"
+            yield "Largest stories, with their items of this run:"
             for story in stories:
                 yield _row(_counts(story.items, len(story.sources)), story.title)
                 yield from [f"    {story.url}"] if story.url else []

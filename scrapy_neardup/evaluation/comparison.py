@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scrapy_neardup.content import decode_html
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup.document import Document, Fingerprint, Verdict, counted
 from scrapy_neardup.evaluation.feed import STDIN, Recorded, WrongLine, read_feed, shown
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import opened
@@ -177,7 +177,7 @@ def _comparison(
 
 def _left_out(sketcher: Sketcher, body: Body) -> Iterator[LeftOut]:
     for line in body.short:
-        yield LeftOut(line.text, f"{line.words} words, under {sketcher.preset.min_block_words}")
+        yield LeftOut(line.text, f"{counted(line.words, 'word')}, under {sketcher.preset.min_block_words}")
     for line in body.lines:
         if line.key in body.boilerplate:
             yield LeftOut(line.text, "boilerplate: in several different stories")
@@ -225,7 +225,7 @@ def _why(comparison: Comparison, detector: NearDupDetector, prints: Sequence[Fin
     for name, side, fingerprint in zip("AB", (comparison.first, comparison.second), prints, strict=True):
         if not fingerprint.signature:
             yield (
-                f"{name} has {side.words} words, under NEARDUP_MIN_WORDS = {settings.min_words}:"
+                f"{name} has {counted(side.words, 'word')}, under NEARDUP_MIN_WORDS = {settings.min_words}:"
                 " only exact repeats match"
             )
     same_text = prints[0].text_hash == prints[1].text_hash

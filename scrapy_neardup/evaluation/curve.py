@@ -124,7 +124,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise NearDupError(f"a plot needs matplotlib ({error}): pip install scrapy-neardup[plot]") from error
+        raise NearDupError(f"a plot needs matplotlib ({error}): pip install matplotlib") from error
 
 
 def plot(points: Sequence[Point], suggested: Point | None, path: Path) -> None:

@@ -44,7 +44,7 @@ def require_jinja() -> None:
     try:
         import jinja2  # noqa: F401
     except ImportError as error:
-        raise InputError("the report needs Jinja2: pip install scrapy-neardup[report]") from error
+        raise InputError("the report needs Jinja2: pip install jinja2") from error
 
 
 def render(contents: Contents, review: dict[str, Any], title: str) -> str:

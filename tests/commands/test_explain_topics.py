@@ -51,7 +51,7 @@ def test_explain_shows_the_shared_terms_and_the_parts_of_the_score(neardup: Near
     needed = f"{topic['threshold']:g} (NEARDUP_TOPIC_THRESHOLD) + {SAME_SOURCE_EXTRA:g} (one source)"
     assert f"needed: {needed} = {topic['needed']:g}" in printed
     assert "until weights are learned from 20 documents, only names and figures have one; use --seen" in printed
-    assert "0 documents" not in printed
+    assert " 0 documents" not in printed
     assert "Brandreth" in printed
     assert ("B after A: related" in printed) == (topic["score"] >= topic["needed"])
 

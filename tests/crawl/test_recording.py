@@ -87,8 +87,11 @@ def test_dropped_documents_are_recorded_too_and_nobody_else_can_read_them(projec
 def test_a_file_of_json_lines_is_not_packed_and_runs_are_appended(project: Project, site: NewsSite) -> None:
     urls = [site.publish("/", page(article("wire")))]
     for name in ("plain.jsonl", "packed"):
-        for _ in range(2):
-            project.crawl(ITEM_A_PAGE, urls=urls, **{**NOTED, "NEARDUP_RECORD": name})
+        first, second = (project.crawl(ITEM_A_PAGE, urls=urls, **{**NOTED, "NEARDUP_RECORD": name}) for _ in range(2))
+        assert not first.lines("WARNING", "NEARDUP_RECORD")
+        (warning,) = second.lines("WARNING", "NEARDUP_RECORD")
+        assert f"{name} has documents of an earlier crawl" in warning
+        assert "put %(time)s into its name" in warning
         assert [row["status"] for row in replayed(project, name)] == ["original", "duplicate"]
     assert (project.folder / "plain.jsonl").read_bytes()[:1] == b"{"
     assert (project.folder / "packed").read_bytes()[:2] == b"\x1f\x8b"

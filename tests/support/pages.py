@@ -19,15 +19,23 @@ def run_page(name: str, folder: Path) -> tuple[Path, list[str]]:
     """
     project = folder / "example_project"
     shutil.copytree(ROOT / "example_project", project, ignore=shutil.ignore_patterns(".scrapy", "__pycache__"))
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     printed = []
     for command in _commands((ROOT / "docs" / name).read_text(encoding="utf-8")):
-        done = subprocess.run(
-            command, cwd=project, env={**os.environ, "PATH": path}, capture_output=True, text=True, encoding="utf-8"
-        )
+        done = _run(command, project)
         assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
         printed.append(done.stdout)
     return project, printed
+
+
+def run_shell(command: str, project: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command on a terminal of 80 columns."""
+    return _run(["sh", "-e", "-c", command], project, COLUMNS="80")
+
+
+def _run(command: list[str], project: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    given = {**os.environ, "PATH": path, **environment}
+    return subprocess.run(command, cwd=project, env=given, capture_output=True, text=True, encoding="utf-8")
 
 
 def _commands(page: str) -> list[list[str]]:

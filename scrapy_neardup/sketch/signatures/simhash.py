@@ -87,7 +87,7 @@ def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
     try:
         import snowballstemmer
     except ImportError as error:
-        raise SettingsError(setting, language, f"{error}; pip install scrapy-neardup[stem]") from error
+        raise SettingsError(setting, language, f"{error}; pip install snowballstemmer") from error
     languages = [name for name in snowballstemmer.algorithms() if name != "porter"]
     if language not in languages:
         raise SettingsError(setting, language, f"must be one of {', '.join(sorted(languages))}")
