@@ -31,8 +31,9 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
             count = await detector.purge(**what, dry_run=True)
         except ValueError as error:
             raise InputError(str(error)) from error
-        if not count and (options.source or options.url):
+        if not count:
             await explain_emptiness(detector)
+        if not count and (options.source or options.url):
             print(f"Nothing to remove: the window has no document of {printable(options.source or options.url)}.")
             return 0
         summary = await detector.summary()

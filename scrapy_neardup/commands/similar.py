@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
-from scrapy_neardup.commands.terminal import print_json, print_table, working
+from scrapy_neardup.commands.terminal import PlainConsole, print_json, working
 from scrapy_neardup.document import Match, counted, printable
 from scrapy_neardup.evaluation.comparison import read_single
 from scrapy_neardup.evaluation.registered import find, may_be_registered, similar_to
@@ -36,14 +36,19 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if not found:
         print(f"No document of the window is like {printable(options.document)}.")
         return 0
-    rows = []
+    print(f"{counted(len(found), 'document')} like {printable(options.document)}")
     for row in found:
-        document = "\n".join(filter(None, (" ".join(row["title"].split()), row["url"])))
-        original = "" if row["original"] == row["id"] else row["original_url"] or row["original"]
-        rows.append((row["seen_at"][:16].replace("T", " "), row["like"], f"{row['score']:.3f}", document, original))
-    headings = ("seen (UTC)", "", "score", "document", "original")
-    print_table(f"{counted(len(rows), 'document')} like {options.document}", headings, rows)
+        _print(row)
     return 0
+
+
+def _print(row: dict[str, Any]) -> None:
+    """Print a document on a few lines. No url is broken, so that it can be copied."""
+    title = " ".join(row["title"].split())
+    PlainConsole().print(f"\n{row['seen_at'][:16].replace('T', ' ')} UTC  {row['like']} {row['score']:.3f}  {title}")
+    print(printable(f"    {row['url'] or row['id']}"))
+    if row["original"] != row["id"]:
+        print(printable(f"    original: {row['original_url'] or row['original']}"))
 
 
 async def _similar(options: argparse.Namespace, values: dict[str, Any]) -> list[Match]:

@@ -45,6 +45,10 @@ class PlainConsole(Console):
         if not self.file.isatty() and "COLUMNS" not in os.environ:
             self.width = max(_WIDTH, self.width)
 
+    def on_broken_pipe(self) -> None:
+        """Pass the error on, so that the command ends as it does for any other output. Rich would exit with 1."""
+        raise BrokenPipeError
+
     def print_indented(self, text: str) -> None:
         """Print a text in lines that begin with two spaces."""
         for line in Text(printable(text)).wrap(self, self.width - 2):

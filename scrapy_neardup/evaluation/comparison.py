@@ -353,5 +353,6 @@ def _line(path: Path, wanted: str) -> Recorded | WrongLine:
             return entry
         if first is None or str(entry.line) == wanted:  # perhaps a line was meant
             first = entry
-    known = "" if first is None else f"; line {first.line} has the id {str(first.id)!r}"
-    raise InputError(f"{path}: no line has the id {wanted!r}{known}")
+    if first is None:
+        raise InputError(f"{path}: the file has no documents")
+    raise InputError(f"{path}: no line has the id {wanted!r}; line {first.line} has the id {str(first.id)!r}")

@@ -74,6 +74,13 @@ def test_a_window_outside_a_project_and_one_of_an_option_are_named_too(tmp_path:
     assert "memory://: such a window ends with its process" in line
 
 
+def test_purge_names_a_namespace_that_is_not_there(project: Project) -> None:
+    project.crawl(FERRY)
+    done = neardup(project.folder, "purge", "--yes", "--namespace", "mistyped")
+    assert (done.returncode, done.stdout) == (0, "Removed 0 documents.\n")
+    assert "This store has the namespaces default." in done.stderr
+
+
 # Documents that are not there
 
 
@@ -144,7 +151,25 @@ def test_an_interrupted_replay_writes_the_final_stories_of_what_was_done(tmp_pat
     assert json.loads((tmp_path / "s.jsonl").read_text("utf-8")) == {"story": "d2", "final_story": "d1"}
 
 
+def test_a_reader_that_closes_its_pipe_ends_a_command_that_prints_a_table(project: Project) -> None:
+    project.crawl(FERRY)
+    process = project.start("neardup", "status")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait() == 141
+
+
 # 80 columns
+
+
+def test_similar_breaks_no_url(project: Project) -> None:
+    crawl = project.crawl(FERRY.replace("/ferry", f"/{'a-long-path-' * 7}ferry"))
+    urls = [item["url"] for item in crawl.items]
+    done = neardup(project.folder, "similar", urls[-1], columns=80)
+    assert done.stdout.startswith(f"6 documents like {urls[-1]}\n")
+    for url in urls[:-1]:
+        assert f"\n    {url}\n" in done.stdout
+    assert done.stdout.count(f"\n    original: {urls[0]}\n") == 5
 
 
 def test_the_usage_can_be_read_at_80_columns(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from scrapy_processes import neardup
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import counted
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 
@@ -204,7 +205,7 @@ def test_status_shows_the_window_of_the_project(project: Path) -> None:
 
     assert done.returncode == 0
     text = " ".join(done.stdout.split())
-    for shown in ("seen.sqlite", "papers", "2023-11-14T22:00Z │ 3", "window 86400", "threshold 0.45", "SQLite"):
+    for shown in ("seen.sqlite", "papers", "2023-11-14T22:00Z │ 3", "window 24 hours", "threshold 0.45", "SQLite"):
         assert shown in text
 
 
@@ -245,7 +246,7 @@ def test_purge_asks_and_takes_no_for_an_answer(project: Path, answer: str) -> No
 def test_purge_removes_what_it_is_told(project: Path, arguments: list[str], answer: str, left: int) -> None:
     done = neardup(project, "purge", *arguments, answer=answer)
 
-    assert (done.returncode, done.stdout.strip()) == (0, f"Removed {3 - left} documents.")
+    assert (done.returncode, done.stdout.strip()) == (0, f"Removed {counted(3 - left, 'document')}.")
     assert documents_in(project) == left
 
 
