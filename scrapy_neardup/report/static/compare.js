@@ -8,9 +8,11 @@ const TOKEN =
 const tokensOf = (text) => text.match(TOKEN) ?? [];
 const linesOfText = (text) => text.split(/(?<=\n)/);
 const isWord = /[\p{L}\p{N}]/u;
+const endsSentence = /[.!?。！？]["'”’)]?\s*$/u;
 const isSame = (one, other) => one === other || (one !== '\n' && other !== '\n' && one.trimEnd() === other.trimEnd());
+const MOST_SLIDES = 200; // tokens
 
-// Return runs {left, right}: what both texts have at this place (`same`), or what only one of them has.
+// Return runs {same, left, right}: what both texts have at this place (`same`), or what only one of them has.
 function differencesOf(left, right) {
   return runsOf(tokensOf(left), tokensOf(right)) ?? runsOf(linesOfText(left), linesOfText(right)) ?? [{ same: false, left, right }];
 }
@@ -18,25 +20,62 @@ function differencesOf(left, right) {
 function runsOf(left, right) {
   const found = Diff.diffArrays(left, right, { timeout: PATIENCE, maxEditLength: MOST_EDITS, comparator: isSame });
   if (!found) return null;
-  const runs = [];
+  const runs = [{ same: true, left: [], right: [] }];
   const place = { left: 0, right: 0 };
   const take = (side, tokens, count) => {
     place[side] += count;
-    return tokens.slice(place[side] - count, place[side]).join('');
+    return tokens.slice(place[side] - count, place[side]);
   };
   for (const part of found) {
-    const run = { same: !part.added && !part.removed, left: '', right: '' };
+    const run = { same: !part.added && !part.removed, left: [], right: [] };
     if (!part.added) run.left = take('left', left, part.count);
     if (!part.removed) run.right = take('right', right, part.count);
     const last = runs[runs.length - 1];
-    if (last && !last.same && !run.same) {
-      last.left += run.left;
-      last.right += run.right;
+    if (last.same === run.same) {
+      last.left = last.left.concat(run.left);
+      last.right = last.right.concat(run.right);
     } else {
       runs.push(run);
     }
   }
-  return joinRuns(joinRuns(runs, isMark), isIsland);
+  for (let run = 1; run + 1 < runs.length; run += 1) slide(runs[run - 1], runs[run], runs[run + 1]);
+  const written = runs.map(({ same, left: one, right: other }) => ({ same, left: one.join(''), right: other.join('') }));
+  return joinRuns(joinRuns(written.filter((run) => run.left || run.right), isMark), isIsland);
+}
+
+// Let a passage that only one text has begin with a line or a sentence, if the words around it repeat: of "A B A C", "B A"
+// may be deleted as well as "A B".
+function slide(before, run, after) {
+  const side = run.left.length ? 'left' : 'right';
+  if (run.same || (run.left.length && run.right.length)) return;
+  const forward = () => {
+    run[side].push(after[side].shift());
+    before[side].push(run[side].shift());
+    const other = side === 'left' ? 'right' : 'left';
+    before[other].push(after[other].shift());
+  };
+  const back = () => {
+    run[side].unshift(before[side].pop());
+    after[side].unshift(run[side].pop());
+    const other = side === 'left' ? 'right' : 'left';
+    after[other].unshift(before[other].pop());
+  };
+  const fit = () => {
+    const token = before[side].at(-1) ?? '\n';
+    return (token === '\n' ? 4 : endsSentence.test(token) ? 2 : 0) + (run[side].at(-1) === '\n' ? 1 : 0);
+  };
+  let at = 0;
+  const fits = new Map([[0, fit()]]);
+  for (; at > -MOST_SLIDES && before[side].length && before[side].at(-1) === run[side].at(-1); fits.set(at, fit())) {
+    back();
+    at -= 1;
+  }
+  for (; at < MOST_SLIDES && after[side].length && after[side][0] === run[side][0]; fits.set(at, fit())) {
+    forward();
+    at += 1;
+  }
+  const best = [...fits].sort(([one, oneFit], [other, otherFit]) => otherFit - oneFit || Math.abs(one) - Math.abs(other))[0][0];
+  for (; at > best; at -= 1) back();
 }
 
 const wordsOf = (run) => Math.max(...[run.left, run.right].map((text) => text.split(/\s+/).filter((word) => isWord.test(word)).length));
@@ -63,19 +102,14 @@ function joinRuns(runs, isGap) {
   return joined;
 }
 
-// Cut a text from `start` to `end` where marked places begin and end.
+// Cut a text from `start` to `end` where figures begin and end.
 function piecesOf(marked, start, end) {
   const cuts = new Set([start, end]);
-  for (const [first, behind] of [...marked.figures, ...marked.boilerplate]) {
-    if (first > start && first < end) cuts.add(first);
-    if (behind > start && behind < end) cuts.add(behind);
-  }
+  for (const place of marked.figures.flat()) if (place > start && place < end) cuts.add(place);
   const places = [...cuts].sort((one, other) => one - other);
-  const lies = (spans, first, behind) => spans.some(([from, to]) => from <= first && behind <= to);
   return places.slice(1).map((behind, place) => ({
     text: marked.text.slice(places[place], behind),
-    isFigure: lies(marked.figures, places[place], behind),
-    isBoilerplate: lies(marked.boilerplate, places[place], behind),
+    isFigure: marked.figures.some(([from, to]) => from <= places[place] && behind <= to),
   }));
 }
 
@@ -83,46 +117,136 @@ function piecesOf(marked, start, end) {
 function paint(marked, start, end, tag, isChange, number) {
   const behind = tag ? start + marked.text.slice(start, end).trimEnd().length : end;
   if (behind < end) return [...paint(marked, start, behind, tag, isChange, number), ...paint(marked, behind, end)];
-  const nodes = piecesOf(marked, start, end).map((piece) => {
-    if (tag && piece.isFigure) return element('strong', { class: 'figure' }, piece.text);
-    if (piece.isBoilerplate) return element('span', { class: 'boilerplate', title: 'boilerplate: in several different stories' }, piece.text);
-    return piece.text;
-  });
+  const nodes = piecesOf(marked, start, end).map((piece) => (tag && piece.isFigure ? element('strong', { class: 'figure' }, piece.text) : piece.text));
   return tag && start < end ? [element(tag, { class: isChange ? 'changed' : '', 'data-change': number }, ...nodes)] : nodes;
 }
 
-// Return the rows of both sides. A row ends where both texts end a line.
+const WHY_LEFT_OUT = { boilerplate: 'boilerplate: in several different stories', short: 'a short line: navigation, caption or byline' };
+const leftOut = (marked, block) => element('span', { class: 'left-out', 'data-why': block.why === 'short' ? 'short line' : block.why, title: WHY_LEFT_OUT[block.why] }, marked.text.slice(block.start, block.end));
+
+// One text without the passages that the plugin left out. `blocks` are these passages, and `at` is where they stood.
+// Places in `text` are places of the text that was kept.
+class KeptText {
+  constructor(marked) {
+    this.marked = marked;
+    this.parts = []; // {at, start}: from here on, places in the kept text belong to places in the whole text
+    this.blocks = [];
+    this.text = '';
+    let end = 0;
+    for (const block of this.lines()) {
+      this.keep(end, block.start);
+      this.blocks.push({ ...block, at: this.text.length });
+      end = block.end;
+    }
+    this.keep(end, marked.text.length);
+    if (!this.text.endsWith('\n')) this.text += '\n'; // so that the last line can be compared with a line in the middle
+    this.next = 0; // the block that is painted next
+    this.place = 0;
+  }
+
+  // Passages from the start of a line on are taken with their line end.
+  lines() {
+    const { text, boilerplate, short } = this.marked;
+    const blocks = [...boilerplate.map((span) => [...span, 'boilerplate']), ...short.map((span) => [...span, 'short'])];
+    const joined = [];
+    for (const [start, end, why] of blocks.sort((one, other) => one[0] - other[0])) {
+      const last = joined.at(-1);
+      if (last?.why === why && /^\s*$/.test(text.slice(last.end, start))) last.end = end;
+      else joined.push({ start, end, why });
+    }
+    return joined.map(({ start, end, why }) => {
+      const isWhole = (start === 0 || text[start - 1] === '\n') && text[end] === '\n';
+      return { start, end: isWhole ? end + 1 : end, why };
+    });
+  }
+
+  keep(start, end) {
+    if (end <= start) return;
+    this.parts.push({ at: this.text.length, start });
+    this.text += this.marked.text.slice(start, end);
+  }
+
+  get isAtBlock() {
+    return this.next < this.blocks.length && this.blocks[this.next].at <= this.place;
+  }
+
+  takeBlock() {
+    this.next += 1;
+    return leftOut(this.marked, this.blocks[this.next - 1]);
+  }
+
+  // Paint the next characters. A passage that was left out between them stands between them.
+  take(length, tag, isChange, number) {
+    const nodes = [];
+    const end = this.place + length;
+    while (this.place < end) {
+      while (this.isAtBlock) nodes.push(this.takeBlock());
+      const stop = Math.min(end, this.blocks[this.next]?.at ?? end);
+      const start = this.wholePlace(this.place);
+      nodes.push(...paint(this.marked, start, Math.min(start + stop - this.place, this.marked.text.length), tag, isChange, number));
+      this.place = stop;
+    }
+    return nodes.filter((node) => node !== '');
+  }
+
+  wholePlace(place) {
+    const part = this.parts.findLast((each) => each.at <= place);
+    return part ? part.start + place - part.at : this.marked.text.length;
+  }
+}
+
+// Return the rows of both sides. A row ends where both texts end a line. A line that only one text has, and one that was
+// left out, is a row of its own, so that it stands beside the place where the other text has nothing.
 function rowsOf(left, right) {
+  const sides = { left: new KeptText(left), right: new KeptText(right) };
   const rows = [];
   let row = { left: [], right: [], isSame: true };
-  const place = { left: 0, right: 0 };
   let changes = 0;
-  const close = () => {
-    if (row.left.length || row.right.length) rows.push(row);
+  const isEmpty = () => !row.left.length && !row.right.length;
+  const push = () => {
+    if (!isEmpty()) rows.push(row);
     row = { left: [], right: [], isSame: true };
   };
-  for (const run of differencesOf(left.text, right.text)) {
+  const close = () => {
+    push();
+    while (sides.left.isAtBlock || sides.right.isAtBlock) {
+      for (const side of ['left', 'right']) if (sides[side].isAtBlock) row[side].push(sides[side].takeBlock());
+      row.isSame = false;
+      push();
+    }
+  };
+  close();
+  for (const run of differencesOf(sides.left.text, sides.right.text)) {
     if (run.same) {
       const lines = linesOfText(run.right);
       linesOfText(run.left).forEach((line, number) => {
-        row.left.push(...paint(left, place.left, place.left + line.length));
-        row.right.push(...paint(right, place.right, place.right + lines[number].length));
-        place.left += line.length;
-        place.right += lines[number].length;
+        row.left.push(...sides.left.take(line.length));
+        row.right.push(...sides.right.take(lines[number].length));
         if (line.endsWith('\n')) close();
       });
     } else {
       const isChange = run.left.trim() !== '' && run.right.trim() !== '';
       if ((run.left + run.right).trim() !== '') changes += 1;
-      row.isSame = false;
-      row.left.push(...paint(left, place.left, place.left + run.left.length, 'del', isChange, changes));
-      row.right.push(...paint(right, place.right, place.right + run.right.length, 'ins', isChange, changes));
-      place.left += run.left.length;
-      place.right += run.right.length;
+      const takeBoth = (one, other) => {
+        row.isSame = false;
+        row.left.push(...sides.left.take(one.length, 'del', isChange, changes));
+        row.right.push(...sides.right.take(other.length, 'ins', isChange, changes));
+      };
+      const isWhole = isEmpty() && [run.left, run.right].every((text) => !text || text.endsWith('\n'));
+      if (isWhole && !isChange) {
+        const count = Math.max(linesOfText(run.left).length, linesOfText(run.right).length);
+        for (let line = 0; line < count; line += 1) {
+          takeBoth(linesOfText(run.left)[line] ?? '', linesOfText(run.right)[line] ?? '');
+          close();
+        }
+      } else {
+        takeBoth(run.left, run.right);
+        if (isWhole) close();
+      }
     }
   }
   close();
-  return { rows, changes };
+  return { rows, changes, leftOut: sides.left.blocks.length + sides.right.blocks.length };
 }
 
 // The panel that compares an item with its match or its original. `tools` are further buttons of its head.
@@ -174,7 +298,7 @@ class Comparison {
       this.sides.replaceChildren(...titles, ...sides);
       return;
     }
-    const { rows, changes } = rowsOf(left, right);
+    const { rows, changes, leftOut: passages } = rowsOf(left, right);
     this.sides.replaceChildren(
       ...titles,
       ...rows.flatMap((row) => [row.left, row.right].map((nodes) => element('div', { class: row.isSame ? 'text same' : 'text', dir: 'auto' }, ...nodes))),
@@ -182,12 +306,13 @@ class Comparison {
     const figures = this.sides.querySelectorAll('.figure').length;
     this.facts.append(` ${changes ? counted(changes, 'change') : 'No difference'}${figures ? `, figures among them marked like ` : ''}`);
     if (figures) this.facts.append(element('strong', { class: 'figure' }, 'this'));
-    this.facts.append('. ', this.legend());
+    if (passages) this.facts.append(`; ${counted(passages, 'passage')} left out of the comparison`);
+    this.facts.append('. ', this.legend(passages > 0));
   }
 
-  legend() {
+  legend(hasLeftOut) {
     return element('span', { class: 'keys' }, 'Only on the left: ', element('del', {}, 'deleted'), ' · only on the right: ', element('ins', {}, 'inserted'), ' · on both: ',
-      element('ins', { class: 'changed' }, 'changed'), ' · ', element('span', { class: 'boilerplate' }, 'boilerplate'));
+      element('ins', { class: 'changed' }, 'changed'), hasLeftOut ? [' · not compared: ', element('span', { class: 'left-out' }, 'left out')] : null);
   }
 
   factsOf() {
@@ -211,7 +336,10 @@ class Comparison {
   single(marked, item) {
     if (item < 0) return element('div', {});
     if (!marked) return element('div', { class: 'text empty' }, 'The text of this item is not in this page.');
-    return element('div', { class: 'text', dir: 'auto' }, ...paint(marked, 0, marked.text.length));
+    const kept = new KeptText(marked);
+    const nodes = kept.take(kept.text.length);
+    while (kept.isAtBlock) nodes.push(kept.takeBlock());
+    return element('div', { class: 'text', dir: 'auto' }, ...nodes);
   }
 
   // Go to the next or the previous change, on both sides.

@@ -87,7 +87,7 @@ function drawPrecision() {
   byId('precision').replaceChildren(
     element('h3', {}, 'Precision'),
     element('p', { class: 'about' }, 'The share of right verdicts among those marked right or wrong. Pairs near the threshold are the hardest ones, so only the random samples tell about the whole crawl.'),
-    element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Precision' }, element('table', { class: 'wide' },
+    scroller('Precision', element('table', { class: 'wide' },
       element('thead', {}, element('tr', {}, ...head.map((name, place) => element('th', { scope: 'col', class: place ? 'n' : '' }, name)))), element('tbody', {}, ...rows))));
 }
 
