@@ -22,8 +22,7 @@ _MOST_LINES = 200  # of a table of one event
 _LARGEST_COUNT = 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """The number of items and of independent sources from a time on."""
 
     time: int
