@@ -56,6 +56,15 @@ def test_on_a_phone_nothing_is_cut_without_a_hint(browser: Browser, day_report: 
         assert cut == []
 
 
+def test_filters_do_not_hide_the_stories_on_a_phone(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories", **PHONE) as watched:
+        page = watched.page
+        assert page.locator("#story-list > li").first.bounding_box()["y"] < PHONE["viewport"]["height"]  # type: ignore[index]
+        page.get_by_role("button", name="Filters").click()
+        page.get_by_role("combobox", name="Verdict").select_option("update")
+        assert page.locator("#story-list > li").count() == 3
+
+
 def test_a_wide_table_on_a_phone_says_on_which_side_there_is_more(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#overview", **PHONE) as watched:
         table = watched.page.get_by_role("region", name="Number of items, by source and hour of the day")

@@ -289,7 +289,7 @@ class Comparison {
     const left = other >= 0 ? await textOf(other) : null;
     const right = await textOf(item);
     const titles = [
-      other >= 0 ? this.titleOf(other, other === data.original[item] && other !== data.match[item] ? 'Original' : 'Match') : this.absent(),
+      other >= 0 ? this.titleOf(other, this.role) : this.absent(),
       this.titleOf(item, 'This item'),
     ];
     this.at = 0;
@@ -310,9 +310,13 @@ class Comparison {
     this.facts.append('. ', this.legend(passages > 0));
   }
 
+  get role() {
+    return this.other === data.original[this.item] && this.other !== data.match[this.item] ? 'Original' : 'Match';
+  }
+
   legend(hasLeftOut) {
-    return element('span', { class: 'keys' }, 'Only on the left: ', element('del', {}, 'deleted'), ' · only on the right: ', element('ins', {}, 'inserted'), ' · on both: ',
-      element('ins', { class: 'changed' }, 'changed'), hasLeftOut ? [' · not compared: ', element('span', { class: 'left-out' }, 'left out')] : null);
+    return element('span', { class: 'keys' }, `Only in the ${this.role.toLowerCase()}: `, element('del', {}, 'deleted'), ' · only in this item: ', element('ins', {}, 'inserted'),
+      ' · different in both: ', element('ins', { class: 'changed' }, 'changed'), hasLeftOut ? [' · not compared: ', element('span', { class: 'left-out' }, 'left out')] : null);
   }
 
   factsOf() {

@@ -17,7 +17,7 @@ function route() {
   }
   if (!isLoaded) return;
   const isOpen = story >= 0 && story < data.title.length;
-  for (const id of ['stories-about', 'filters', 'stories-status', 'story-list', 'story-pages']) byId(id).hidden = isOpen;
+  for (const id of ['stories-about', 'filters', 'stories-legend', 'stories-status', 'story-list', 'story-pages']) byId(id).hidden = isOpen;
   byId('story').hidden = !isOpen;
   if (isOpen) showStory(story);
   else {

@@ -95,6 +95,8 @@ function fillFilters() {
   filters.addEventListener('input', filterStories);
   filters.addEventListener('submit', (event) => event.preventDefault());
   filters.addEventListener('reset', () => setTimeout(filterStories));
+  const more = byId('more-filters'); // on a phone
+  more.addEventListener('click', () => more.setAttribute('aria-expanded', String(more.getAttribute('aria-expanded') !== 'true')));
 }
 
 // One story
