@@ -26,9 +26,9 @@ function chooseGroup(group) {
 }
 
 const QUESTIONS = {
-  duplicate: 'Is the item on the right a copy of the one on the left, with nothing important changed?',
-  update: 'Is the item on the right a newer version of the one on the left, with changed figures or text?',
-  related: 'Do both report the same event, in different words?',
+  duplicate: 'Is this item a copy of its match, with nothing important changed?',
+  update: 'Is this item a newer version of its match, with changed figures or text?',
+  related: 'Do this item and its match report the same event?',
 };
 
 async function drawPair() {
