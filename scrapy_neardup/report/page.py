@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _HERE = files("scrapy_neardup.report")
 _VENDORED = ("jsdiff-9.0.0",)
-_SCRIPTS = ("data", "elements", "compare", "stories", "drops", "review", "marks", "page")
+_SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,106 +1,5 @@
-// Two texts side by side, with inserted, deleted and changed passages marked, and changed figures in their own way.
-
-const PATIENCE = 400; // milliseconds for the words of one pair; then whole lines are compared
-const MOST_EDITS = 4000;
-// A number, a character of a script written without spaces, a word or a single mark, each with the spaces behind it; or a line end.
-const TOKEN =
-  /(?:\p{N}+(?:[.,:]\p{N}+)*|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{M}\p{N}_]+(?:['’-][\p{L}\p{M}\p{N}_]+)*|\S)[^\S\n]*|\n|[^\S\n]+/gu;
-const tokensOf = (text) => text.match(TOKEN) ?? [];
-const linesOfText = (text) => text.split(/(?<=\n)/);
-const isWord = /[\p{L}\p{N}]/u;
-const endsSentence = /[.!?。！？]["'”’)]?\s*$/u;
-const isSame = (one, other) => one === other || (one !== '\n' && other !== '\n' && one.trimEnd() === other.trimEnd());
-const MOST_SLIDES = 200; // tokens
-
-// Return runs {same, left, right}: what both texts have at this place (`same`), or what only one of them has.
-function differencesOf(left, right) {
-  return runsOf(tokensOf(left), tokensOf(right)) ?? runsOf(linesOfText(left), linesOfText(right)) ?? [{ same: false, left, right }];
-}
-
-function runsOf(left, right) {
-  const found = Diff.diffArrays(left, right, { timeout: PATIENCE, maxEditLength: MOST_EDITS, comparator: isSame });
-  if (!found) return null;
-  const runs = [{ same: true, left: [], right: [] }];
-  const place = { left: 0, right: 0 };
-  const take = (side, tokens, count) => {
-    place[side] += count;
-    return tokens.slice(place[side] - count, place[side]);
-  };
-  for (const part of found) {
-    const run = { same: !part.added && !part.removed, left: [], right: [] };
-    if (!part.added) run.left = take('left', left, part.count);
-    if (!part.removed) run.right = take('right', right, part.count);
-    const last = runs[runs.length - 1];
-    if (last.same === run.same) {
-      last.left = last.left.concat(run.left);
-      last.right = last.right.concat(run.right);
-    } else {
-      runs.push(run);
-    }
-  }
-  for (let run = 1; run + 1 < runs.length; run += 1) slide(runs[run - 1], runs[run], runs[run + 1]);
-  const written = runs.map(({ same, left: one, right: other }) => ({ same, left: one.join(''), right: other.join('') }));
-  return joinRuns(joinRuns(written.filter((run) => run.left || run.right), isMark), isIsland);
-}
-
-// Let a passage that only one text has begin with a line or a sentence, if the words around it repeat: of "A B A C", "B A"
-// may be deleted as well as "A B".
-function slide(before, run, after) {
-  const side = run.left.length ? 'left' : 'right';
-  if (run.same || (run.left.length && run.right.length)) return;
-  const forward = () => {
-    run[side].push(after[side].shift());
-    before[side].push(run[side].shift());
-    const other = side === 'left' ? 'right' : 'left';
-    before[other].push(after[other].shift());
-  };
-  const back = () => {
-    run[side].unshift(before[side].pop());
-    after[side].unshift(run[side].pop());
-    const other = side === 'left' ? 'right' : 'left';
-    after[other].unshift(before[other].pop());
-  };
-  const fit = () => {
-    const token = before[side].at(-1) ?? '\n';
-    return (token === '\n' ? 4 : endsSentence.test(token) ? 2 : 0) + (run[side].at(-1) === '\n' ? 1 : 0);
-  };
-  let at = 0;
-  const fits = new Map([[0, fit()]]);
-  for (; at > -MOST_SLIDES && before[side].length && before[side].at(-1) === run[side].at(-1); fits.set(at, fit())) {
-    back();
-    at -= 1;
-  }
-  for (; at < MOST_SLIDES && after[side].length && after[side][0] === run[side][0]; fits.set(at, fit())) {
-    forward();
-    at += 1;
-  }
-  const best = [...fits].sort(([one, oneFit], [other, otherFit]) => otherFit - oneFit || Math.abs(one) - Math.abs(other))[0][0];
-  for (; at > best; at -= 1) back();
-}
-
-const wordsOf = (run) => Math.max(...[run.left, run.right].map((text) => text.split(/\s+/).filter((word) => isWord.test(word)).length));
-
-// Whether two changes have nothing but a space or comma between them.
-const isMark = (last, run) => wordsOf(run) === 0;
-// Whether one or two words stand between two long passages.
-const isIsland = (last, run, next) => wordsOf(run) <= 2 && wordsOf(last) >= 3 * wordsOf(run) && wordsOf(next) >= 3 * wordsOf(run);
-
-// Join changes that a reader takes for one: a passage reads better than its words one by one.
-function joinRuns(runs, isGap) {
-  const joined = [];
-  for (let place = 0; place < runs.length; place += 1) {
-    const run = runs[place];
-    const last = joined[joined.length - 1];
-    const next = runs[place + 1];
-    if (last && !last.same && (!run.same || (next && !run.left.includes('\n') && isGap(last, run, next)))) {
-      last.left += run.left;
-      last.right += run.right;
-    } else {
-      joined.push({ ...run });
-    }
-  }
-  return joined;
-}
+// Two texts side by side. Inserted, deleted and changed passages are marked, changed figures in their own way, and passages
+// that the plugin leaves out of a fingerprint are shown but not compared.
 
 // Cut a text from `start` to `end` where figures begin and end.
 function piecesOf(marked, start, end) {
@@ -195,58 +94,77 @@ class KeptText {
   }
 }
 
-// Return the rows of both sides. A row ends where both texts end a line. A line that only one text has, and one that was
-// left out, is a row of its own, so that it stands beside the place where the other text has nothing.
-function rowsOf(left, right) {
-  const sides = { left: new KeptText(left), right: new KeptText(right) };
-  const rows = [];
-  let row = { left: [], right: [], isSame: true };
-  let changes = 0;
-  const isEmpty = () => !row.left.length && !row.right.length;
-  const push = () => {
-    if (!isEmpty()) rows.push(row);
-    row = { left: [], right: [], isSame: true };
-  };
-  const close = () => {
-    push();
-    while (sides.left.isAtBlock || sides.right.isAtBlock) {
-      for (const side of ['left', 'right']) if (sides[side].isAtBlock) row[side].push(sides[side].takeBlock());
-      row.isSame = false;
-      push();
+// The rows of both sides. A row ends where both texts end a line. A line that only one text has, and one that was left
+// out, is a row of its own, so that it stands beside the place where the other text has nothing.
+class Rows {
+  constructor(left, right) {
+    this.left = new KeptText(left);
+    this.right = new KeptText(right);
+    this.rows = [];
+    this.changes = 0;
+    this.begin();
+    this.close();
+    for (const run of differencesOf(this.left.text, this.right.text)) {
+      if (run.same) this.addSame(run);
+      else this.addChange(run);
     }
-  };
-  close();
-  for (const run of differencesOf(sides.left.text, sides.right.text)) {
-    if (run.same) {
-      const lines = linesOfText(run.right);
-      linesOfText(run.left).forEach((line, number) => {
-        row.left.push(...sides.left.take(line.length));
-        row.right.push(...sides.right.take(lines[number].length));
-        if (line.endsWith('\n')) close();
-      });
-    } else {
-      const isChange = run.left.trim() !== '' && run.right.trim() !== '';
-      if ((run.left + run.right).trim() !== '') changes += 1;
-      const takeBoth = (one, other) => {
-        row.isSame = false;
-        row.left.push(...sides.left.take(one.length, 'del', isChange, changes));
-        row.right.push(...sides.right.take(other.length, 'ins', isChange, changes));
-      };
-      const isWhole = isEmpty() && [run.left, run.right].every((text) => !text || text.endsWith('\n'));
-      if (isWhole && !isChange) {
-        const count = Math.max(linesOfText(run.left).length, linesOfText(run.right).length);
-        for (let line = 0; line < count; line += 1) {
-          takeBoth(linesOfText(run.left)[line] ?? '', linesOfText(run.right)[line] ?? '');
-          close();
-        }
-      } else {
-        takeBoth(run.left, run.right);
-        if (isWhole) close();
-      }
+    this.close();
+  }
+
+  get leftOut() {
+    return this.left.blocks.length + this.right.blocks.length;
+  }
+
+  begin() {
+    this.row = { left: [], right: [], isSame: true };
+  }
+
+  get isEmpty() {
+    return !this.row.left.length && !this.row.right.length;
+  }
+
+  // End a row. What was left out behind it becomes rows too.
+  close() {
+    if (!this.isEmpty) this.rows.push(this.row);
+    this.begin();
+    while (this.left.isAtBlock || this.right.isAtBlock) {
+      for (const side of ['left', 'right']) if (this[side].isAtBlock) this.row[side].push(this[side].takeBlock());
+      this.row.isSame = false;
+      this.rows.push(this.row);
+      this.begin();
     }
   }
-  close();
-  return { rows, changes, leftOut: sides.left.blocks.length + sides.right.blocks.length };
+
+  addSame(run) {
+    const lines = linesOfText(run.right);
+    linesOfText(run.left).forEach((line, number) => {
+      this.row.left.push(...this.left.take(line.length));
+      this.row.right.push(...this.right.take(lines[number].length));
+      if (line.endsWith('\n')) this.close();
+    });
+  }
+
+  addChange(run) {
+    const isChange = run.left.trim() !== '' && run.right.trim() !== '';
+    const isOfLines = this.isEmpty && [run.left, run.right].every((text) => !text || text.endsWith('\n'));
+    const lines = [run.left, run.right].map(linesOfText);
+    if ((run.left + run.right).trim() !== '') this.changes += 1;
+    if (isOfLines && !isChange) {
+      for (let line = 0; line < Math.max(lines[0].length, lines[1].length); line += 1) {
+        this.take(lines[0][line] ?? '', lines[1][line] ?? '', isChange);
+        this.close();
+      }
+    } else {
+      this.take(run.left, run.right, isChange);
+      if (isOfLines) this.close();
+    }
+  }
+
+  take(left, right, isChange) {
+    this.row.isSame = false;
+    this.row.left.push(...this.left.take(left.length, 'del', isChange, this.changes));
+    this.row.right.push(...this.right.take(right.length, 'ins', isChange, this.changes));
+  }
 }
 
 // The panel that compares an item with its match or its original. `tools` are further buttons of its head.
@@ -298,7 +216,7 @@ class Comparison {
       this.sides.replaceChildren(...titles, ...sides);
       return;
     }
-    const { rows, changes, leftOut: passages } = rowsOf(left, right);
+    const { rows, changes, leftOut: passages } = new Rows(left, right);
     this.sides.replaceChildren(
       ...titles,
       ...rows.flatMap((row) => [row.left, row.right].map((nodes) => element('div', { class: row.isSame ? 'text same' : 'text', dir: 'auto' }, ...nodes))),
