@@ -65,9 +65,12 @@ class NewswireSpider(Spider):
         if not self.visits or self.crawler.engine is None:
             return
         _, link = heapq.heappop(self.visits)
-        # Front pages list a revised article a second time, and it is to be fetched a second time.
-        self.crawler.engine.crawl(Request(link, callback=self.parse_article, dont_filter=True))
+        self.crawler.engine.crawl(self.article_request(link))
         raise DontCloseSpider
+
+    def article_request(self, url: str) -> Request:
+        # Front pages list a revised article a second time, and it is to be fetched a second time.
+        return Request(url, callback=self.parse_article, dont_filter=True)
 
     def parse_article(self, response: Response) -> Iterator[Article]:
         published = page_time(response)
