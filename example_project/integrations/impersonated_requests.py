@@ -1,6 +1,6 @@
 """Judge pages fetched like a browser (scrapy-impersonate): ``python -m integrations.impersonated_requests``.
 
-Exit status 0 if the site saw Chrome, and every verdict is the one in the truth file.
+Exit status 0 if curl_cffi fetched every page, and every verdict is the one in the truth file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from integrations.offline import SETTINGS, BundledNews, check, start_crawl
 from scrapy import Request, signals
 from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.http import Response
 
 HANDLER = "scrapy_impersonate.ImpersonateDownloadHandler"
 IMPERSONATE: dict[str, Any] = {
@@ -27,10 +28,14 @@ class ImpersonatedNews(BundledNews):
 
 def main() -> int:
     flags: Counter[str] = Counter()
+
+    def count_flags(response: Response) -> None:
+        flags.update(response.flags)
+
     process = AsyncCrawlerProcess({**SETTINGS, **IMPERSONATE})
     items = start_crawl(process, ImpersonatedNews)
     (crawler,) = process.crawlers
-    crawler.signals.connect(on := lambda response: flags.update(response.flags), signals.response_received)
+    crawler.signals.connect(count_flags, signals.response_received)
     process.start()
     print(dict(flags))
     return int(not check(items) or flags["impersonate"] != len(items))

@@ -6,12 +6,11 @@ crawl and report the second.
 
 from __future__ import annotations
 
-import socket
 import sys
 from typing import Any
 
 from integrations.monitors import NoteFailures
-from integrations.offline import SETTINGS, BundledNews, check, count_statuses, start_crawl
+from integrations.offline import SETTINGS, BundledNews, check, count_statuses, start_crawl, unused_port
 from scrapy.crawler import AsyncCrawlerProcess
 
 SPIDERMON: dict[str, Any] = {
@@ -21,16 +20,11 @@ SPIDERMON: dict[str, Any] = {
 }
 
 
-def unused_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 class StoreAway(BundledNews):
     """Has a store at a port where nothing listens."""
 
     name = "store-away"
-    custom_settings = {**BundledNews.custom_settings, "NEARDUP_STORE": f"redis://127.0.0.1:{unused_port()}/0"}
+    custom_settings = {**BundledNews.custom_settings, "NEARDUP_STORE": f"redis://127.0.0.1:{unused_port()}/0"}  # noqa: RUF012
 
 
 def main() -> int:

@@ -12,21 +12,21 @@ MOST_UNCHECKED = 0.1  # share of the items
 class VerdictMonitor(Monitor):
     @monitors.name("The store answered")
     def test_store(self) -> None:
-        self.assertEqual(self.data.stats.get("neardup/store/errors", 0), 0)
+        assert self.data.stats.get("neardup/store/errors", 0) == 0
 
     @monitors.name("Nearly every item was judged")
     def test_unchecked(self) -> None:
         checked, unchecked = (self.data.stats.get(f"neardup/{name}", 0) for name in ("checked", "unchecked"))
-        self.assertLessEqual(unchecked, MOST_UNCHECKED * checked)
+        assert unchecked <= MOST_UNCHECKED * checked
 
     @monitors.name("The crawl ended without hints and errors")
     def test_hints(self) -> None:
         found = [name for name in self.data.stats if name.startswith(("neardup/hints/", "neardup/errors"))]
-        self.assertEqual(found, [])
+        assert not found
 
 
 class NoteFailures(Action):
-    """Notes which monitors failed. Replace it by an action that sends a message, such as SendSlackMessageSpiderFinished."""
+    """Notes which monitors failed. Replace it by an action of spidermon that sends a message."""
 
     failures: list[str] = []  # noqa: RUF012
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Any
 
 from check_truth import TRUTH, Row, compare, read_lines
 from itemadapter import ItemAdapter
-from newsroom.site.press import read_pages
+from newsroom.site.press import read_pages, read_story
 from newsroom.spiders.newswire import NewswireSpider
 from scrapy import Request, Spider, signals
 from scrapy.crawler import AsyncCrawlerProcess
@@ -28,8 +29,8 @@ class BundledNews(NewswireSpider):
 
     name = "bundled"
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.visits = sorted((page.published, page.url) for page in read_pages())
 
     async def start(self) -> AsyncIterator[Request]:
@@ -65,3 +66,15 @@ def check(items: list[Row], pages: int | None = None) -> bool:
     print(f"{len(items)} items: {count_statuses(items)}")
     print(*wrong, f"{len(wrong)} verdicts differ from the truth file", sep="\n")
     return not wrong
+
+
+def repeated_originals(items: list[Row]) -> list[str]:
+    """Return the stories that several papers print word for word, and of which several pages are originals."""
+    stories = {page.url: page.story for page in read_pages() if page.paragraphs() == read_story(page.story)}
+    originals = Counter(stories.get(str(item["url"])) for item in items if item["neardup_status"] == "original")
+    return [story for story, count in originals.items() if story and count > 1]
+
+
+def unused_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -12,7 +12,8 @@ from typing import IO, Any
 
 import pyarrow as pa
 from pyarrow import parquet
-from scrapy.exporters import BaseItemExporter
+from scrapy.exporters import PythonItemExporter
+
 from scrapy_neardup import NearDupItem
 
 # Without these types, a column without a value in one file has another type than in the next file.
@@ -23,7 +24,7 @@ TAG_TYPES = {
 }
 
 
-class ParquetExporter(BaseItemExporter):
+class ParquetExporter(PythonItemExporter):
     """Writes one Parquet file. It keeps the items of the file in memory until then."""
 
     def __init__(self, file: IO[bytes], **options: Any) -> None:
@@ -32,7 +33,7 @@ class ParquetExporter(BaseItemExporter):
         self.rows: list[dict[str, Any]] = []
 
     def export_item(self, item: Any) -> None:
-        self.rows.append(dict(self._get_serialized_fields(item, default_value=None, include_empty=True)))
+        self.rows.append(super().export_item(item))
 
     def finish_exporting(self) -> None:
         names = {name: None for row in self.rows for name in row}

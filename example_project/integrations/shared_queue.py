@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 
 from check_truth import Row
-from integrations.offline import SETTINGS, count_statuses, start_crawl
+from integrations.offline import SETTINGS, count_statuses, repeated_originals, start_crawl
 from newsroom.site.press import read_pages
 from newsroom.spiders.newswire import NewswireSpider
 from redis import Redis
@@ -57,14 +56,6 @@ def fill(queue: Redis) -> list[str]:
     urls = list({page.url: None for page in read_pages()})
     queue.rpush(QUEUE, *(json.dumps({"url": url}) for url in urls))
     return urls
-
-
-def repeated_originals(items: list[Row]) -> list[str]:
-    """Return the stories that two papers printed word for word and both as the original."""
-    edited = lambda page: page.keep or page.replace or page.lead or page.more  # noqa: E731
-    stories = {page.url: page.story for page in read_pages() if not edited(page)}
-    originals = Counter(stories.get(str(item["url"])) for item in items if item["neardup_status"] == "original")
-    return [story for story, count in originals.items() if story and count > 1]
 
 
 def main(redis: str) -> int:
