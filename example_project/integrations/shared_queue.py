@@ -1,4 +1,4 @@
-"""Two workers with one queue and one window (scrapy-redis): ``python -m integrations.shared_queue redis://HOST/DB``.
+"""Two workers with one queue and one window (scrapy-redis): ``python -m integrations.shared_queue redis://…``.
 
 The database has to be empty, and is emptied at the end. Exit status 0 if every page was crawled once, and of the papers
 that printed one text word for word at most one is an original.
@@ -24,16 +24,14 @@ WORKERS = 2
 QUEUE = "news:start_urls"
 
 
-def shared(redis: str) -> dict[str, Any]:
-    """Return the settings with which workers share a queue, a filter of requests, and a window."""
-    return {
-        "REDIS_URL": redis,
-        "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
-        "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
-        "SCHEDULER_PERSIST": True,  # else the first worker that ends empties the queue of the others
-        "MAX_IDLE_TIME_BEFORE_CLOSE": 1,  # seconds; 0 waits for urls for ever
-        "NEARDUP_STORE": redis,
-    }
+REDIS = "redis://127.0.0.1:6379/0"
+SHARED: dict[str, Any] = {
+    "REDIS_URL": REDIS,
+    "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+    "DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter",
+    "SCHEDULER_PERSIST": True,  # else a worker that ends empties the queue of the others
+    "NEARDUP_STORE": REDIS,
+}
 
 
 class QueuedNews(RedisSpider):
@@ -41,12 +39,13 @@ class QueuedNews(RedisSpider):
 
     name = "news"
     redis_batch_size = 4
+    max_idle_time = 1  # seconds without a url after which a worker ends; by default it waits for ever
     custom_settings = {"DOWNLOADER_MIDDLEWARES": {"newsroom.loopback.BundledSiteMiddleware": 740}}  # noqa: RUF012
     parse = NewswireSpider.parse_article
 
 
 def work(redis: str) -> list[Row]:
-    process = AsyncCrawlerProcess({**SETTINGS, **shared(redis)})
+    process = AsyncCrawlerProcess({**SETTINGS, **SHARED, "REDIS_URL": redis, "NEARDUP_STORE": redis})
     items = start_crawl(process, QueuedNews)
     process.start()
     return items
@@ -58,7 +57,7 @@ def fill(queue: Redis) -> list[str]:
     return urls
 
 
-def main(redis: str) -> int:
+def main(redis: str = REDIS) -> int:
     with Redis.from_url(redis) as server:
         if server.dbsize():
             print(f"{redis} is not empty: name a database that is")
