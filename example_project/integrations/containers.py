@@ -19,6 +19,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import requests
 import yaml
@@ -71,8 +72,8 @@ class Machine:
             text = text.replace(old, new)
         return text
 
-    def start(self, service: dict[str, object], *arguments: str, folder: str = "/app") -> subprocess.Popen[bytes]:
-        given = {name: self.moved_to(value) for name, value in dict(service.get("environment", {})).items()}
+    def start(self, service: dict[str, Any], *arguments: str, folder: str = "/app") -> subprocess.Popen[bytes]:
+        given = {name: self.moved_to(value) for name, value in service.get("environment", {}).items()}
         process = subprocess.Popen(
             [*shlex.split(self.moved_to(str(service["command"]))), *arguments],
             cwd=self.moved_to(folder),

@@ -34,7 +34,8 @@ class BundledNews(NewswireSpider):
         self.visits = sorted((page.published, page.url) for page in read_pages())
 
     async def start(self) -> AsyncIterator[Request]:
-        for request in ():  # an idle spider requests the next article
+        nothing: list[Request] = []  # an idle spider requests the next article
+        for request in nothing:
             yield request
 
 

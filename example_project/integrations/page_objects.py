@@ -36,17 +36,17 @@ class NewsPage(ArticlePage):
     """Extracts an article from the page of any paper."""
 
     @property
-    def html(self) -> Selector:
+    def tree(self) -> Selector:
         # web-poet reads pages that begin with <?xml as XML, where //h1 finds nothing.
         return Selector(self.response.text, type="html")
 
     @field
     def headline(self) -> str:
-        return page_title(self.html)
+        return page_title(self.tree)
 
     @field
     def datePublished(self) -> str | None:  # noqa: N802
-        published = page_time(self.html)
+        published = page_time(self.tree)
         return format_time(published) if published else None
 
     @field
@@ -57,7 +57,7 @@ class NewsPage(ArticlePage):
 class PageObjects(BundledNews):
     """Yields each article as its page object made it."""
 
-    def parse_article(self, response: Response, article: Article) -> Iterator[Article]:
+    def parse_article(self, response: Response, article: Article) -> Iterator[Article]:  # type: ignore[override]
         yield article
 
 

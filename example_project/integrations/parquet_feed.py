@@ -12,28 +12,29 @@ from typing import IO, Any
 
 import pyarrow as pa
 from pyarrow import parquet
-from scrapy.exporters import PythonItemExporter
+from scrapy.exporters import BaseItemExporter, PythonItemExporter
 
 from scrapy_neardup import NearDupItem
 
 # Without these types, a column without a value in one file has another type than in the next file.
 NUMBERS = {"neardup_similarity", "neardup_containment", "neardup_share"}
-TAG_TYPES = {
+TAG_TYPES: dict[str | bytes, Any] = {
     name: pa.float64() if name in NUMBERS else pa.bool_() if name == "neardup_would_drop" else pa.string()
     for name in NearDupItem.fields
 }
 
 
-class ParquetExporter(PythonItemExporter):
+class ParquetExporter(BaseItemExporter):
     """Writes one Parquet file. It keeps the items of the file in memory until then."""
 
     def __init__(self, file: IO[bytes], **options: Any) -> None:
-        super().__init__(dont_fail=True, **options)
+        super().__init__(dont_fail=True)
         self.file = file
-        self.rows: list[dict[str, Any]] = []
+        self.plain = PythonItemExporter(dont_fail=True, **options)
+        self.rows: list[dict[str | bytes, Any]] = []
 
     def export_item(self, item: Any) -> None:
-        self.rows.append(super().export_item(item))
+        self.rows.append(self.plain.export_item(item))
 
     def finish_exporting(self) -> None:
         names = {name: None for row in self.rows for name in row}

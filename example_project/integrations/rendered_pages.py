@@ -21,7 +21,7 @@ from scrapy import Request
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import Response, TextResponse
 
-PAGES = 12  # a page takes about half a second
+PAGES = 6  # a page takes about half a second
 HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 PLAYWRIGHT: dict[str, Any] = {
     "DOWNLOAD_HANDLERS": {"http": HANDLER, "https": HANDLER},
@@ -57,7 +57,7 @@ class ScriptedNews(BundledNews):
     def article_request(self, url: str) -> Request:
         return super().article_request(url).replace(meta=dict(self.meta))
 
-    def parse_article(self, response: Response) -> Iterator[dict[str, str]]:
+    def parse_article(self, response: Response) -> Iterator[Any]:
         yield {"url": response.url, "title": page_title(response)}
 
 

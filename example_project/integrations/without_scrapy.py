@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from datetime import datetime
 
 from check_truth import Row
 from integrations.offline import check
-from newsroom.items import parse_time
 from newsroom.site.press import Page, read_pages
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, Verdict
@@ -25,7 +25,7 @@ async def judge(pages: list[Page]) -> list[Verdict]:
                 "\n".join(page.paragraphs()),
                 url=page.url,
                 title=page.headline,
-                seen_at=parse_time(page.published).timestamp(),  # seconds; default: now
+                seen_at=datetime.fromisoformat(page.published.replace("Z", "+00:00")).timestamp(),  # default: now
             )
             for page in pages
         ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from projects import FERRY, Crawl, Project
+from projects import Crawl, Project
 
 from scrapy_neardup.settings import TAGS
 
@@ -36,8 +36,8 @@ class News(scrapy.Spider):
 
 def block(guide: str, title: str) -> str:
     text = (ROOT / "docs/howto" / guide).read_text("utf-8")
-    (found,) = [code for name, code in BLOCK.findall(text) if name == title]
-    return found
+    blocks: dict[str, str] = dict(BLOCK.findall(text))
+    return blocks[title]
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +95,3 @@ def test_every_type_of_the_guide_takes_its_tags(crawl: Crawl) -> None:
     assert [item["neardup_status"] for item in ferries] == ["original", *["duplicate"] * 4]
     full, some = {"url", "text", *TAGS}, {"url", "text", "neardup_status", "neardup_original"}
     assert [set(item) for item in ferries] == [full, full, some, some, full]
-
-
-def test_the_extension_of_the_guide_leaves_the_stats_in_a_file(project: Project) -> None:
-    project.write("news/extensions.py", block("monitoring.md", "news/extensions.py"))
-    settings: dict[str, Any] = {}
-    exec(block("monitoring.md", "news/settings.py"), settings)
-    done = project.crawl(FERRY, EXTENSIONS=settings["EXTENSIONS"])
-    stats = json.loads((done.folder / "neardup-stats.json").read_text("utf-8"))
-    assert (stats["neardup/checked"], stats["neardup/original"], stats["neardup/run/kept"]) == (7, 1, 7)
