@@ -29,7 +29,7 @@ class StoreAway(BundledNews):
 
 def main() -> int:
     process = AsyncCrawlerProcess({**SETTINGS, **SPIDERMON, "LOG_LEVEL": "CRITICAL"})
-    usual, lost = (start_crawl(process, spider) for spider in (BundledNews, StoreAway))
+    usual, lost = start_crawl(process, BundledNews), start_crawl(process, StoreAway, pages=10)
     process.start()
     is_right = check(usual)
     print(f"Without a store: {count_statuses(lost)}", "Monitors that failed:", *NoteFailures.failures, sep="\n")

@@ -25,13 +25,13 @@ SETTINGS: dict[str, Any] = {
 
 
 class BundledNews(NewswireSpider):
-    """Visits the articles of the bundled site, without its front pages."""
+    """Visits the articles of the bundled site, or the first ``pages`` of them, without its front pages."""
 
     name = "bundled"
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, pages: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.visits = sorted((page.published, page.url) for page in read_pages())
+        self.visits = sorted((page.published, page.url) for page in read_pages())[:pages]
 
     async def start(self) -> AsyncIterator[Request]:
         nothing: list[Request] = []  # an idle spider requests the next article

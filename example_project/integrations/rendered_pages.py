@@ -45,13 +45,12 @@ class ScriptedSite(LoopbackProxy):
 
 
 class ScriptedNews(BundledNews):
-    """Requests the first articles with ``meta``."""
+    """Requests articles with ``meta``."""
 
     custom_settings = {"NEARDUP_STORE": "memory://"}  # noqa: RUF012
 
     def __init__(self, meta: dict[str, Any]) -> None:
-        super().__init__()
-        self.visits = self.visits[:PAGES]
+        super().__init__(pages=PAGES)
         self.meta = meta
 
     def article_request(self, url: str) -> Request:
