@@ -30,7 +30,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 EXAMPLE = Path(__file__).parents[1]
-PATIENCE = 60  # seconds
+PATIENCE = 120  # seconds
 
 
 class Machine:
