@@ -156,7 +156,7 @@ def _drawn(view: View) -> Group:
             stories.add_row(str(each["10 minutes"]), str(each["hour"]), " ".join(each["headline"].split()))
         parts.append(stories)
     if view.events:
-        events = _table("running events, counted until now", "sources", "items", "headline", first="level")
+        events = _table("running events, items counted up to now", "sources", "items", "headline", first="level")
         largest = sorted(view.events, key=lambda each: -int(each["sources"]))[:_EVENTS_SHOWN]
         for each in largest:
             headline = " ".join(each["headline"].split())

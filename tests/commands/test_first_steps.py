@@ -223,5 +223,5 @@ def test_watch_says_whether_items_are_dropped(project: Project, action: str, sai
     project.crawl(FERRY, NEARDUP_ACTION=action)
     done = neardup(project.folder, "watch", "--once", columns=80)
     assert re.search(rf"│ {said} +│", done.stdout)
-    assert "running events, counted until now" in done.stdout
-    assert "1 running event, counted until now" in neardup(project.folder, "events").stdout
+    assert "running events, items counted up to now" in done.stdout
+    assert "1 event, items counted up to now" in neardup(project.folder, "events").stdout
