@@ -311,7 +311,7 @@ def test_feeds_passes_by_what_is_no_feed(scrapy: Scrapy, publisher: Publisher) -
             ("sitemaps=https://news.example/map.xml", "max_age_hours=soon"),
             "-a max_age_hours=soon: must be a whole number",
         ),
-        (("feed=https://news.example/rss",), "-a feed: use feeds, sitemaps, max_age_hours and max_items"),
+        (("_job=1", "feed=https://news.example/rss"), "-a feed: use feeds, sitemaps, max_age_hours and max_items"),
     ],
 )
 def test_feeds_says_which_argument_is_wrong(scrapy: Scrapy, arguments: tuple[str, ...], message: str) -> None:

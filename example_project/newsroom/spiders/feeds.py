@@ -42,11 +42,11 @@ class FeedsSpider(Spider):
         sitemaps: str = "",
         max_age_hours: str = "24",
         max_items: str = "50",
-        **unknown: str,
+        **others: str,
     ) -> None:
-        super().__init__()
+        super().__init__(**others)
         try:
-            if unknown:
+            if unknown := [name for name in others if not name.startswith("_")]:  # scrapyd gives _job
                 raise ValueError(f"-a {', '.join(unknown)}: use feeds, sitemaps, max_age_hours and max_items")
             self.feeds = _addresses("feeds", feeds)
             self.sitemaps = _addresses("sitemaps", sitemaps)
