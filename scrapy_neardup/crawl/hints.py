@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from scrapy_neardup.document import printable
+from scrapy_neardup.document import counted, printable
 from scrapy_neardup.settings import NearDupSettings
 
 _NOTABLE = 0.05  # share of the items of a run; fewer may be pages that have no article
@@ -64,8 +64,8 @@ def _of_selection(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]:
     skipped = seen.skipped.total()
     if skipped and not seen.judged and settings.item_classes:
         text = (
-            f"NEARDUP_ITEM_CLASSES matched none of {skipped} items: add their class, {_most(seen.skipped)}, or remove "
-            "the setting"
+            f"NEARDUP_ITEM_CLASSES matched none of {counted(skipped, 'item')}: add their class, {_most(seen.skipped)}, "
+            "or remove the setting"
         )
         yield Hint("item-classes", skipped, text)
     if untagged := seen.untagged.total():
@@ -138,7 +138,7 @@ def _is_notable(items: int, seen: Observed) -> bool:
 
 
 def _share(items: int, seen: Observed) -> str:
-    return f"{items:,} of {max(items, seen.judged):,} items"
+    return f"{items:,} of {counted(max(items, seen.judged), 'item')}"
 
 
 def _most(names: Counter[str]) -> str:

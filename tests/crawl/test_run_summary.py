@@ -74,7 +74,7 @@ def test_pages_without_text_are_another_hint(project: Project, site: NewsSite) -
     crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/", "<html><body><script>1</script></body></html>")])
     assert crawl.hints == {"no-text": 1}
     said = " ".join(block(crawl.log).split())
-    assert "1 of 1 items had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in said
+    assert "1 of 1 item had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in said
 
 
 DECLARED = """
@@ -95,7 +95,7 @@ def test_item_classes_that_match_nothing(project: Project, site: NewsSite) -> No
     crawl = project.crawl(DECLARED, urls=urls, NEARDUP_ITEM_CLASSES=["news.spiders.news.Advert"])
     assert crawl.hints == {"item-classes": 1}
     said = " ".join(block(crawl.log).split())
-    assert "NEARDUP_ITEM_CLASSES matched none of 1 items: add their class, Article" in said
+    assert "NEARDUP_ITEM_CLASSES matched none of 1 item: add their class, Article" in said
 
 
 def test_items_that_take_no_tags(project: Project, site: NewsSite) -> None:
