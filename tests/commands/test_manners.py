@@ -343,17 +343,6 @@ def test_a_wrong_setting_of_a_project_is_one_line(project: Project, command: tup
     assert "error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'" in line
 
 
-def test_a_wrong_setting_of_a_spider_is_one_line(project: Project) -> None:
-    spider = ITEM_A_PAGE.replace("def parse", 'custom_settings = {"NEARDUP_ACTION": "delete"}\n\n    def parse')
-    project.prepare(spider, {})
-    done = run_scrapy(project.folder, "crawl", "news", one_output=True)
-    (line,) = [line for line in done.stdout.splitlines() if "NEARDUP_ACTION = 'delete'" in line]
-    assert line.endswith(
-        "error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop' (in the custom_settings of the spider)"
-    )
-    assert "Traceback" not in done.stdout
-
-
 @pytest.mark.parametrize(
     "setting",
     [
