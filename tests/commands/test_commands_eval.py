@@ -264,7 +264,7 @@ def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
     (tmp_path / "b.html").write_text(f"<html><body><article><p>{story(1)}</p></article></body></html>")
     printed = neardup("explain", "a.txt", "b.html").stdout
     assert "B after A: duplicate/abridged" in printed
-    assert "In both: 150 words in 1 passages" in printed
+    assert "In both: 150 words in 1 passage\n" in printed
     assert "Only in A: 150 words" in printed
     assert "[3 words, under 8] By A. Writer" in printed
 
