@@ -15,6 +15,6 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def _svg(source: str) -> str:
-    drawn = mermaidx.render(source)
+    svg: str = mermaidx.render(source).svg()
     # An empty line would end the HTML block.
-    return re.sub(r"\n\s*\n", "\n", str(getattr(drawn, "svg", drawn)))
+    return re.sub(r"\n\s*\n", "\n", svg)
