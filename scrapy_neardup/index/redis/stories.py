@@ -318,9 +318,9 @@ _DEFAULTS = astuple(StoryCounters())
 
 
 def _typed(stored: Sequence[bytes | int | None]) -> list[object]:
-    """Return stored counters in the types of their defaults. Redis has no byte string that a story never needed."""
-    values = (b"" if value is None else value for value in stored)
-    return list(map(_counter, values, _DEFAULTS))
+    """Return stored counters in the types of their defaults. Redis has no field for a counter that never changed."""
+    pairs = zip(stored, _DEFAULTS, strict=True)
+    return [default if value is None else _counter(value, default) for value, default in pairs]
 
 
 def _counter(value: bytes | int, default: object) -> object:

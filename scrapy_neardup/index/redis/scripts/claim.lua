@@ -23,7 +23,7 @@ local UPDATE = 0
 redis.call('ZCARD', KEYS[2])
 redis.call('ZCARD', KEYS[3])
 
-local stored = redis.call('HMGET', KEYS[1], 'levels', 'sources', 'ids', 'told', 'moved')
+local stored = redis.call('HMGET', KEYS[1], 'joined', 'levels', 'sources', 'ids', 'told', 'moved')
 if not stored[1] then
     redis.call('ZREM', KEYS[2], story)
     return nil
@@ -36,13 +36,13 @@ if granted then
     return fields
 end
 
-if stored[5] and stored[5] ~= '' then return nil end -- its levels are those of another story now
+if stored[6] and stored[6] ~= '' then return nil end -- its levels are those of another story now
 
-local levels, newest = tonumber(stored[1]), newest_source(stored[2], stored[3])
+local levels, newest = tonumber(stored[2] or 0), newest_source(stored[3] or '', stored[4] or '')
 local is_open = levels > 0 and levels < ENDED
 local signalled = { 0, 0, 0 }
-if string.match(stored[4] or '', '^%d+ %d+ %d+$') then
-    for index, number in ipairs({ string.match(stored[4], '(%d+) (%d+) (%d+)') }) do signalled[index] = tonumber(number) end
+if string.match(stored[5] or '', '^%d+ %d+ %d+$') then
+    for index, number in ipairs({ string.match(stored[5], '(%d+) (%d+) (%d+)') }) do signalled[index] = tonumber(number) end
 end
 
 -- The rule of Extent.warrants_update: the sources have doubled (the items, if there was at most one source), or a

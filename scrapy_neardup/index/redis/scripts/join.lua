@@ -17,9 +17,10 @@ local story, first_packed, first_owner, first_language, key, packed, owner, lang
     neighbour, registered_before, window = unpack(ARGV)
 
 local stored = redis.call('HMGET', KEYS[1], unpack(COUNTERS))
-local counters = {} -- by name: as they are stored, and then as this script changes them
+local counters, before_joining = {}, {} -- by name
 for index, name in ipairs(COUNTERS) do
-    counters[name] = index <= NUMBERS and tonumber(stored[index] or 0) or stored[index] or ''
+    before_joining[name] = index <= NUMBERS and tonumber(stored[index] or 0) or stored[index] or ''
+    counters[name] = before_joining[name]
 end
 local to_keep = {} -- names and values of the fields of the story that are written
 
@@ -140,7 +141,7 @@ elseif not is_member(key) then
     add(key, packed, owner, language, counted == '1' and not is_again, copy == '1', is_news)
     add_neighbour()
     for _, name in ipairs(COUNTERS) do
-        if name ~= 'told' then
+        if counters[name] ~= before_joining[name] then
             to_keep[#to_keep + 1] = name
             to_keep[#to_keep + 1] = counters[name]
         end
