@@ -14,6 +14,7 @@ from argparse import ArgumentParser
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
+from textwrap import indent
 from types import ModuleType
 from typing import Any
 
@@ -86,7 +87,9 @@ def test_settings_are_accepted(text: str, tmp_path: Path, monkeypatch: pytest.Mo
 def test_python_is_python_and_commands_exist(path: Path) -> None:
     for _, text in blocks(path, "python"):
         if not text.startswith(">>>"):
-            compile(text, str(path), "exec")
+            # Some blocks are lines of a callback.
+            is_part = re.search("^(yield|await|return) ", text, re.MULTILINE)
+            compile(f"async def parse():\n{indent(text, ' ')}" if is_part else text, str(path), "exec")
     for _, text in blocks(path, "sh"):
         for line in text.splitlines():
             if (found := re.match(r"scrapy neardup (?!<)(.+)", line)) and "[" not in line:
