@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import mermaidx
+import mermaidx  # type: ignore[import-untyped]
 
 BLOCK = re.compile("^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import schema_page
 
 from scrapy_neardup import signals
 from scrapy_neardup.commands import SUBCOMMANDS
@@ -58,6 +59,17 @@ def test_every_signal_has_a_row(name: str) -> None:
 def test_every_option_is_in_the_section_of_its_command(subcommand: str) -> None:
     section = COMMANDS.partition(f"\n## {subcommand}\n")[2].partition("\n## ")[0]
     assert [each for each in options(subcommand) if not any(spelling in section for spelling in each)] == []
+
+
+def test_the_page_about_reports_of_events_has_every_key_with_its_meaning() -> None:
+    page = schema_page.page()
+    assert (DOCS / "event-report.md").read_text(encoding="utf-8") == page, schema_page.__doc__
+    assert "|  |" not in page
+
+
+def test_every_guide_is_in_the_list_of_guides() -> None:
+    listed = (DOCS / "howto/index.md").read_text(encoding="utf-8")
+    assert [path.name for path in (DOCS / "howto").glob("*.md") if f"({path.name})" not in listed] == ["index.md"]
 
 
 def test_every_page_is_in_the_navigation() -> None:
