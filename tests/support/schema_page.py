@@ -54,7 +54,8 @@ def _keys(schema: Schema, definitions: Schema) -> Schema:
     keys: Schema = {}
     for part in schema.get("allOf", []):
         keys |= _keys(_whole(part, definitions), definitions)
-    return keys | schema.get("properties", {})
+    own: Schema = schema.get("properties", {})
+    return keys | own
 
 
 def _value(schema: Schema, definitions: Schema) -> str:
