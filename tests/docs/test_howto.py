@@ -91,7 +91,7 @@ def test_python_is_python_and_commands_exist(path: Path) -> None:
             is_part = re.search("^(yield|await|return) ", text, re.MULTILINE)
             compile(f"async def parse():\n{indent(text, ' ')}" if is_part else text, str(path), "exec")
     for _, text in blocks(path, "sh"):
-        for line in text.splitlines():
+        for line in text.replace("\\\n", " ").splitlines():
             if (found := re.match(r"scrapy neardup (?!<)(.+)", line)) and "[" not in line:
                 subcommand, *arguments = shlex.split(found[1], comments=True)
                 assert subcommand in SUBCOMMANDS
@@ -207,7 +207,8 @@ def test_a_consumer_gets_the_events_of_a_stream(
     handled: list[dict[str, Any]] = []
     consumer.handle = handled.append
     stream = {"NEARDUP_EVENTS_STREAM": consumer.STREAM, "NEARDUP_NAMESPACE": namespace}
-    project.crawl(FERRY, NEARDUP_STORE=redis_url, **stream)
+    done = project.crawl(FERRY, NEARDUP_STORE=redis_url, **stream)
+    assert redis_keys.xlen(consumer.STREAM) == 1, done.log  # else the consumer would wait for ever
     consumer.consume(redis_url, most=1)
     assert [event["level"] for event in handled] == ["breaking"]
     assert redis_keys.xpending(consumer.STREAM, "desk")["pending"] == 0
@@ -229,7 +230,9 @@ def test_a_publisher_leaves_every_place(project: Project, tmp_path: Path) -> Non
     remove.write_text(block("purge.md", "remove_source.py"), encoding="utf-8")
     command = [sys.executable, str(remove), "paper3.example", "items.jsonl", str(record)]
     subprocess.run(command, cwd=project.folder, check=True, capture_output=True)
-    assert project.run("neardup", "purge", "--source", "paper3.example", "--yes").stdout == "Removed 1 documents.\n"
+    assert project.run("neardup", "purge", "--source", "paper3.example", "--yes").stdout.startswith(
+        "Removed 1 document"
+    )
     with closing(sqlite3.connect(project.folder / ".scrapy/neardup.sqlite")) as window:
         dump = "".join(window.iterdump())
     assert b"paper2".hex().upper() in dump
