@@ -18,7 +18,7 @@ LOGGED = ("warning", "error", "exception")
 RAISED = ("StoreError", "StoreUnavailable", "ExtractionError", "DeliveryFailed", "SettingsError")
 # All parts of these differ each time, or they are about damaged bytes, which are one row of the page.
 WITHOUT_ROW = re.compile("[… :=;]*|.*(?:of this version|ends at byte|no earlier story).*|figures of document .*")
-ROOMS = ("content", "crawl", "detector.py", "index", "middleware.py", "pipeline.py", "settings.py", "sketch", "stories")
+ROOMS = ("content", "crawl", "index", "sketch", "stories")  # and the modules at the root
 
 
 Constants = dict[str, str]
@@ -27,7 +27,7 @@ Constants = dict[str, str]
 def template(node: ast.expr, constants: Constants) -> str:
     """Return a message with … in place of the parts that differ each time."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return re.sub(r"%[sdrg]", "…", node.value)
+        return re.sub(r"%[sdrg]", "…", node.value).replace("%%", "%")
     if isinstance(node, ast.JoinedStr):
         return "".join(template(each, constants) for each in node.values)
     if isinstance(node, ast.FormattedValue):
@@ -71,7 +71,10 @@ IN_THE_CODE = {
 OF_A_CRAWL = sorted(
     message
     for message in {
-        each for path, tree in TREES.items() if path.parts[0] in ROOMS for each in messages(tree, CONSTANTS[path])
+        each
+        for path, tree in TREES.items()
+        if len(path.parts) == 1 or path.parts[0] in ROOMS
+        for each in messages(tree, CONSTANTS[path])
     }
     if not WITHOUT_ROW.fullmatch(message)
 )
