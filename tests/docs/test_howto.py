@@ -205,10 +205,17 @@ def test_a_consumer_gets_the_events_of_a_stream(
     consumer = load(tmp_path, "alerts.md", "consumer.py")
     consumer.STREAM = f"neardup:{namespace}"
     handled: list[dict[str, Any]] = []
-    consumer.handle = handled.append
+
+    def fail_once(event: dict[str, Any]) -> None:
+        consumer.handle = handled.append
+        raise ConnectionError
+
+    consumer.handle = fail_once
     stream = {"NEARDUP_EVENTS_STREAM": consumer.STREAM, "NEARDUP_NAMESPACE": namespace}
     done = project.crawl(FERRY, NEARDUP_STORE=redis_url, **stream)
     assert redis_keys.xlen(consumer.STREAM) == 1, done.log  # else the consumer would wait for ever
+    with pytest.raises(ConnectionError):
+        consumer.consume(redis_url)
     consumer.consume(redis_url, most=1)
     assert [event["level"] for event in handled] == ["breaking"]
     assert redis_keys.xpending(consumer.STREAM, "desk")["pending"] == 0
@@ -240,3 +247,35 @@ def test_a_publisher_leaves_every_place(project: Project, tmp_path: Path) -> Non
     for text in ((project.folder / "items.jsonl").read_text("utf-8"), gzip.decompress(record.read_bytes()).decode()):
         assert "https://paper2.example" in text
         assert '"url": "https://paper3.example' not in text
+
+
+def test_extractor_rule_and_features_of_the_page_work(project: Project) -> None:
+    for name in ("extractors", "rules", "features"):
+        project.write(f"news/{name}.py", block("extend.md", f"news/{name}.py"))
+    spider = """
+    class News(Pages):
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    with NewsSite() as site:
+        urls = [site.publish(path, page(article("ferry"), "Ferry")) for path in ("/a", "/b")]
+        own = {"NEARDUP_EXTRACTOR": "news.extractors.paragraphs", "NEARDUP_EVENT_RULE": "news.rules.two_hundred_copies"}
+        assert project.crawl(spider, urls=urls, **own).statuses == {"original": 1, "duplicate": 1}
+    features = {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.features.capitalised"}
+    named = FERRY.replace('"the ferry ran', '"The Ferry Ran')
+    assert project.crawl(named, **features).statuses["duplicate"] == 6
+
+
+def test_a_stopped_crawl_goes_on_with_its_jobdir(project: Project, site: NewsSite) -> None:
+    urls = [site.publish(f"/{number}", page(article(number), f"News {number}")) for number in range(6)]
+    spider = """
+    class News(Pages):
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    jobdir = {"JOBDIR": ".scrapy/jobs/myspider-1", "CONCURRENT_REQUESTS": 1, "NEARDUP_DELIVERED": "stored"}
+    first = project.crawl(spider, urls=urls, **jobdir, CLOSESPIDER_ITEMCOUNT=2).items
+    again = project.crawl(spider, urls=urls, **jobdir).items
+    assert {item["neardup_status"] for item in [*first, *again]} == {"original"}
+    assert {item["url"] for item in first}.isdisjoint(item["url"] for item in again)
+    assert len(first) + len(again) == 6
