@@ -175,7 +175,7 @@ def take_pictures(report_page: Path, folder: Path) -> None:
         "report-dark": ("#stories", {**desk, "color_scheme": "dark"}),
         "report-review": ("#review", desk),
         "report-phone": (
-            "#stories",
+            "#overview",
             {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "reduced_motion": "reduce"},
         ),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TypedDict
 
+from parsel import Selector
 from scrapy.http import Response
 
 
@@ -40,7 +41,7 @@ def format_time(moment: datetime) -> str:
     return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def page_title(page: Response) -> str:
+def page_title(page: Response | Selector) -> str:
     """The headline: what the page says to other sites, else its heading, else its window title."""
     for query in (
         "string(//meta[@property='og:title']/@content)",
@@ -52,7 +53,7 @@ def page_title(page: Response) -> str:
     return ""
 
 
-def page_time(page: Response) -> datetime | None:
+def page_time(page: Response | Selector) -> datetime | None:
     """The publication time a page states in a ``meta`` or ``time`` element."""
     stated = page.xpath(
         "//meta[@property='article:published_time' or @name='date']/@content | //time/@datetime"

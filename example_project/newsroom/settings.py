@@ -1,3 +1,5 @@
+import os
+
 BOT_NAME = "newsroom"
 SPIDER_MODULES = ["newsroom.spiders"]
 NEWSPIDER_MODULE = "newsroom.spiders"
@@ -6,6 +8,10 @@ NEWSPIDER_MODULE = "newsroom.spiders"
 # a feed read late is judged as it would have been in time.
 ADDONS = {"scrapy_neardup.Addon": 500}
 NEARDUP_TIME_FIELD = "published"
+
+# Workers that share a window name its Redis in their environment: see compose.yaml.
+if "NEARDUP_STORE" in os.environ:
+    NEARDUP_STORE = os.environ["NEARDUP_STORE"]
 
 # Polite to any site the `feeds` spider is pointed at. Before real use, add an address where you can be reached.
 USER_AGENT = "newsroom/1.0 (scrapy-neardup example project)"

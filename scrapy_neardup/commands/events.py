@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             (report["level"], since, _short(report["time"]), report["measures"]["sources"], report["items"], text)
         )
     headings = ("level", "since (UTC)", "newest source", "sources", "items", "headline")
-    print_table(f"{len(rows)} events", headings, rows)
+    print_table(f"{len(rows)} {'event' if len(rows) == 1 else 'events'}, items counted up to now", headings, rows)
     for report in reports:
         _print_members(report, options.members)
     return 0

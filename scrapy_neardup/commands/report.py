@@ -8,6 +8,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import wrap
 from typing import Any
 
 from scrapy_neardup.commands.terminal import print_error, print_table, track
@@ -112,6 +113,12 @@ def _print(output: Path, built: Built) -> None:
     print_table(str(output), ("", ""), rows)
     for note in built.notes:
         if note.is_warning:
-            print_error(" ".join(filter(None, (note.text, note.mend))))
+            _print_wrapped(" ".join(filter(None, (note.text, note.mend))))
         for line in note.details:
-            print_error(f"  {line}")
+            _print_wrapped(line, "  ")
+
+
+def _print_wrapped(text: str, indent: str = "") -> None:
+    """Print a text on lines of 80 columns. Names of files and settings stay whole."""
+    for line in wrap(text, 80, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False):
+        print_error(line)

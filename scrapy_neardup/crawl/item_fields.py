@@ -74,17 +74,19 @@ class Tagger:
 
     def tag(self, adapter: ItemAdapter, verdict: Verdict) -> bool:
         """Write the tags. Return whether the item took any."""
-        takes_any, declared = isinstance(adapter.item, dict), adapter.field_names()
-        taken = {name: tag for name, tag in self.tags(verdict).items() if takes_any or name in declared}
-        try:
-            for name, tag in taken.items():
+        is_tagged = False
+        for name, tag in self.tags(verdict).items():
+            try:
                 adapter[name] = tag
-        except Exception as error:  # the item is frozen, or has validators
-            self._warn_once(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
-            return False
-        if not taken:
+            except KeyError:  # the item does not declare this field
+                continue
+            except Exception as error:  # the item is frozen, or has validators
+                self._warn_once(adapter, f"does not take {name!r} ({type(error).__name__}: {error})")
+                return False
+            is_tagged = True
+        if not is_tagged:
             self._warn_once(adapter, "declares none of the fields of a verdict")
-        return bool(taken)
+        return is_tagged
 
     def _warn_once(self, adapter: ItemAdapter, problem: str) -> None:
         kind = type(adapter.item)

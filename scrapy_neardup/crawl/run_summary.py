@@ -107,7 +107,8 @@ class RunSummary:
             yield "Largest stories of this run:"
             yield from (f"  {_counts(story.items, len(story.sources))}  {_named(story)}" for story in stories)
         if self._levels:
-            yield "Events: " + ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
+            levels = ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
+            yield f"Events: {levels} (items and sources when last signalled)"
             for report in list(self._events.values())[-_EVENTS_SHOWN:]:
                 counts = _counts(report["items"], report["measures"]["sources"])
                 yield f"  {report['level']:<9} {counts}  {_shortened(report['headline'] or report['url'])}"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.similarity.likeness import (
+    HEAVIEST_TERM,
     SAME_SOURCE_EXTRA,
-    TITLE_BIT,
     least_topic_score,
     shared_terms,
     topic_parts,
@@ -16,8 +16,6 @@ from scrapy_neardup.similarity.likeness import (
 from scrapy_neardup.similarity.verification import is_same_source, least_supporting_score
 from scrapy_neardup.sketch.guards.topic import words_of
 from scrapy_neardup.sketch.signatures.base import Frequencies
-
-_HEAVIEST = TITLE_BIT - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,8 @@ def compare_topics(
             WeighedTerm(
                 first.get(term.slot, ""),
                 second.get(term.slot, ""),
-                round(term.weight_a / _HEAVIEST, 3),
-                round(term.weight_b / _HEAVIEST, 3),
+                round(term.weight_a / HEAVIEST_TERM, 3),
+                round(term.weight_b / HEAVIEST_TERM, 3),
                 term.in_titles,
             )
             for term in shared

@@ -18,7 +18,7 @@ from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
 logger = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 MEMBER = PackedFields(
     "member",
     {
@@ -51,12 +51,16 @@ def owner_hash(member: Member) -> bytes:
 
 
 def pack_member(member: Member) -> bytes:
-    """Pack the fields of a member, except its key and its number. Long texts are cut."""
+    """Pack the fields of a member, except its key and its number. Long texts are cut.
+
+    The owner is left out if it is the source itself, as for most members.
+    """
     return MEMBER.pack(
         STATUSES.index(member.status),
         KINDS.index(member.kind) + 1 if member.kind else 0,
         round(member.topic * _TOPIC_PARTS),
-        *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.source, member.owner)),
+        *(cut_to_bytes(each, _MAX_NAME_BYTES) for each in (member.language, member.source)),
+        b"" if member.owner == member.source else cut_to_bytes(member.owner, _MAX_NAME_BYTES),
         cut_to_bytes(member.url, MAX_URL_BYTES),
         cut_to_bytes(member.title, _MAX_MEMBER_TITLE_BYTES),
         cut_to_bytes("\n".join(member.changes), _MAX_CHANGES_BYTES),
@@ -82,7 +86,7 @@ def unpack_member(key: bytes, data: bytes) -> Member:
         url=url,
         title=title,
         source=source,
-        owner=owner,
+        owner=owner or source,
         status=STATUSES[status],
         kind=KINDS[kind - 1] if kind else None,
         changes=tuple(changes.split("\n")) if changes else (),

@@ -16,6 +16,7 @@ from scrapy_neardup.report.payload import Payload, add_texts, index_of, review_d
 from scrapy_neardup.report.review import Sample, choose_pairs
 from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import Links, Story, group_stories
+from scrapy_neardup.report.topics import topics_of
 
 MOST_BYTES = 24_000_000
 """Of a page. The list of items comes first, and texts fill the rest."""
@@ -49,6 +50,7 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
     wanted = _wanted_texts(stories, sample)
     texts = mark_texts(gathered.texts(set(wanted)), gathered.settings)
     with_text = add_texts(payload, wanted, texts, most_bytes - _FRAME)
+    topics = topics_of(gathered.rows, links, texts, gathered.events, gathered.settings)
     contents = Contents(
         gathered=gathered,
         overview=overview_of(gathered.rows, stories, links),
@@ -58,6 +60,7 @@ def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYT
         payload=payload,
         listed=listed,
         with_text=with_text,
+        topics=topics,
     )
     contents.notes = notes_of(contents)
     html = render(contents, review_data(sample, payload), title)

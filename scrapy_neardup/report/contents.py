@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_neardup.report.events import MOST_EVENTS, EventView
@@ -11,6 +11,7 @@ from scrapy_neardup.report.overview import Overview
 from scrapy_neardup.report.payload import Payload
 from scrapy_neardup.report.review import Sample
 from scrapy_neardup.report.stories import Story
+from scrapy_neardup.report.topics import SharedTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Contents:
     payload: Payload
     listed: int
     with_text: int
+    topics: Mapping[int, SharedTopic]  # by the number of a row
     notes: list[Note] = field(default_factory=list)
 
     @property

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.document import LEVELS, STATUSES, Level, Member
@@ -15,14 +15,14 @@ from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL,
 from scrapy_neardup.report.stories import Story
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent, special_report
+from scrapy_neardup.stories.report import TEN_MINUTES
 
 MOST_EVENTS = 60  # shown
 _MOST_LINES = 200  # of a table of one event
 _LARGEST_COUNT = 10**9
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """The number of items and of independent sources from a time on."""
 
     time: int
@@ -50,23 +50,41 @@ class Change:
     place: Place
 
 
+class Count(NamedTuple):
+    """The size of an event at some time."""
+
+    items: int = 0
+    sources: int = 0  # independent ones
+
+
 @dataclass(slots=True)
 class EventView:
-    """One event with all levels that it reached, from its newest special report."""
+    """One event with all levels that it reached.
+
+    An event goes on growing after its last signal, so ``in_feeds`` may be larger than ``signalled``. If these feeds
+    have all items of the newest special report, everything else is about the items in the feeds too. If they have not,
+    it is what that report says.
+    """
 
     story: str
     headline: str
     summary: str
-    url: str
-    items: int
-    copies: int
     levels: list[tuple[str, int]]  # with times, the earliest first
+    signalled: Count | None  # None if there is no special report
+    signalled_at: int | None  # Unix seconds
+    in_feeds: Count | None  # None if no item of these feeds is in the story
+    copies: int
     sources: list[Place] = field(default_factory=list)  # the first item of each
     growth: list[Step] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     disagreements: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)  # figure: source, value
     languages: list[tuple[str, int]] = field(default_factory=list)
     related: list[tuple[str, str]] = field(default_factory=list)  # title, url
+
+    @property
+    def size(self) -> Count:
+        """Return the larger one of the two sizes."""
+        return max(self.in_feeds or Count(), self.signalled or Count())
 
     @property
     def level(self) -> str:
@@ -79,58 +97,81 @@ class EventView:
         return any(level == "ended" for level, _ in self.levels)
 
 
-def events_of(
-    reports: Sequence[Mapping[str, Any]], stories: Sequence[Story], settings: NearDupSettings
-) -> list[EventView]:
+Report = Mapping[str, Any]
+
+
+def events_of(reports: Sequence[Report], stories: Sequence[Story], settings: NearDupSettings) -> list[EventView]:
     """Return the events of special reports, the largest first. Without reports they are made from the tags of items."""
     if not reports:
-        reports = [_report_from_items(story, settings) for story in stories if any(row.event for row in story.members)]
-    by_story: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for report in reports:
-        by_story[_line(report.get("story"), LONGEST_NAME)].append(report)
-    views = [_view(story, found) for story, found in by_story.items()]
-    return sorted(views, key=lambda view: -view.items)
+        raised = [story for story in stories if any(row.event in LEVELS for row in story.members)]
+        views = [_view(_key_of(story), [], story, settings) for story in raised]
+    else:
+        by_key = {key: story for story in stories for key in story.keys}
+        sent: defaultdict[str, list[Report]] = defaultdict(list)
+        for report in reports:
+            sent[_line(report.get("story"), LONGEST_NAME)].append(report)
+        views = [_view(key, each, by_key.get(key), settings) for key, each in sent.items()]
+    return sorted(views, key=lambda view: view.size, reverse=True)
 
 
-def _view(story: str, reports: Sequence[Mapping[str, Any]]) -> EventView:
+def _view(key: str, reports: Sequence[Report], story: Story | None, settings: NearDupSettings) -> EventView:
     """Read reports carefully: a feed may have been edited, or come from a later version."""
-    timed = sorted(reports, key=lambda report: (_time(report.get("time")) or 0, _count(report.get("items"))))
-    newest = timed[-1]
-    levels = [(_line(report.get("level"), LONGEST_NAME), _time(report.get("time"))) for report in timed]
-    made_levels = newest.get("levels") or []
+    sent = sorted(reports, key=lambda report: (_time(report.get("time")) or 0, _count(report.get("items"))))
+    newest: Report = sent[-1] if sent else {}
+    made = _report_from_items(story, settings) if story else {}
+    shown = made if story and _has_items_of(story, newest) else newest
+    levels = [(_line(each.get("level"), LONGEST_NAME), _time(each.get("time"))) for each in sent]
+    in_feeds = Count(made["items"], len(made["sources"])) if made else None
     return EventView(
-        story=story,
-        headline=_line(newest.get("headline"), LONGEST_TITLE),
-        summary=_line(newest.get("summary"), 1000),
-        url=_line(newest.get("url"), LONGEST_URL),
-        items=_count(newest.get("items")),
-        copies=_count(newest.get("copies")),
-        levels=list(dict.fromkeys((level, time) for level, time in made_levels or levels if time is not None)),
-        sources=[_place(each, "owner") for each in _objects(newest.get("sources"))],
-        growth=_growth(_objects(newest.get("growth"))),
-        changes=[_change(each) for each in _objects(newest.get("figures"))],
+        story=key,
+        headline=_line(newest.get("headline") or shown.get("headline"), LONGEST_TITLE),
+        summary=_line(newest.get("summary") or shown.get("summary"), 1000),
+        levels=list(
+            dict.fromkeys((level, time) for level, time in levels or made.get("levels", ()) if time is not None)
+        ),
+        signalled=Count(_count(newest.get("items")), len(_objects(newest.get("sources")))) if newest else None,
+        signalled_at=_time(newest.get("time")),
+        in_feeds=in_feeds,
+        copies=_count(shown.get("copies")),
+        sources=[_place(each, "owner") for each in _objects(shown.get("sources"))[:_MOST_LINES]],
+        growth=_growth(shown),
+        changes=[_change(each) for each in _objects(shown.get("figures"))[:_MOST_LINES]],
         disagreements=[
             (
                 _line(each.get("figure"), LONGEST_NAME),
                 [
                     (_line(value.get("source"), LONGEST_NAME), _line(value.get("value"), LONGEST_NAME))
-                    for value in _objects(each.get("values"))
+                    for value in _objects(each.get("values"))[:_MOST_LINES]
                 ],
             )
-            for each in _objects(newest.get("disagreements"))
+            for each in _objects(shown.get("disagreements"))[:_MOST_LINES]
         ],
         languages=[
-            (_line(each.get("language"), 20), _count(each.get("items"))) for each in _objects(newest.get("languages"))
+            (_line(each.get("language"), 20), _count(each.get("items")))
+            for each in _objects(shown.get("languages"))[:_MOST_LINES]
         ],
         related=[
             (_line(each.get("title"), LONGEST_TITLE), _line(each.get("url"), LONGEST_URL))
-            for each in _objects(newest.get("related"))
+            for each in _objects(newest.get("related"))[:_MOST_LINES]
         ],
     )
 
 
+def _key_of(story: Story) -> str:
+    return next(iter(story.keys), f"item {story.members[0].number + 1}")
+
+
+def _has_items_of(story: Story, report: Report) -> bool:
+    """Return whether the story has all items of a report, at the same times: a feed may have another clock."""
+    members = {(row.url, int(row.time)) for row in story.members if row.time is not None}
+    return all(
+        (_line(each.get("url"), LONGEST_URL), _time(each.get("time"))) in members
+        for each in _objects(report.get("members"))
+    )
+
+
 def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value[:_MOST_LINES] if isinstance(each, Mapping)] if isinstance(value, list) else []
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def _line(value: object, most: int) -> str:
@@ -158,15 +199,27 @@ def _change(value: Mapping[str, Any]) -> Change:
     return Change(figure, old, new, _place(value))
 
 
-def _growth(steps: Iterable[Mapping[str, Any]]) -> list[Step]:
-    found: list[Step] = []
-    items = sources = 0
-    for step in steps:
-        if (time := _time(step.get("time"))) is not None:
-            items += _count(step.get("items"))
-            sources += _count(step.get("new_sources"))
-            found.append(Step(time, items, sources))
-    return sorted(found, key=lambda step: step.time)
+def _growth(report: Report) -> list[Step]:
+    """Return the size of the event at each time when it grew.
+
+    The members of a report have their times. If it has none, its counts of ten minutes are reached when these end.
+    """
+    growth: Counter[tuple[int, bool]] = Counter()
+    for name, is_source in (("members", False), ("sources", True)):
+        for each in _objects(report.get(name)):
+            if (time := _time(each.get("time"))) is not None:
+                growth[time, is_source] += 1
+    if not _objects(report.get("members")):
+        growth.clear()
+        for each in _objects(report.get("growth")):
+            if (time := _time(each.get("time"))) is not None:
+                growth[time + TEN_MINUTES, False] += _count(each.get("items"))
+                growth[time + TEN_MINUTES, True] += _count(each.get("new_sources"))
+    steps, size = list[Step](), Count()
+    for time in sorted({time for time, _ in growth}):
+        size = Count(size.items + growth[time, False], size.sources + growth[time, True])
+        steps.append(Step(time, *size))
+    return steps
 
 
 # Events of a feed of items
@@ -174,7 +227,7 @@ def _growth(steps: Iterable[Mapping[str, Any]]) -> list[Step]:
 
 def _report_from_items(story: Story, settings: NearDupSettings) -> dict[str, Any]:
     """Return the special report that the items of a story allow. Items without a time are left out."""
-    rows = [row for row in story.members if row.time is not None]
+    rows = [row for row in story.coverage if row.time is not None]
     members = tuple(_member(row, number, settings) for number, row in enumerate(rows))
     firsts: dict[str, int] = {}
     for member in members:
@@ -183,7 +236,7 @@ def _report_from_items(story: Story, settings: NearDupSettings) -> dict[str, Any
     raised = [(row.event, int(row.time or 0)) for row in rows if row.event in LEVELS]
     level: Level = raised[-1][0] if raised else "watch"
     counters = StoryCounters(
-        id=next(iter(story.keys), f"item {story.members[0].number + 1}"),
+        id=_key_of(story),
         joined=len(members),
         items=len(members),
         copies=sum(row.status == "duplicate" for row in rows),

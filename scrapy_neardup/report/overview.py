@@ -75,7 +75,7 @@ class Overview:
 
     verdicts: dict[str, int]
     kinds: dict[str, int]
-    stories: int  # of several items
+    stories: int  # of several items, without pages that came again unchanged
     sources: int
     would_drop: int
     dropped: int
@@ -100,7 +100,7 @@ def overview_of(rows: Sequence[Row], stories: Sequence[Story], links: Links) -> 
     overview = Overview(
         verdicts={status: counts[status] for status in VERDICTS if counts[status]},
         kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
-        stories=sum(len(story.members) > 1 for story in stories),
+        stories=sum(story.size > 1 for story in stories),
         sources=len(sources),
         would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
         dropped=sum(row.is_dropped for row in rows),

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 _HERE = files("scrapy_neardup.report")
 _VENDORED = ("jsdiff-9.0.0",)
-_SCRIPTS = ("data", "elements", "compare", "stories", "drops", "review", "marks", "page")
+_SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +49,16 @@ def require_jinja() -> None:
 def render(contents: Contents, review: dict[str, Any], title: str) -> str:
     """Return the page."""
     styles, scripts = _read("static", "report.css"), [*_vendored_scripts(), _own_script()]
-    payload = contents.payload
+    feeds = [path.name for path in (*contents.gathered.feeds, *contents.gathered.dropped)]
+    payload, preset = contents.payload, contents.gathered.settings.resolved_preset()
     meta = {
         "verdicts": VERDICTS,
         "kinds": KINDS,
         "chunkOf": payload.chunk_of,
         "review": review,
-        "dropShare": contents.gathered.settings.drop_share,
+        "topics": {payload.places[row]: topic for row, topic in contents.topics.items() if row in payload.places},
+        "measure": "containment" if preset.measure == "containment" else "similarity",
+        "relatedThreshold": preset.related_threshold,
     }
     return (
         _environment()
@@ -64,8 +66,8 @@ def render(contents: Contents, review: dict[str, Any], title: str) -> str:
         .render(
             contents=contents,
             overview=contents.overview,
-            title=title or "Near-duplicates",
-            feeds=[path.name for path in (*contents.gathered.feeds, *contents.gathered.dropped)],
+            title=title or _title(feeds),
+            feeds=feeds,
             policy=_policy([styles], scripts),
             styles=styles,
             scripts=scripts,
@@ -73,6 +75,11 @@ def render(contents: Contents, review: dict[str, Any], title: str) -> str:
             libraries=list(_libraries()),
         )
     )
+
+
+def _title(feeds: Sequence[str]) -> str:
+    more = f" and {len(feeds) - 1} more" if len(feeds) > 1 else ""
+    return f"Near-duplicates in {feeds[0]}{more}"
 
 
 def _policy(styles: list[str], scripts: list[str]) -> str:
@@ -130,10 +137,9 @@ def _environment() -> Environment:
         number=lambda number: f"{number:,}",
         percent=lambda share: f"{share:.0%}",
         moment=_moment,
-        clock=lambda second: _utc(second).strftime("%H:%M"),
+        duration=_duration,
         iso=lambda second: _utc(second).strftime("%Y-%m-%dT%H:%M:%SZ"),
         address=web_address,
-        quoted=json.dumps,
     )
     environment.globals.update(chart_of_bars=chart_of_bars, chart_of_growth=chart_of_growth, stacked=stacked)
     return environment
@@ -145,3 +151,10 @@ def _utc(second: float) -> datetime:
 
 def _moment(second: float) -> str:
     return _utc(second).strftime("%Y-%m-%d %H:%M")
+
+
+def _duration(seconds: int) -> str:
+    """Return a duration in the largest unit that divides it."""
+    units = ((86_400, "day"), (3600, "hour"), (60, "minute"))
+    length, unit = next((length, unit) for length, unit in units if seconds % length == 0)
+    return f"{seconds // length} {unit}{'' if seconds == length else 's'}"

@@ -1,4 +1,4 @@
-"""Mark the figures and the boilerplate of a text by their places, for the page that compares two texts."""
+"""Mark the figures of a text and what a fingerprint leaves out, for the page that compares two texts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Sketcher
+from scrapy_neardup.sketch import Body, Sketcher
 from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard, Trace
 from scrapy_neardup.sketch.guards.number_tokens import number_tokens
 from scrapy_neardup.sketch.guards.number_words import take_numbers
+from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, read_lead
 
 Span = tuple[int, int]
 
@@ -19,7 +20,7 @@ _EDGES = ".,;:(!?) "
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text with the places of its figures and of its boilerplate.
+    """A text with the places of its figures, and of the passages that a fingerprint leaves out.
 
     A place is a first character and the character behind, counted in UTF-16 units, as a browser counts them.
     """
@@ -27,37 +28,58 @@ class MarkedText:
     text: str
     figures: tuple[Span, ...]
     boilerplate: tuple[Span, ...]
+    short: tuple[Span, ...]  # short lines, such as navigation
+    lead: bytes  # terms of its first lines, see sketch.guards.topic
+
+
+@dataclass(slots=True)
+class _Lines:
+    """What the sketch of a text leaves out, and the terms of its first lines."""
+
+    boilerplate: list[str]
+    short: list[str]
+    lead: bytes
 
 
 def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, MarkedText]:
     """Mark texts. Boilerplate is learned from these texts alone: lines of several that tell different stories."""
-    boilerplate = _boilerplate_lines(texts, settings)
+    found = _read_lines(texts, settings)
     return {
         number: MarkedText(
             text,
             _in_utf16(text, figure_places(text)),
-            _in_utf16(text, _places_of(boilerplate.get(number, ()), text)),
+            _in_utf16(text, _places_of(found[number].boilerplate, text)),
+            _in_utf16(text, _places_of(found[number].short, text)),
+            found[number].lead,
         )
         for number, text in texts.items()
     }
 
 
-def _boilerplate_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, list[str]]:
-    """Return the lines of each text that are boilerplate, as the guard of the sketch knows it after all texts."""
+def _read_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, _Lines]:
+    """Read all texts, and then again those that have a line that turned out to be boilerplate."""
     preset, least = settings.resolved_preset(), settings.min_words
-    if not preset.guarded:
-        return {}
     sketcher, guard = Sketcher(preset, min_words=least), BoilerplateGuard()
     traces: dict[int, Trace] = {}
+    found: dict[int, _Lines] = {}
     for number, text in texts.items():
-        traces[number] = sketcher.read_texts([text])[0].trace
-        guard.learn(traces[number], least)
-    found = {}
+        _, body, trace = sketcher.read_texts([text])[0]
+        found[number] = _Lines([], [line.text for line in body.short], _lead(body, settings))
+        if preset.guarded:
+            traces[number] = trace
+            guard.learn(trace, least)
     for number, trace in traces.items():
         if known := guard.known(trace, least):
             body = sketcher.read_texts([texts[number]])[0].body
-            found[number] = [line.text for line in body.lines if line.key in known]
+            found[number].boilerplate = [line.text for line in body.lines if line.key in known]
+            found[number].lead = _lead(body.without(known), settings)
     return found
+
+
+def _lead(body: Body, settings: NearDupSettings) -> bytes:
+    if not settings.resolved_preset().topic_terms or body.words < settings.min_words:
+        return b""
+    return read_lead(body.lead(LEAD_WORDS))
 
 
 def figure_places(text: str) -> list[Span]:

@@ -128,7 +128,7 @@ def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, Mark
         if number not in texts or number not in payload.places:
             continue
         text = texts[number]
-        chunk[payload.places[number]] = [text.text, _flat(text.figures), _flat(text.boilerplate)]
+        chunk[payload.places[number]] = [text.text, *map(_flat, (text.figures, text.boilerplate, text.short))]
         room += len(text.text)
         if room >= _CHUNK:
             if not _add_chunk(payload, chunk, most):

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -55,7 +56,7 @@ def _rows(path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
 
 
 def _first_character(file: IO[bytes]) -> bytes:
-    return cast("io.BufferedReader", file).peek(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
 
 
 def _json_lines(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
@@ -63,7 +64,7 @@ def _json_lines(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line.decode("utf-8-sig", "replace"))
+            row = json.loads(line.removeprefix(BOM_UTF8).decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
             problem = f"not JSON: {error}" if line.endswith(b"\n") else _CUT_OFF
             yield WrongLine(number, None, f"{path}:{number}: {problem}")

@@ -16,10 +16,22 @@ _NO_STORY = ("unchecked", UNTAGGED)
 
 @dataclass(slots=True)
 class Story:
-    """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united."""
+    """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
+
+    A page that came again unchanged is one of the ``members``, but no further coverage. ``status`` and the stats of a
+    crawl count items and stories in the same way.
+    """
 
     keys: dict[str, None] = field(default_factory=dict)
     members: list[Row] = field(default_factory=list)
+
+    @property
+    def coverage(self) -> list[Row]:
+        return [row for row in self.members if row.kind != "revisit"]
+
+    @property
+    def size(self) -> int:
+        return max(1, sum(row.kind != "revisit" for row in self.members))
 
     @property
     def sources(self) -> list[str]:
@@ -54,7 +66,7 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
             story.keys[row.story] = None
         else:
             alone.append(Story({}, [row]))
-    return sorted([*by_key.values(), *alone], key=lambda story: -len(story.members))
+    return sorted([*by_key.values(), *alone], key=lambda story: (-story.size, -len(story.members)))
 
 
 def _united_keys(rows: Sequence[Row], links: Links) -> dict[str, str]:
@@ -84,22 +96,29 @@ class Links:
     """Finds the item that a tag names by its url or id. Several items may have the same url: visits of one page."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._by_name: defaultdict[str, list[tuple[tuple[bool, float, int], Row]]] = defaultdict(list)
-        for row in sorted(rows, key=order_of):
+        self._order = {row.number: place for place, row in enumerate(sorted(rows, key=order_of))}
+        self._by_name: defaultdict[str, list[Row]] = defaultdict(list)
+        for number in self._order:
+            row = rows[number]
             for name in {row.url, row.id} - {""}:
-                self._by_name[name].append((order_of(row), row))
+                self._by_name[name].append(row)
+        self._matches: dict[int, Row | None] = {}
 
     def match(self, row: Row) -> Row | None:
         """Return the latest item under the name of the match that came before this one."""
-        return self._find(row, row.match or row.original, latest=True)
+        if row.number not in self._matches:
+            self._matches[row.number] = self._find(row, row.match or row.original, latest=True)
+        return self._matches[row.number]
 
     def original(self, row: Row) -> Row | None:
         """Return the first item under the name of the original."""
         return self._find(row, row.original, latest=False)
 
     def _find(self, row: Row, name: str, *, latest: bool) -> Row | None:
-        visits = self._by_name.get(name, [])
-        before = visits[: bisect_left(visits, order_of(row), key=lambda visit: visit[0])]
-        others = before or [visit for visit in visits if visit[1] is not row]
-        same_story = [visit for visit in others if visit[1].story == row.story] or others
-        return same_story[-1 if latest else 0][1] if same_story else None
+        visits = self._by_name.get(name)
+        if not visits:
+            return None
+        before = visits[: bisect_left(visits, self._order[row.number], key=lambda visit: self._order[visit.number])]
+        others = before or [visit for visit in visits if visit is not row]
+        same_story = [visit for visit in others if visit.story == row.story] or others
+        return same_story[-1 if latest else 0] if same_story else None

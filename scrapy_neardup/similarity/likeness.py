@@ -9,7 +9,7 @@ import math
 import struct
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.document import Fingerprint
@@ -32,18 +32,20 @@ LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts must share; fewer pro
 # Two reports are different if at most this share of the common places has equal values.
 SAME_NAMES, SAME_FIGURES = 0.6, 0.2
 
-TOPIC_TERM_BYTES = 3  # of a term in a topic: the slot and the weight, see sketch.guards.topic
-TITLE_BIT = 0x80  # added to the weight of a term that is in the title
-MOST_TOPIC_TERMS = 40
+TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot, see sketch.guards.topic
+TITLE_BIT = 0x8000  # added to the slot of a term that is in the title
+MOST_TOPIC_TERMS = 48
+# The weight of a term follows from its place in the topic: HEAVIEST_TERM / sqrt(1 + place / PLACES_OF_WEIGHT)
+HEAVIEST_TERM, PLACES_OF_WEIGHT = 127, 2.5
 LEAST_SHARED_TERMS = 5  # of two topics: fewer are shared by accident, or are those of a theme
 COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
 UNKNOWN_COVERAGE = 0.23  # of a document without a title
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 STORY_PARTS = 3  # a story that a document joins keeps this many parts of its topic and takes one of the document's
-LEAST_STORY_COSINE = 0.2  # of a document and the story that it joins
+LEAST_STORY_COSINE = 0.22  # of a document and the story that it joins
 # A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
-UNITING_EXTRA, UNITING_COSINE = 0.05, 0.2
+UNITING_EXTRA, UNITING_COSINE = 0.05, 0.23
 
 TERM_BYTES = 2  # of a term of a title, see sketch.guards.titles
 LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
@@ -251,16 +253,13 @@ def add_topic(story: bytes, topic: bytes) -> bytes:
     """Return the topic of a story to which a document is added.
 
     It has ``STORY_PARTS`` parts of the topic that the story had, and one part of the topic of the document.
-    The heaviest ``MOST_TOPIC_TERMS`` terms are kept. The heaviest of them has the largest weight.
+    The heaviest ``MOST_TOPIC_TERMS`` terms are kept, the heaviest first.
     """
     weights = {slot: STORY_PARTS * weight for slot, weight in _topic(story).weights.items()}
     for slot, weight in _topic(topic).weights.items():
         weights[slot] = weights.get(slot, 0) + weight
-    kept = sorted(weights.items(), key=lambda term: (-term[1], term[0]))[:MOST_TOPIC_TERMS]
-    largest = kept[0][1] if kept else 1
-    return b"".join(
-        slot.to_bytes(2, "big") + bytes([max(1, weight * (TITLE_BIT - 1) // largest)]) for slot, weight in kept
-    )
+    heaviest = sorted(weights, key=lambda slot: (-weights[slot], slot))[:MOST_TOPIC_TERMS]
+    return b"".join(slot.to_bytes(TOPIC_TERM_BYTES, "big") for slot in heaviest)
 
 
 def least_topic_score(threshold: float, *, same_source: bool) -> float:
@@ -280,7 +279,7 @@ def related_topic_score(a: bytes, b: bytes, story: bytes, *, same_source: bool, 
 
 
 class SharedTerm(NamedTuple):
-    """A term that two topics share. Weights are from 1 to ``TITLE_BIT - 1``, in relation to the heaviest term."""
+    """A term that two topics share. The heaviest term of a topic has the weight ``HEAVIEST_TERM``."""
 
     slot: int
     weight_a: int
@@ -313,16 +312,26 @@ class _Topic(NamedTuple):
 @lru_cache(2048)
 def _topic(packed: bytes) -> _Topic:
     """Read a packed topic. A term that comes again and bytes behind the last whole term are ignored."""
-    terms = list(struct.iter_unpack(">HB", packed[: len(packed) // TOPIC_TERM_BYTES * TOPIC_TERM_BYTES]))
-    by_slot = dict(reversed(terms))
-    weights = {slot: max(1, weight & (TITLE_BIT - 1)) for slot, weight in by_slot.items()}
-    in_title = frozenset(slot for slot, weight in by_slot.items() if weight & TITLE_BIT)
+    weights, in_title = dict[int, int](), set[int]()
+    whole = packed[: len(packed) // TOPIC_TERM_BYTES * TOPIC_TERM_BYTES]
+    for place, (term,) in enumerate(struct.iter_unpack(">H", whole)):
+        slot = term % TITLE_BIT
+        if slot not in weights:
+            weights[slot] = weight_at(place)
+            if term >= TITLE_BIT:
+                in_title.add(slot)
     return _Topic(
         weights,
         sum(weight * weight for weight in weights.values()),
-        in_title,
+        frozenset(in_title),
         sum(weights[slot] * weights[slot] for slot in in_title),
     )
+
+
+@cache
+def weight_at(place: int) -> int:
+    """Return the weight of the term at a place of a topic, counted from 0."""
+    return math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5)
 
 
 def _parts(packed: bytes, size: int) -> set[bytes]:

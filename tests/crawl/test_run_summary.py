@@ -44,7 +44,8 @@ def test_the_block_counts_items_by_verdict_and_names_the_largest_stories(project
 
 def test_events_are_listed(project: Project) -> None:
     said = block(project.crawl(FERRY, NEARDUP_STORE="memory://").log)
-    assert "Events: 1 breaking\n  breaking      6 items,   6 sources  the ferry ran aground in fog" in said
+    assert "Events: 1 breaking (items and sources when last signalled)\n  breaking      6 items" in said
+    assert "6 sources  the ferry ran aground in fog" in said
 
 
 def test_a_crawl_without_items_says_nothing(project: Project, site: NewsSite) -> None:

@@ -35,10 +35,70 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(browser: Browser, day_repor
         assert watched.page.evaluate("document.documentElement.scrollWidth") <= PHONE["viewport"]["width"]  # type: ignore[index]
 
 
+@pytest.mark.parametrize("part", [*PARTS, "story/0"])
+def test_on_a_phone_nothing_is_cut_without_a_hint(browser: Browser, day_report: Path, part: str) -> None:
+    with open_page(browser, day_report, f"#{part}", **PHONE) as watched:
+        page = watched.page
+        for each in page.locator(".scroll:visible").all():
+            is_cut = each.evaluate("node => node.scrollWidth > node.clientWidth + 1")
+            assert each.get_attribute("data-more") == ("right" if is_cut else None)
+            hint = each.evaluate("node => getComputedStyle(node, '::before').content")
+            assert ("scroll sideways" in hint) == is_cut
+        cut = page.evaluate(
+            """() => [...document.querySelectorAll('nav a, svg text, td, th, .tile, button, h1, h2, h3')]
+                .filter((node) => node.checkVisibility() && !node.closest('.scroll'))
+                .filter((node) => {
+                    const { left, right, width } = node.getBoundingClientRect();
+                    const isCut = node instanceof HTMLElement && node.scrollWidth > node.clientWidth + 1;
+                    return width > 0 && (left < 0 || right > innerWidth || isCut);
+                }).map((node) => node.textContent)"""
+        )
+        assert cut == []
+
+
+def test_filters_do_not_hide_the_stories_on_a_phone(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#stories", **PHONE) as watched:
+        page = watched.page
+        assert page.locator("#story-list > li").first.bounding_box()["y"] < PHONE["viewport"]["height"]  # type: ignore[index]
+        page.get_by_role("button", name="Filters").click()
+        page.get_by_role("combobox", name="Verdict").select_option("update")
+        assert page.locator("#story-list > li").count() == 3
+
+
+def test_a_wide_table_on_a_phone_says_on_which_side_there_is_more(browser: Browser, day_report: Path) -> None:
+    with open_page(browser, day_report, "#overview", **PHONE) as watched:
+        table = watched.page.get_by_role("region", name="Number of items, by source and hour of the day")
+        for left, side in ((100, "both"), (10_000, "left"), (0, "right")):
+            table.evaluate("(node, left) => { node.scrollLeft = left; }", left)
+            watched.page.wait_for_function(
+                "([node, side]) => node.dataset.more === side", arg=[table.element_handle(), side]
+            )
+
+
+@pytest.mark.parametrize("part", ["overview", "events", "story/0"])
+def test_labels_of_charts_can_be_read_on_a_phone(browser: Browser, day_report: Path, part: str) -> None:
+    with open_page(browser, day_report, f"#{part}", **PHONE) as watched:
+        sizes = watched.page.evaluate(
+            """() => [...document.querySelectorAll('svg.chart text')].filter((node) => node.checkVisibility())
+                .map((node) => parseFloat(getComputedStyle(node).fontSize) * node.getScreenCTM().d)"""
+        )
+        assert len(sizes) > 5
+        assert min(sizes) >= 11
+        overlaps = watched.page.evaluate(
+            """() => [...document.querySelectorAll('svg.chart')].map((chart) => {
+                const boxes = [...chart.querySelectorAll('text')].map((node) => node.getBoundingClientRect());
+                const isBeside = (one, other) => one.right <= other.left || one.bottom <= other.top + 3;
+                const meet = (one, other) => !isBeside(one, other) && !isBeside(other, one);
+                return boxes.filter((one, place) => boxes.slice(place + 1).some((other) => meet(one, other))).length;
+            }).reduce((sum, count) => sum + count)"""
+        )
+        assert overlaps == 0
+
+
 def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report) as watched:
         page = watched.page
-        for name in ("Skip to the content", "Theme: auto", "Overview", "Stories 11"):
+        for name in ("Skip to the content", "Theme: auto", "Overview", "Stories 10"):
             press(page, "Tab")
             assert page.evaluate("document.activeElement.innerText") == name
         press(page, "Enter", "/")

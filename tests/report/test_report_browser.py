@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 from browser import open_page, open_story, press, texts
+from newsdesk import text
 from newsstand import JudgedSite
+from other_words import BUDGET, BUDGET_NAMES, report
 from playwright.sync_api import Browser, Page
 from report_items import item
+
+from scrapy_neardup.report import build_report, gather
+from scrapy_neardup.settings import NearDupSettings
 
 WriteReport = Callable[..., Path]
 PARTS = ("overview", "stories", "events", "review", "drops")
@@ -31,12 +36,66 @@ def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(brow
         assert texts(rows.locator(".why")) == [
             "the first of its kind",
             "copy, the same text",
-            "figures changed: people: 4\u00a0→\u00a012; have: 31\u00a0→\u00a058; patients: 17\u00a0→\u00a029",
+            "figures changed: people: 4\u00a0→\u00a012; have: 31\u00a0→\u00a058; patients: 17\u00a0→\u00a029"
+            ", containment 97%",
             "copy, the same text",
         ]
         assert watched.page.locator(".timeline circle").count() == 4
         watched.page.go_back()
         watched.page.locator("#story-list > li").first.wait_for()
+
+
+def test_a_related_item_says_by_which_terms_or_by_which_similarity_it_joined(
+    browser: Browser, write_report: WriteReport
+) -> None:
+    others = [item(10 + n, neardup_story=f"{n:016x}", text=text(n, 80)) for n in range(25)]
+    unlike = {"neardup_similarity": 0.0, "neardup_containment": 0.0}
+    members = [
+        item(100, title="Budget vote", text=BUDGET),
+        item(101, "related", title="A vote", text=report(BUDGET_NAMES, "other words"), **unlike),
+        item(102, "related", neardup_containment=0.31, text=None),
+        item(103, "related", text=None, **unlike),
+    ]
+    for each in members[1:]:
+        each["neardup_match"] = each["neardup_original"] = members[0]["url"]
+    with open_page(browser, write_report([*others, *members]), "#story/0") as watched:
+        why = texts(watched.page.locator(".members .why"))
+        score, _, terms = why[1].partition(": ")
+        assert float(score.removeprefix("topic ")) > 0.5
+        assert set(terms.split(", ")) <= set(BUDGET_NAMES.split())
+        assert len(terms.split(", ")) == 5
+        assert why[2:] == ["similar text, not a copy, containment 31%", "the same event in other words"]
+
+
+def test_a_report_of_an_event_says_why_a_related_item_joined(browser: Browser, write_report: WriteReport) -> None:
+    unlike = {"neardup_similarity": 0.0, "neardup_containment": 0.0}
+    related = item(1, "related", text=None, **unlike)
+    member = {"url": related["url"], "time": related["published"], "topic": 0.43, "terms": ["budget", "senate"]}
+    event = {"level": "watch", "story": related["neardup_story"], "members": [member, 5], "growth": []}
+    with open_page(browser, write_report([item(), related, event]), "#story/0") as watched:
+        assert texts(watched.page.locator(".members .why"))[1] == "topic 0.43: budget, senate"
+
+
+def test_a_page_that_came_again_is_listed_but_not_counted(browser: Browser, write_report: WriteReport) -> None:
+    again = item(1, "duplicate", url=item()["url"], neardup_kind="revisit")
+    with open_page(browser, write_report([item(), again, item(2, "duplicate")]), "#story/0") as watched:
+        assert watched.page.locator("#story .meta").first.inner_text() == "2 items, 2 sources, 1 repeated visit"
+        assert watched.page.locator(".members tbody tr").count() == 3
+    with open_page(browser, write_report([item(), again]), "#stories") as watched:
+        watched.page.get_by_role("combobox", name="Size").select_option("2 items or more")
+        assert titles(watched.page) == []
+        watched.page.get_by_role("combobox", name="Size").select_option("any, single items too")
+        assert len(titles(watched.page)) == 1
+
+
+@pytest.mark.parametrize(("sources", "last"), [(15, "paper14.example"), (16, "2 other sources")])
+def test_the_last_lane_of_a_timeline_is_for_several_sources_or_named(
+    browser: Browser, write_report: WriteReport, sources: int, last: str
+) -> None:
+    page = write_report([item(n, "duplicate" if n else "original") for n in range(sources)])
+    with open_page(browser, page, "#story/0") as watched:
+        labels = watched.page.locator(".timeline text").all_text_contents()
+        assert (len(labels), labels[14]) == (15 + 2, last)
 
 
 def test_two_texts_stand_side_by_side_with_changed_figures_marked(browser: Browser, day_report: Path) -> None:
@@ -125,7 +184,7 @@ def test_a_copy_of_an_update_is_compared_with_its_match_or_its_original(browser:
 def test_stories_are_searched_sorted_and_filtered(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#stories") as watched:
         page = watched.page
-        assert len(titles(page)) == 11
+        assert len(titles(page)) == 10
         page.get_by_role("searchbox").fill("grounded FERRY")
         assert titles(page) == ["Ferry aground off Brackwater floats free"]
         page.get_by_role("button", name="Clear").click()
@@ -193,11 +252,23 @@ def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser
         assert watched.page.locator("#drop-list .compare").count() == 0
 
 
+def test_what_was_dropped_was_lost(browser: Browser, tmp_path: Path) -> None:
+    kept, dropped, page = (tmp_path / name for name in ("kept.jsonl", "dropped.jsonl", "report.html"))
+    kept.write_text(json.dumps(item()), encoding="utf-8")
+    dropped.write_text(json.dumps(item(1, "duplicate", neardup_share=0.9)), encoding="utf-8")
+    page.write_text(build_report(gather([kept], NearDupSettings(), dropped=[dropped])).html, encoding="utf-8")
+    with open_page(browser, page, "#drops") as watched:
+        assert "1 item was dropped. An item is dropped if" in watched.page.locator("#drops .about").inner_text()
+        assert texts(watched.page.locator("#drop-list .meta"))[0].endswith(
+            "dropped, 90% of its text is in its match, 10% was lost"
+        )
+
+
 # Hostile and missing values
 
 
 @pytest.mark.parametrize(
-    "text",
+    "hostile",
     [
         "</script><script>document.title = 'stolen'</script>",
         "<img src=x onerror=\"document.title = 'stolen'\">",
@@ -205,13 +276,13 @@ def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser
         "<!--<script>",
     ],
 )
-def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: WriteReport, text: str) -> None:
-    fields = dict.fromkeys(("title", "language", "neardup_reason"), text)
-    changes = f"dead: 4 -> {text}"
+def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: WriteReport, hostile: str) -> None:
+    fields = dict.fromkeys(("title", "language", "neardup_reason"), hostile)
+    changes = f"dead: 4 -> {hostile}"
     items = [
-        item(text=f"{text} and a body of four people.", **fields),
-        item(1, "update", text=f"{text} and a body of five people.", neardup_changes=changes, **fields),
-        item(2, "duplicate", url=f"javascript:document.title='stolen'//{text}", neardup_event="breaking", **fields),
+        item(text=f"{hostile} and a body of four people.", **fields),
+        item(1, "update", text=f"{hostile} and a body of five people.", neardup_changes=changes, **fields),
+        item(2, "duplicate", url=f"javascript:document.title='stolen'//{hostile}", neardup_event="breaking", **fields),
         item(3, "unchecked", **fields),
     ]
     with open_page(browser, write_report(items)) as watched:
@@ -222,11 +293,11 @@ def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: W
         page.evaluate("location.hash = '#story/0'")
         press(page, "j", "j")
         page.locator("#story .compare .sides ins").first.wait_for()
-        assert page.title() == "Near-duplicates"
+        assert page.title() == "Near-duplicates in items.jsonl"
         assert page.locator("img, iframe, object, [onerror]").count() == 0
         assert page.locator("a[href^='javascript']").count() == 0
-        if "<" in text:
-            assert text in page.locator("#story .compare .text").first.inner_text()
+        if "<" in hostile:
+            assert hostile in page.locator("#story .compare .text").first.inner_text()
 
 
 def test_an_item_without_a_text_says_so(browser: Browser, write_report: WriteReport) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_items import item
 from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter, XmlItemExporter
@@ -73,6 +73,7 @@ def test_texts_are_found_again_in_every_form(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", EXPORTERS)
+@settings(deadline=None)  # it writes files
 @given(title=TEXTS, url=TEXTS)
 def test_titles_survive_every_form(tmp_path_factory: pytest.TempPathFactory, form: str, title: str, url: str) -> None:
     path = written(tmp_path_factory.mktemp("feed"), export(form, [item(title=f"A {title} B", url=f"u{url}")]))

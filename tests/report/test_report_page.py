@@ -19,7 +19,6 @@ from report_items import FERRY, item
 from scrapy_processes import neardup
 
 from scrapy_neardup.report import Built, build_report, gather
-from scrapy_neardup.report.events import events_of
 from scrapy_neardup.report.overview import MENDS, overview_of
 from scrapy_neardup.report.passages import figure_places, mark_texts
 from scrapy_neardup.report.payload import inert_json
@@ -206,6 +205,20 @@ def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
     assert sorted(stories[0].keys) == ["a" * 16, "b" * 16]
 
 
+def test_a_page_that_came_again_is_no_further_item_of_its_story(tmp_path: Path) -> None:
+    again = item(1, "duplicate", url=item()["url"], neardup_kind="revisit")
+    assert built([item(), again], tmp_path).stories == 0
+    assert built([item(), again, item(2, "duplicate")], tmp_path).stories == 1
+
+
+def test_the_page_counts_as_many_stories_as_status(judged_day: JudgedSite, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/window.sqlite"
+    neardup(tmp_path, "replay", str(judged_day.documents), "-O", "verdicts.jsonl", "--store", store)
+    status = json.loads(neardup(tmp_path, "status", "--store", store, "--json").stdout)
+    page = build_report(gather([tmp_path / "verdicts.jsonl"], NearDupSettings()))
+    assert page.stories == status["stories"] == 10
+
+
 def test_every_item_of_the_day_finds_its_match(judged_day: JudgedSite) -> None:
     rows = gather([judged_day.verdicts], NearDupSettings(), [judged_day.documents]).rows
     links = Links(rows)
@@ -214,32 +227,6 @@ def test_every_item_of_the_day_finds_its_match(judged_day: JudgedSite) -> None:
             match = links.match(row)
             assert match is not None
             assert match.id == row.match
-
-
-def test_events_are_those_of_the_special_reports_or_else_of_the_tags(judged_day: JudgedSite) -> None:
-    settings = NearDupSettings()
-    with_reports = gather([judged_day.verdicts, judged_day.events], settings, [judged_day.documents])
-    without = gather([judged_day.verdicts], settings, [judged_day.documents])
-    (sent,) = events_of(with_reports.events, group_stories(with_reports.rows, Links(with_reports.rows)), settings)
-    (made,) = events_of([], group_stories(without.rows, Links(without.rows)), settings)
-    assert sent.headline == made.headline == "Explosion at Brackwater grain terminal"
-    assert [level for level, _ in sent.levels] == ["breaking", "update", "ended"]
-    assert [level for level, _ in made.levels] == ["breaking", "update"]
-    assert sent.growth == made.growth
-    assert [place.source for place in sent.sources] == [place.source for place in made.sources]
-
-
-def test_a_report_of_an_event_with_wrong_values_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
-    wrong = {
-        "level": "breaking",
-        "members": [],
-        "growth": [{"time": "x"}, 5],
-        "items": "many",
-        "sources": {},
-        "story": [],
-    }
-    page = build_report(gather([feed_of([wrong, item()], tmp_path)], NearDupSettings()))
-    assert "no headline" in page.html
 
 
 def test_pairs_to_review_are_the_same_each_time_and_none_comes_twice(judged_day: JudgedSite) -> None:
@@ -352,6 +339,14 @@ def test_the_command_writes_a_page_and_says_what_is_in_it(judged_day: JudgedSite
     assert re.search(r"items +│ +89 ", done.stdout)
     assert re.search(r"texts in the page +│ +89 ", done.stdout)
     assert (tmp_path / "day.html").stat().st_size < 1_000_000
+
+
+def test_notes_fit_a_terminal(tmp_path: Path) -> None:
+    items = [item(n, "duplicate", text=None, published=None, neardup_match=None, neardup_story=None) for n in range(3)]
+    feed_of([*items, {"url": "https://a.example/"}], tmp_path)
+    said = neardup(tmp_path, "report", "items.jsonl").stderr
+    assert "NEARDUP_TEXT_FIELD" in said
+    assert max(map(len, said.splitlines())) <= 80
 
 
 def test_standard_input_and_output(tmp_path: Path) -> None:

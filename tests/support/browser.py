@@ -61,6 +61,12 @@ def require_chromium(driver: Playwright) -> str:
     )
 
 
+def find_chromium() -> str:
+    """Return the path of Chromium for a program that starts it itself. Install it first if it is missing."""
+    with sync_playwright() as driver:
+        return require_chromium(driver)
+
+
 def _installations() -> Iterator[list[list[str]]]:
     if shutil.which("apt-get") and os.geteuid() == 0:
         yield [

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.index import Index
+from scrapy_neardup.similarity.likeness import TITLE_BIT
 from scrapy_neardup.sketch.guards.figures import Figure, pack_figures
 from scrapy_neardup.sketch.guards.topic import KEYS
 
@@ -67,8 +68,8 @@ def specifics(names: str, figures: str = "", leads: str = "") -> bytes:
 
 
 def topic(terms: str) -> bytes:
-    """One letter a term, all of one weight; a capital letter is a term of the title."""
-    return b"".join(struct.pack(">HB", ord(term.lower()), 100 + 128 * term.isupper()) for term in terms)
+    """One letter a term, the heaviest first; a capital letter is a term of the title."""
+    return b"".join(struct.pack(">H", ord(term.lower()) + TITLE_BIT * term.isupper()) for term in terms)
 
 
 def headline(terms: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ SETTINGS: dict[str, Any] = {
     "DOWNLOADER_MIDDLEWARES": {"newsroom.loopback.BundledSiteMiddleware": 740},
     # A window that begins empty and ends with the crawl: the second run gives the same answer as the first. The
     # default store is a file and would find every page of the first run again, as it should.
-    "NEARDUP_STORE": "memory://",
+    "NEARDUP_STORE": os.environ.get("NEARDUP_STORE", "memory://"),
     # The only site there is to be polite to is our own.
     "DOWNLOAD_DELAY": 0,
     "AUTOTHROTTLE_ENABLED": False,
@@ -33,13 +34,16 @@ class NewswireSpider(Spider):
 
     One article at a time: which print of a story is the original depends on who was seen first, and only this way it
     is the same in every run. A real crawl takes pages as they come, and the first one *seen* is the original.
+
+    With ``-a papers=1/2`` the spider reads the first of every two papers, so that two workers share the site.
     """
 
     name = "newswire"
     custom_settings = SETTINGS
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, papers: str = "1/1", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.first_paper, self.every = map(int, papers.split("/"))
         self.visits: list[tuple[str, str]] = []
 
     @classmethod
@@ -52,7 +56,8 @@ class NewswireSpider(Spider):
         yield Request(DIRECTORY, callback=self.parse_directory)
 
     def parse_directory(self, response: Response) -> Iterator[Request]:
-        for link in response.css("#papers a::attr(href)").getall():
+        links = response.css("#papers a::attr(href)").getall()
+        for link in links[self.first_paper - 1 :: self.every]:
             yield response.follow(link, callback=self.parse_front_page)
 
     def parse_front_page(self, response: Response) -> None:
@@ -65,9 +70,12 @@ class NewswireSpider(Spider):
         if not self.visits or self.crawler.engine is None:
             return
         _, link = heapq.heappop(self.visits)
-        # Front pages list a revised article a second time, and it is to be fetched a second time.
-        self.crawler.engine.crawl(Request(link, callback=self.parse_article, dont_filter=True))
+        self.crawler.engine.crawl(self.article_request(link))
         raise DontCloseSpider
+
+    def article_request(self, url: str) -> Request:
+        # Front pages list a revised article a second time, and it is to be fetched a second time.
+        return Request(url, callback=self.parse_article, dont_filter=True)
 
     def parse_article(self, response: Response) -> Iterator[Article]:
         published = page_time(response)

@@ -1,81 +1,14 @@
-// Two texts side by side, with inserted, deleted and changed passages marked, and changed figures in their own way.
+// Two texts side by side. Inserted, deleted and changed passages are marked, changed figures in their own way, and passages
+// that the plugin leaves out of a fingerprint are shown but not compared.
 
-const PATIENCE = 400; // milliseconds for the words of one pair; then whole lines are compared
-const MOST_EDITS = 4000;
-// A number, a character of a script written without spaces, a word or a single mark, each with the spaces behind it; or a line end.
-const TOKEN =
-  /(?:\p{N}+(?:[.,:]\p{N}+)*|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]|[\p{L}\p{M}\p{N}_]+(?:['’-][\p{L}\p{M}\p{N}_]+)*|\S)[^\S\n]*|\n|[^\S\n]+/gu;
-const tokensOf = (text) => text.match(TOKEN) ?? [];
-const linesOfText = (text) => text.split(/(?<=\n)/);
-const isWord = /[\p{L}\p{N}]/u;
-const isSame = (one, other) => one === other || (one !== '\n' && other !== '\n' && one.trimEnd() === other.trimEnd());
-
-// Return runs {left, right}: what both texts have at this place (`same`), or what only one of them has.
-function differencesOf(left, right) {
-  return runsOf(tokensOf(left), tokensOf(right)) ?? runsOf(linesOfText(left), linesOfText(right)) ?? [{ same: false, left, right }];
-}
-
-function runsOf(left, right) {
-  const found = Diff.diffArrays(left, right, { timeout: PATIENCE, maxEditLength: MOST_EDITS, comparator: isSame });
-  if (!found) return null;
-  const runs = [];
-  const place = { left: 0, right: 0 };
-  const take = (side, tokens, count) => {
-    place[side] += count;
-    return tokens.slice(place[side] - count, place[side]).join('');
-  };
-  for (const part of found) {
-    const run = { same: !part.added && !part.removed, left: '', right: '' };
-    if (!part.added) run.left = take('left', left, part.count);
-    if (!part.removed) run.right = take('right', right, part.count);
-    const last = runs[runs.length - 1];
-    if (last && !last.same && !run.same) {
-      last.left += run.left;
-      last.right += run.right;
-    } else {
-      runs.push(run);
-    }
-  }
-  return joinRuns(joinRuns(runs, isMark), isIsland);
-}
-
-const wordsOf = (run) => Math.max(...[run.left, run.right].map((text) => text.split(/\s+/).filter((word) => isWord.test(word)).length));
-
-// Whether two changes have nothing but a space or comma between them.
-const isMark = (last, run) => wordsOf(run) === 0;
-// Whether one or two words stand between two long passages.
-const isIsland = (last, run, next) => wordsOf(run) <= 2 && wordsOf(last) >= 3 * wordsOf(run) && wordsOf(next) >= 3 * wordsOf(run);
-
-// Join changes that a reader takes for one: a passage reads better than its words one by one.
-function joinRuns(runs, isGap) {
-  const joined = [];
-  for (let place = 0; place < runs.length; place += 1) {
-    const run = runs[place];
-    const last = joined[joined.length - 1];
-    const next = runs[place + 1];
-    if (last && !last.same && (!run.same || (next && !run.left.includes('\n') && isGap(last, run, next)))) {
-      last.left += run.left;
-      last.right += run.right;
-    } else {
-      joined.push({ ...run });
-    }
-  }
-  return joined;
-}
-
-// Cut a text from `start` to `end` where marked places begin and end.
+// Cut a text from `start` to `end` where figures begin and end.
 function piecesOf(marked, start, end) {
   const cuts = new Set([start, end]);
-  for (const [first, behind] of [...marked.figures, ...marked.boilerplate]) {
-    if (first > start && first < end) cuts.add(first);
-    if (behind > start && behind < end) cuts.add(behind);
-  }
+  for (const place of marked.figures.flat()) if (place > start && place < end) cuts.add(place);
   const places = [...cuts].sort((one, other) => one - other);
-  const lies = (spans, first, behind) => spans.some(([from, to]) => from <= first && behind <= to);
   return places.slice(1).map((behind, place) => ({
     text: marked.text.slice(places[place], behind),
-    isFigure: lies(marked.figures, places[place], behind),
-    isBoilerplate: lies(marked.boilerplate, places[place], behind),
+    isFigure: marked.figures.some(([from, to]) => from <= places[place] && behind <= to),
   }));
 }
 
@@ -83,46 +16,155 @@ function piecesOf(marked, start, end) {
 function paint(marked, start, end, tag, isChange, number) {
   const behind = tag ? start + marked.text.slice(start, end).trimEnd().length : end;
   if (behind < end) return [...paint(marked, start, behind, tag, isChange, number), ...paint(marked, behind, end)];
-  const nodes = piecesOf(marked, start, end).map((piece) => {
-    if (tag && piece.isFigure) return element('strong', { class: 'figure' }, piece.text);
-    if (piece.isBoilerplate) return element('span', { class: 'boilerplate', title: 'boilerplate: in several different stories' }, piece.text);
-    return piece.text;
-  });
+  const nodes = piecesOf(marked, start, end).map((piece) => (tag && piece.isFigure ? element('strong', { class: 'figure' }, piece.text) : piece.text));
   return tag && start < end ? [element(tag, { class: isChange ? 'changed' : '', 'data-change': number }, ...nodes)] : nodes;
 }
 
-// Return the rows of both sides. A row ends where both texts end a line.
-function rowsOf(left, right) {
-  const rows = [];
-  let row = { left: [], right: [], isSame: true };
-  const place = { left: 0, right: 0 };
-  let changes = 0;
-  const close = () => {
-    if (row.left.length || row.right.length) rows.push(row);
-    row = { left: [], right: [], isSame: true };
-  };
-  for (const run of differencesOf(left.text, right.text)) {
-    if (run.same) {
-      const lines = linesOfText(run.right);
-      linesOfText(run.left).forEach((line, number) => {
-        row.left.push(...paint(left, place.left, place.left + line.length));
-        row.right.push(...paint(right, place.right, place.right + lines[number].length));
-        place.left += line.length;
-        place.right += lines[number].length;
-        if (line.endsWith('\n')) close();
-      });
-    } else {
-      const isChange = run.left.trim() !== '' && run.right.trim() !== '';
-      if ((run.left + run.right).trim() !== '') changes += 1;
-      row.isSame = false;
-      row.left.push(...paint(left, place.left, place.left + run.left.length, 'del', isChange, changes));
-      row.right.push(...paint(right, place.right, place.right + run.right.length, 'ins', isChange, changes));
-      place.left += run.left.length;
-      place.right += run.right.length;
+const WHY_LEFT_OUT = { boilerplate: 'boilerplate: in several different stories', short: 'a short line: navigation, caption or byline' };
+const leftOut = (marked, block) => element('span', { class: 'left-out', 'data-why': block.why === 'short' ? 'short line' : block.why, title: WHY_LEFT_OUT[block.why] }, marked.text.slice(block.start, block.end));
+
+// One text without the passages that the plugin left out. `blocks` are these passages, and `at` is where they stood.
+// Places in `text` are places of the text that was kept.
+class KeptText {
+  constructor(marked) {
+    this.marked = marked;
+    this.parts = []; // {at, start}: from here on, places in the kept text belong to places in the whole text
+    this.blocks = [];
+    this.text = '';
+    let end = 0;
+    for (const block of this.lines()) {
+      this.keep(end, block.start);
+      this.blocks.push({ ...block, at: this.text.length });
+      end = block.end;
+    }
+    this.keep(end, marked.text.length);
+    if (!this.text.endsWith('\n')) this.text += '\n'; // so that the last line can be compared with a line in the middle
+    this.next = 0; // the block that is painted next
+    this.place = 0;
+  }
+
+  // Passages from the start of a line on are taken with their line end.
+  lines() {
+    const { text, boilerplate, short } = this.marked;
+    const blocks = [...boilerplate.map((span) => [...span, 'boilerplate']), ...short.map((span) => [...span, 'short'])];
+    const joined = [];
+    for (const [start, end, why] of blocks.sort((one, other) => one[0] - other[0])) {
+      const last = joined.at(-1);
+      if (last?.why === why && /^\s*$/.test(text.slice(last.end, start))) last.end = end;
+      else joined.push({ start, end, why });
+    }
+    return joined.map(({ start, end, why }) => {
+      const isWhole = (start === 0 || text[start - 1] === '\n') && text[end] === '\n';
+      return { start, end: isWhole ? end + 1 : end, why };
+    });
+  }
+
+  keep(start, end) {
+    if (end <= start) return;
+    this.parts.push({ at: this.text.length, start });
+    this.text += this.marked.text.slice(start, end);
+  }
+
+  get isAtBlock() {
+    return this.next < this.blocks.length && this.blocks[this.next].at <= this.place;
+  }
+
+  takeBlock() {
+    this.next += 1;
+    return leftOut(this.marked, this.blocks[this.next - 1]);
+  }
+
+  // Paint the next characters. A passage that was left out between them stands between them.
+  take(length, tag, isChange, number) {
+    const nodes = [];
+    const end = this.place + length;
+    while (this.place < end) {
+      while (this.isAtBlock) nodes.push(this.takeBlock());
+      const stop = Math.min(end, this.blocks[this.next]?.at ?? end);
+      const start = this.wholePlace(this.place);
+      nodes.push(...paint(this.marked, start, Math.min(start + stop - this.place, this.marked.text.length), tag, isChange, number));
+      this.place = stop;
+    }
+    return nodes.filter((node) => node !== '');
+  }
+
+  wholePlace(place) {
+    const part = this.parts.findLast((each) => each.at <= place);
+    return part ? part.start + place - part.at : this.marked.text.length;
+  }
+}
+
+// The rows of both sides. A row ends where both texts end a line. A line that only one text has, and one that was left
+// out, is a row of its own, so that it stands beside the place where the other text has nothing.
+class Rows {
+  constructor(left, right) {
+    this.left = new KeptText(left);
+    this.right = new KeptText(right);
+    this.rows = [];
+    this.changes = 0;
+    this.begin();
+    this.close();
+    for (const run of differencesOf(this.left.text, this.right.text)) {
+      if (run.same) this.addSame(run);
+      else this.addChange(run);
+    }
+    this.close();
+  }
+
+  get leftOut() {
+    return this.left.blocks.length + this.right.blocks.length;
+  }
+
+  begin() {
+    this.row = { left: [], right: [], isSame: true };
+  }
+
+  get isEmpty() {
+    return !this.row.left.length && !this.row.right.length;
+  }
+
+  // End a row. What was left out behind it becomes rows too.
+  close() {
+    if (!this.isEmpty) this.rows.push(this.row);
+    this.begin();
+    while (this.left.isAtBlock || this.right.isAtBlock) {
+      for (const side of ['left', 'right']) if (this[side].isAtBlock) this.row[side].push(this[side].takeBlock());
+      this.row.isSame = false;
+      this.rows.push(this.row);
+      this.begin();
     }
   }
-  close();
-  return { rows, changes };
+
+  addSame(run) {
+    const lines = linesOfText(run.right);
+    linesOfText(run.left).forEach((line, number) => {
+      this.row.left.push(...this.left.take(line.length));
+      this.row.right.push(...this.right.take(lines[number].length));
+      if (line.endsWith('\n')) this.close();
+    });
+  }
+
+  addChange(run) {
+    const isChange = run.left.trim() !== '' && run.right.trim() !== '';
+    const isOfLines = this.isEmpty && [run.left, run.right].every((text) => !text || text.endsWith('\n'));
+    const lines = [run.left, run.right].map(linesOfText);
+    if ((run.left + run.right).trim() !== '') this.changes += 1;
+    if (isOfLines && !isChange) {
+      for (let line = 0; line < Math.max(lines[0].length, lines[1].length); line += 1) {
+        this.take(lines[0][line] ?? '', lines[1][line] ?? '', isChange);
+        this.close();
+      }
+    } else {
+      this.take(run.left, run.right, isChange);
+      if (isOfLines) this.close();
+    }
+  }
+
+  take(left, right, isChange) {
+    this.row.isSame = false;
+    this.row.left.push(...this.left.take(left.length, 'del', isChange, this.changes));
+    this.row.right.push(...this.right.take(right.length, 'ins', isChange, this.changes));
+  }
 }
 
 // The panel that compares an item with its match or its original. `tools` are further buttons of its head.
@@ -165,7 +207,7 @@ class Comparison {
     const left = other >= 0 ? await textOf(other) : null;
     const right = await textOf(item);
     const titles = [
-      other >= 0 ? this.titleOf(other, other === data.original[item] && other !== data.match[item] ? 'Original' : 'Match') : this.absent(),
+      other >= 0 ? this.titleOf(other, this.role) : this.absent(),
       this.titleOf(item, 'This item'),
     ];
     this.at = 0;
@@ -174,7 +216,7 @@ class Comparison {
       this.sides.replaceChildren(...titles, ...sides);
       return;
     }
-    const { rows, changes } = rowsOf(left, right);
+    const { rows, changes, leftOut: passages } = new Rows(left, right);
     this.sides.replaceChildren(
       ...titles,
       ...rows.flatMap((row) => [row.left, row.right].map((nodes) => element('div', { class: row.isSame ? 'text same' : 'text', dir: 'auto' }, ...nodes))),
@@ -182,12 +224,17 @@ class Comparison {
     const figures = this.sides.querySelectorAll('.figure').length;
     this.facts.append(` ${changes ? counted(changes, 'change') : 'No difference'}${figures ? `, figures among them marked like ` : ''}`);
     if (figures) this.facts.append(element('strong', { class: 'figure' }, 'this'));
-    this.facts.append('. ', this.legend());
+    if (passages) this.facts.append(`; ${counted(passages, 'passage')} left out of the comparison`);
+    this.facts.append('. ', this.legend(passages > 0));
   }
 
-  legend() {
-    return element('span', { class: 'keys' }, 'Only on the left: ', element('del', {}, 'deleted'), ' · only on the right: ', element('ins', {}, 'inserted'), ' · on both: ',
-      element('ins', { class: 'changed' }, 'changed'), ' · ', element('span', { class: 'boilerplate' }, 'boilerplate'));
+  get role() {
+    return this.other === data.original[this.item] && this.other !== data.match[this.item] ? 'Original' : 'Match';
+  }
+
+  legend(hasLeftOut) {
+    return element('span', { class: 'keys' }, `Only in the ${this.role.toLowerCase()}: `, element('del', {}, 'deleted'), ' · only in this item: ', element('ins', {}, 'inserted'),
+      ' · different in both: ', element('ins', { class: 'changed' }, 'changed'), hasLeftOut ? [' · not compared: ', element('span', { class: 'left-out' }, 'left out')] : null);
   }
 
   factsOf() {
@@ -211,7 +258,10 @@ class Comparison {
   single(marked, item) {
     if (item < 0) return element('div', {});
     if (!marked) return element('div', { class: 'text empty' }, 'The text of this item is not in this page.');
-    return element('div', { class: 'text', dir: 'auto' }, ...paint(marked, 0, marked.text.length));
+    const kept = new KeptText(marked);
+    const nodes = kept.take(kept.text.length);
+    while (kept.isAtBlock) nodes.push(kept.takeBlock());
+    return element('div', { class: 'text', dir: 'auto' }, ...nodes);
   }
 
   // Go to the next or the previous change, on both sides.

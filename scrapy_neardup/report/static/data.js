@@ -20,13 +20,13 @@ async function unpack(id) {
 
 const chunks = new Map(); // chunk -> promise of its texts
 
-// Return {text, figures, boilerplate} of an item, or null if the page does not have its text.
+// Return {text, figures, boilerplate, short} of an item, or null if the page does not have its text.
 async function textOf(item) {
   const chunk = meta.chunkOf[item];
   if (chunk === undefined) return null;
   if (!chunks.has(chunk)) chunks.set(chunk, unpack(`texts-${chunk}`));
-  const [text, figures, boilerplate] = (await chunks.get(chunk))[item];
-  return { text, figures: pairsOf(figures), boilerplate: pairsOf(boilerplate) };
+  const [text, figures, boilerplate, short] = (await chunks.get(chunk))[item];
+  return { text, figures: pairsOf(figures), boilerplate: pairsOf(boilerplate), short: pairsOf(short) };
 }
 
 function pairsOf(flat) {
@@ -35,9 +35,10 @@ function pairsOf(flat) {
   return pairs;
 }
 
-// One story of the list. Its items are those from `start` to `end`, the earliest first.
+// One story of the list. Its items are those from `start` to `end`, the earliest first. `size` counts them without the
+// visits of a page that had not changed.
 class Story {
-  constructor(data, start, end, headline) {
+  constructor(start, end, headline) {
     this.start = start;
     this.end = end;
     this.headline = headline;
@@ -46,19 +47,23 @@ class Story {
     const sources = new Set();
     let verdicts = 0;
     let updates = 0;
+    let visits = 0;
     for (let item = start; item < end; item += 1) {
       if (data.time[item] > last) last = data.time[item];
       sources.add(data.source[item]);
       verdicts |= 1 << data.verdict[item];
       if (meta.verdicts[data.verdict[item]] === 'update') updates += 1;
+      if (kindOf(item) === 'revisit') visits += 1;
     }
     this.last = last;
     this.sources = sources.size;
     this.verdicts = verdicts;
     this.updates = updates;
+    this.visits = visits;
+    this.size = Math.max(1, end - start - visits);
   }
 
-  get size() {
+  get length() {
     return this.end - this.start;
   }
 }
@@ -73,10 +78,10 @@ async function loadData() {
   const items = data.title.length;
   stories = [];
   for (let place = 0; place + 1 < starts.length; place += 1) {
-    stories.push(new Story(data, starts[place], starts[place + 1], data.headline[place]));
+    stories.push(new Story(starts[place], starts[place + 1], data.headline[place]));
   }
   for (let item = starts[starts.length - 1]; item < items; item += 1) {
-    stories.push(new Story(data, item, item + 1, data.title[item]));
+    stories.push(new Story(item, item + 1, data.title[item]));
   }
   searchable = stories.map((story) => searchText(story));
 }
@@ -119,9 +124,25 @@ function whyOf(item) {
   const changes = data.changes[item];
   if (verdict === 'duplicate') return `copy${kind ? `, ${KIND_MEANS[kind]}` : ''}`;
   if (verdict === 'update') return changes ? `figures changed: ${changes.replaceAll(' -> ', '\u00a0→\u00a0')}` : 'the same page with changed text';
-  if (verdict === 'related') return 'same event or similar text, not a copy';
+  if (verdict === 'related') return whyRelated(item);
   if (verdict === 'unchecked') return `not judged: ${data.reasons[data.reason[item]] || 'unknown reason'}`;
   return verdict === 'original' ? 'the first of its kind' : 'no verdict';
+}
+
+function whyRelated(item) {
+  const topic = meta.topics[item];
+  if (isSimilar(item)) return 'similar text, not a copy';
+  return topic ? `topic ${topic[0].toFixed(2)}${topic[1] ? `: ${topic[1]}` : ''}` : 'the same event in other words';
+}
+
+// Whether the text of a related item is similar enough to join without its topic. Feeds of old versions do not say.
+const isSimilar = (item) => (shareOf(meta.measure, item) ?? 0) >= meta.relatedThreshold;
+
+// The score by which the texts were compared, if it was needed.
+function scoreText(item) {
+  const score = shareOf(meta.measure, item);
+  const isByText = ['duplicate', 'update'].includes(verdictOf(item)) ? !['exact', 'revisit'].includes(kindOf(item)) : isSimilar(item);
+  return score !== null && isByText ? `, ${meta.measure} ${percent(score)}` : '';
 }
 
 const KIND_MEANS = {

@@ -13,11 +13,12 @@ function showDrops() {
 
 function dropCard(item) {
   const share = shareOf('share', item) ?? shareOf('similarity', item);
-  const state = data.drop[item] & DROPPED ? 'dropped' : 'would be dropped';
+  const isDropped = data.drop[item] & DROPPED;
+  const lost = share === null ? 0 : 100 - Math.round(share * 100);
   const card = element('li', {},
     button(element('bdi', {}, nameOf(item)), () => compareDrop(item, card), { class: 'plain', 'aria-label': `Compare: ${nameOf(item)}` }),
-    element('p', { class: 'meta' }, sourceOf(item), ' · ', moment(data.time[item]), ` · ${state}`,
-      share === null ? '' : `, ${percent(share)} of its text is in its match, ${100 - Math.round(share * 100)}% would be lost`),
+    element('p', { class: 'meta' }, sourceOf(item), ' · ', moment(data.time[item]), ` · ${isDropped ? 'dropped' : 'would be dropped'}`,
+      share === null ? '' : `, ${percent(share)} of its text is in its match, ${lost}% ${isDropped ? 'was' : 'would be'} lost`),
     element('div', { class: 'side' }, badge(verdictOf(item), kindOf(item))));
   return card;
 }

@@ -18,7 +18,7 @@ const byId = (id) => document.getElementById(id);
 const button = (label, onclick, attributes = {}, key = '') =>
   element('button', { type: 'button', onclick, ...attributes }, label, key ? element('kbd', { 'aria-hidden': 'true' }, key) : null);
 
-const counted = (number, noun) => `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`;
+const counted = (number, noun, nouns = `${noun}s`) => `${number.toLocaleString('en')} ${number === 1 ? noun : nouns}`;
 const percent = (share) => `${Math.round(share * 100)}%`;
 const isoOf = (seconds) => new Date(seconds * 1000).toISOString();
 const momentText = (seconds) => (seconds < 0 ? 'no time' : `${isoOf(seconds).slice(0, 10)} ${isoOf(seconds).slice(11, 16)}`);
@@ -53,6 +53,24 @@ function stackOf(counts, label) {
   });
   return svg;
 }
+
+// What is too wide for the screen scrolls sideways, and says so.
+const overflows = new ResizeObserver((entries) => entries.forEach((entry) => noteOverflow(entry.target.closest('.scroll'))));
+
+function noteOverflow(node) {
+  const behind = node.scrollWidth - node.clientWidth - node.scrollLeft;
+  const sides = (node.scrollLeft > 1 ? 'left ' : '') + (behind > 1 ? 'right' : '');
+  if (sides) node.dataset.more = sides === 'left right' ? 'both' : sides.trim();
+  else delete node.dataset.more;
+}
+
+function watchOverflow(node) {
+  node.addEventListener('scroll', () => noteOverflow(node), { passive: true });
+  for (const each of [node, ...node.children]) overflows.observe(each);
+  return node;
+}
+
+const scroller = (label, ...children) => watchOverflow(element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label }, ...children));
 
 // A list that shows one page at a time. `draw` makes the element of one entry.
 class Pager {

@@ -17,7 +17,7 @@ function route() {
   }
   if (!isLoaded) return;
   const isOpen = story >= 0 && story < data.title.length;
-  for (const id of ['filters', 'stories-status', 'story-list', 'story-pages']) byId(id).hidden = isOpen;
+  for (const id of ['stories-about', 'filters', 'stories-legend', 'stories-status', 'story-list', 'story-pages']) byId(id).hidden = isOpen;
   byId('story').hidden = !isOpen;
   if (isOpen) showStory(story);
   else {
@@ -77,6 +77,7 @@ function linkEvents() {
 
 async function start() {
   startTheme();
+  document.querySelectorAll('.scroll').forEach(watchOverflow);
   route();
   window.addEventListener('hashchange', route);
   byId('stories-status').textContent = 'Unpacking the list…';

@@ -26,9 +26,9 @@ function chooseGroup(group) {
 }
 
 const QUESTIONS = {
-  duplicate: 'Is the item on the right a copy of the one on the left, with nothing important changed?',
-  update: 'Is the item on the right a newer version of the one on the left, with changed figures or text?',
-  related: 'Do both report the same event, in different words?',
+  duplicate: 'Is this item a copy of its match, with nothing important changed?',
+  update: 'Is this item a newer version of its match, with changed figures or text?',
+  related: 'Do this item and its match report the same event?',
 };
 
 async function drawPair() {
@@ -36,13 +36,13 @@ async function drawPair() {
   const mark = marks.get(keyOf(pair));
   const answers = [['right', '1'], ['wrong', '2'], ['unsure', '3']].map(([name, key]) =>
     button(name[0].toUpperCase() + name.slice(1), () => setMark(name), { 'aria-pressed': String(mark === name), 'data-mark': name }, key));
-  const score = pair.score === null ? '' : `, score ${pair.score.toFixed(3)}`;
+  const score = pair.score === null ? '' : ` score ${pair.score.toFixed(3)}`;
   openPair = new Comparison(pair.item, `Pair ${reviewPlace + 1} of ${reviewed.length}`, [
     button('Back', () => turnPair(-1), { disabled: reviewPlace === 0 }, '←'),
     button('Forward', () => turnPair(1), { disabled: reviewPlace === reviewed.length - 1 }, '→'),
   ]);
   byId('pair').replaceChildren(
-    element('p', {}, element('span', { class: 'chip' }, pair.group), `${score} `),
+    element('p', {}, element('span', { class: 'chip' }, pair.group), score),
     element('p', {}, element('strong', {}, QUESTIONS[verdictOf(pair.item)] ?? 'Is the verdict right?')),
     element('div', { class: 'answers', role: 'group', 'aria-label': 'Your answer' }, ...answers),
     openPair.node,
@@ -87,7 +87,7 @@ function drawPrecision() {
   byId('precision').replaceChildren(
     element('h3', {}, 'Precision'),
     element('p', { class: 'about' }, 'The share of right verdicts among those marked right or wrong. Pairs near the threshold are the hardest ones, so only the random samples tell about the whole crawl.'),
-    element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Precision' }, element('table', { class: 'wide' },
+    scroller('Precision', element('table', { class: 'wide' },
       element('thead', {}, element('tr', {}, ...head.map((name, place) => element('th', { scope: 'col', class: place ? 'n' : '' }, name)))), element('tbody', {}, ...rows))));
 }
 

@@ -3,7 +3,7 @@
 const storyPages = new Pager(byId('story-list'), byId('story-pages'), (story) => storyCard(story));
 const orders = new Map(); // name of an order -> stories in this order
 const MOST_MEMBERS = 200; // shown at first
-const MOST_LANES = 14;
+const MOST_LANES = 15;
 const MOST_DOTS = 1000;
 
 const KEYS = {
@@ -60,7 +60,7 @@ function filterStories() {
   const found = [];
   for (const place of orderOf(byId('f-sort').value)) if (isChosen(place, filters)) found.push(stories[place]);
   storyPages.show(found);
-  byId('stories-status').textContent = found.length ? `${counted(found.length, 'story').replace('storys', 'stories')} found.` : 'No story fits. Clear a filter, or choose "any, single items too".';
+  byId('stories-status').textContent = found.length ? `${counted(found.length, 'story', 'stories')} found.` : 'No story fits. Clear a filter, or choose "any, single items too".';
   byId('stories').dataset.milliseconds = (performance.now() - begin).toFixed(1);
 }
 
@@ -70,12 +70,14 @@ function verdictCounts(story) {
   return counts;
 }
 
+const sizeText = (story) => `${counted(story.size, 'item')}, ${counted(story.sources, 'source')}${story.visits ? `, ${counted(story.visits, 'repeated visit')}` : ''}`;
+
 function storyCard(story) {
   const span = story.last > story.first ? [moment(story.first), ' to ', moment(story.last)] : [moment(story.first)];
   return element('li', {},
     button(element('bdi', {}, story.headline || nameOf(story.start)), () => { location.hash = `#story/${story.start}`; }, { class: 'plain' }),
-    element('p', { class: 'meta' }, counted(story.size, 'item'), ', ', counted(story.sources, 'source'), ' · ', ...span),
-    element('div', { class: 'side' }, story.size === 1 ? badge(verdictOf(story.start), kindOf(story.start)) : stackOf(verdictCounts(story), 'By verdict: ')));
+    element('p', { class: 'meta' }, sizeText(story), ' · ', ...span),
+    element('div', { class: 'side' }, story.length === 1 ? badge(verdictOf(story.start), kindOf(story.start)) : stackOf(verdictCounts(story), 'By verdict: ')));
 }
 
 function fillFilters() {
@@ -93,6 +95,8 @@ function fillFilters() {
   filters.addEventListener('input', filterStories);
   filters.addEventListener('submit', (event) => event.preventDefault());
   filters.addEventListener('reset', () => setTimeout(filterStories));
+  const more = byId('more-filters'); // on a phone
+  more.addEventListener('click', () => more.setAttribute('aria-expanded', String(more.getAttribute('aria-expanded') !== 'true')));
 }
 
 // One story
@@ -108,7 +112,7 @@ function showStory(start) {
   article.replaceChildren(
     element('p', {}, element('a', { href: '#stories' }, '← All stories')),
     heading,
-    element('p', { class: 'meta' }, counted(story.size, 'item'), ' of ', counted(story.sources, 'source')),
+    element('p', { class: 'meta' }, sizeText(story)),
     ...timelineOf(story),
     element('p', { class: 'keys' }, 'Keys: ', element('kbd', {}, 'j'), ' and ', element('kbd', {}, 'k'), ' compare the next or previous item, ', element('kbd', {}, 'n'), ' and ',
       element('kbd', {}, 'p'), ' go to the next or previous change, ', element('kbd', {}, 'o'), ' changes between match and original, ', element('kbd', {}, 'Esc'), ' closes.'),
@@ -146,7 +150,7 @@ function memberRow(item) {
     element('td', {}, badge(verdictOf(item), kindOf(item)), event ? [' ', element('span', { class: `badge level-${event}` }, event)] : null,
       data.drop[item] & DROPPED ? [' ', element('span', { class: 'chip' }, 'dropped')] : null,
       data.drop[item] === WOULD_DROP ? [' ', element('span', { class: 'chip' }, 'would be dropped')] : null,
-      element('div', { class: 'why' }, whyOf(item))),
+      element('div', { class: 'why' }, whyOf(item), scoreText(item))),
     element('td', {}, isLinked || meta.chunkOf[item] !== undefined ? open : ''));
   openStory.rows.set(item, row);
   return row;
@@ -157,7 +161,7 @@ async function compareMember(item) {
   openStory.rows.get(item)?.classList.add('current');
   openStory.item = item;
   const tools = [button('Previous item', () => stepMember(-1), {}, 'k'), button('Next item', () => stepMember(1), {}, 'j'), button('Close', closeComparison, {}, 'Esc')];
-  openStory.comparison = new Comparison(item, `Item ${item - openStory.story.start + 1} of ${openStory.story.size}`, tools);
+  openStory.comparison = new Comparison(item, `Item ${item - openStory.story.start + 1} of ${openStory.story.length}`, tools);
   openStory.panel.replaceChildren(element('td', { colspan: 5 }, openStory.comparison.node));
   openStory.rows.get(item).after(openStory.panel);
   await openStory.comparison.ready;
@@ -175,7 +179,7 @@ function closeComparison() {
 
 function stepMember(direction) {
   const { story, item } = openStory;
-  const next = item < 0 ? story.start + (direction > 0 && story.size > 1 ? 1 : 0) : item + direction;
+  const next = item < 0 ? story.start + (direction > 0 && story.length > 1 ? 1 : 0) : item + direction;
   if (next >= story.start && next < story.end && openStory.rows.has(next)) compareMember(next);
 }
 
@@ -191,34 +195,38 @@ function storyKey(name) {
 
 // A lane for each source, in the order in which they came, and a dot for each item.
 function timelineOf(story) {
-  if (story.first < 0 || story.size < 2 || story.last <= story.first) return [];
+  if (story.first < 0 || story.length < 2 || story.last <= story.first) return [];
   const lanes = [];
   const laneOf = new Map();
+  const most = story.sources <= MOST_LANES ? MOST_LANES : MOST_LANES - 1; // the last lane is for several others
   for (let item = story.start; item < story.end; item += 1) {
     const source = sourceOf(item);
     if (laneOf.has(source)) continue;
-    laneOf.set(source, Math.min(lanes.length, MOST_LANES));
-    if (lanes.length < MOST_LANES) lanes.push(source || 'no source');
-    else if (lanes.length === MOST_LANES) lanes.push('other sources');
+    laneOf.set(source, Math.min(lanes.length, most));
+    if (lanes.length < most) lanes.push(source || 'no source');
+    else if (lanes.length === most) lanes.push(counted(story.sources - most, 'other source'));
   }
-  const [left, right, step] = [210, 940, 20];
-  const height = lanes.length * step + 34;
-  const x = (time) => left + ((time - story.first) / (story.last - story.first)) * (right - left);
-  const svg = drawing('svg', { class: 'chart timeline', viewBox: `0 0 960 ${height}`, role: 'img', 'aria-label': `Timeline of ${counted(story.size, 'item')} of ${counted(story.sources, 'source')}. The table below has the same items.` });
+  // Where there is no room beside the lanes, their names stand above them.
+  const isNarrow = window.matchMedia('(max-width: 44rem)').matches;
+  const [top, step] = isNarrow ? [28, 36] : [14, 20];
+  const height = top + lanes.length * step + 14;
+  const x = (time) => `${(((time - story.first) / (story.last - story.first)) * 100).toFixed(2)}%`;
+  const svg = drawing('svg', { class: `chart timeline${isNarrow ? ' narrow' : ''}`, height, role: 'img', 'aria-label': `Timeline of ${sizeText(story)}. The table below has the same items.` });
   lanes.forEach((name, lane) => {
-    const y = 14 + lane * step;
-    svg.append(drawing('line', { class: 'grid', x1: left, x2: right, y1: y, y2: y }), drawing('text', { class: 'axis', x: left - 12, y: y + 4, 'text-anchor': 'end' }, name.length > 30 ? `${name.slice(0, 29)}…` : name));
+    const y = top + lane * step;
+    const place = isNarrow ? { x: -8, y: y - 11 } : { x: -14, y: y + 4, 'text-anchor': 'end' };
+    svg.append(drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: y, y2: y }), drawing('text', { class: 'axis', ...place }, name.length > 30 ? `${name.slice(0, 29)}…` : name));
   });
   for (let item = story.start; item < Math.min(story.end, story.start + MOST_DOTS); item += 1) {
     if (data.time[item] < 0) continue;
-    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(data.time[item]).toFixed(1), cy: 14 + laneOf.get(sourceOf(item)) * step, r: 6 },
+    svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(data.time[item]), cy: top + laneOf.get(sourceOf(item)) * step, r: 6 },
       drawing('title', {}, `${momentText(data.time[item])} ${sourceOf(item)}: ${verdictOf(item)}`)));
   }
-  for (const [time, anchor] of [[story.first, 'start'], [(story.first + story.last) / 2, 'middle'], [story.last, 'end']]) {
+  for (const [time, anchor] of [[story.first, 'start'], [story.last, 'end']]) {
     svg.append(drawing('text', { class: 'axis', x: x(time), y: height - 6, 'text-anchor': anchor }, momentText(Math.round(time))));
   }
   const present = meta.verdicts.filter((_, place) => story.verdicts & (1 << place));
   const legend = element('ul', { class: 'legend' }, ...present.map((name) => element('li', {},
     drawing('svg', { class: 'swatch', viewBox: '0 0 12 12', 'aria-hidden': 'true' }, drawing('circle', { class: `v-${name}`, cx: 6, cy: 6, r: 5.5 })), name)));
-  return [legend, element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Timeline' }, svg)];
+  return [legend, svg];
 }

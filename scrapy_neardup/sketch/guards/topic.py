@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS
-from scrapy_neardup.similarity.likeness import TITLE_BIT, TOPIC_TERM_BYTES, shared_terms
+from scrapy_neardup.similarity.likeness import TITLE_BIT, shared_terms
 from scrapy_neardup.sketch.guards.titles import FIGURE, NAME, NO_TERM, term_codes, words_by_slot
 from scrapy_neardup.sketch.signatures.base import Frequencies
 from scrapy_neardup.sketch.text.body import Line
@@ -43,7 +43,6 @@ _NAME_FLAG = 0x80
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x709C_51F3
 _BYTE = np.uint32(8)
 _SLOT = 0xFFFF
-_LARGEST_WEIGHT = TITLE_BIT - 1
 
 
 def read_lead(lines: Iterable[Line]) -> bytes:
@@ -73,10 +72,14 @@ def read_lead(lines: Iterable[Line]) -> bytes:
 
 
 def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
-    """Return for each slot the first word of title and text that has it. Slots that they do not have are left out."""
+    """Return for each slot of a topic the first word of title and text that has it.
+
+    Slots that title and text do not have are left out.
+    """
     wanted, found = set(slots), dict[int, str]()
     for part in (title, text[:_MOST_CHARACTERS_OF_WORDS]):
-        for slot, word in words_by_slot(part):
+        for whole_slot, word in words_by_slot(part):
+            slot = whole_slot % TITLE_BIT
             if slot in wanted:
                 found.setdefault(slot, word)
                 if len(found) == len(wanted):
@@ -101,9 +104,9 @@ class TopicWeights:
     def topic(self, lead: bytes, title: Collection[int]) -> tuple[bytes, tuple[int, ...]]:
         """Return the packed topic of a document, and its look-up keys. Count the document.
 
-        ``title`` are the slots of the terms of the title. A packed topic has ``TOPIC_TERM_BYTES`` for each term: the
-        slot (2 bytes), and the weight, at most ``_LARGEST_WEIGHT``. ``TITLE_BIT`` is added to the weight of a term that
-        is in the title.
+        ``title`` are the slots of the terms of the title. A packed topic has ``TOPIC_TERM_BYTES`` for each term, the
+        heaviest first: the low bits of its slot. ``TITLE_BIT`` is added if the term is in the title. Weights are not
+        packed, because they follow closely enough from the places of the terms.
         """
         if not lead:
             return b"", ()
@@ -120,16 +123,11 @@ class TopicWeights:
         weights *= _TIMES_WEIGHTS.take((times & _MOST_TIMES) + in_title)
         weights[is_name] *= _NAME_WEIGHT
         heaviest = np.argsort(-weights, kind="stable")[: self._most_terms]
-        chosen = weights.take(heaviest)
-        packed = np.empty(len(heaviest), _TERM)
-        packed["slot"] = slots.take(heaviest)
-        packed["weight"] = np.maximum(chosen * (_LARGEST_WEIGHT / (chosen[0] or 1.0)), 1.0)
-        packed["weight"] += in_title.take(heaviest) * np.uint8(TITLE_BIT)
-        packed = packed[: int(np.count_nonzero(chosen))]
-        by_weight = packed["slot"].tolist()
-        of_title = packed["slot"][packed["weight"] >= TITLE_BIT].tolist()
-        looked_up = dict.fromkeys((*of_title[:_TITLE_KEYS], *by_weight))
-        return packed.tobytes(), tuple(map(topic_key, list(looked_up)[:KEYS]))
+        heaviest = heaviest[: int(np.count_nonzero(weights.take(heaviest)))]
+        chosen, of_title = slots.take(heaviest), in_title.take(heaviest)
+        packed = (chosen % TITLE_BIT + of_title * np.uint32(TITLE_BIT)).astype(">u2").tobytes()
+        looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen.tolist()))
+        return packed, tuple(map(topic_key, list(looked_up)[:KEYS]))
 
 
 def topic_key(slot: int) -> int:
@@ -154,8 +152,6 @@ def _with_title(
     return np.concatenate((slots, others)), np.concatenate((times, np.zeros(len(others), np.uint8))), in_title
 
 
-_TERM = np.dtype([("slot", ">u2"), ("weight", "u1")])
-assert _TERM.itemsize == TOPIC_TERM_BYTES
 _RARITIES = np.log(np.arange(1, 2 * MOST_DOCUMENTS + 2))  # by number of documents
 _LEAST_RARITY = np.log(2.0)
 _TIMES_WEIGHTS = 1.0 + np.log(np.maximum(1, np.arange(_MOST_TIMES + 2)))

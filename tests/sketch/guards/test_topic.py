@@ -16,7 +16,7 @@ from texts import opened
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, TITLE_BIT, TOPIC_TERM_BYTES, topic_score
+from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, TITLE_BIT, TOPIC_TERM_BYTES, topic_score, weight_at
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.guards.titles import term_codes
 from scrapy_neardup.sketch.guards.topic import KEYS
@@ -52,11 +52,12 @@ def fingerprint(text: str, title: str = "", preset: str = "news") -> Fingerprint
 
 
 def weights(packed: bytes) -> dict[int, int]:
-    return {slot: weight % TITLE_BIT for slot, weight in struct.iter_unpack(">HB", packed)}
+    terms = struct.iter_unpack(">H", packed)
+    return {term % TITLE_BIT: weight_at(place) for place, (term,) in enumerate(terms)}
 
 
 def slots(words: str) -> set[int]:
-    return {code & 0xFFFF for code in term_codes(f"and {words}")[1:]}
+    return {code % TITLE_BIT for code in term_codes(f"and {words}")[1:]}
 
 
 def prose(seed: object, common: str, rare: Sequence[str] = (), size: int = 60) -> str:
@@ -149,7 +150,7 @@ def test_a_table_has_no_topic() -> None:
 def test_terms_of_the_title_are_marked() -> None:
     text = "they came to the island of Skerrow in the morning with Magnus Aird, and nobody was there to be seen at all."
     packed = fingerprint(text, "Ferry runs aground off Skerrow").topic
-    marked = {slot for slot, weight in struct.iter_unpack(">HB", packed) if weight >= TITLE_BIT}
+    marked = {term % TITLE_BIT for (term,) in struct.iter_unpack(">H", packed) if term >= TITLE_BIT}
 
     assert marked == slots("Skerrow")
     assert weights(packed).keys() == slots("Skerrow Magnus Aird")
@@ -306,8 +307,6 @@ def test_a_topic_is_bounded_and_its_keys_are_those_of_its_heaviest_terms(
         found = list(weights(made.topic).values())
 
         assert len(made.topic) == len(found) * TOPIC_TERM_BYTES <= MOST_TOPIC_TERMS * TOPIC_TERM_BYTES
-        assert found == sorted(found, reverse=True)
-        assert not found or (found[0] >= TITLE_BIT - 2 and found[-1] >= 1)
         assert len(set(made.topic_keys)) == len(made.topic_keys) == min(KEYS, len(found))
 
 
@@ -315,4 +314,5 @@ def test_a_topic_is_bounded_and_its_keys_are_those_of_its_heaviest_terms(
 def test_the_order_of_sentences_changes_little(order: list[str]) -> None:
     shuffled = ". ".join(part.rstrip(".") for part in order) + "."
 
-    assert topic_score(fingerprint(WIRE).topic, fingerprint(shuffled).topic) >= 0.7
+    topic = fingerprint(WIRE).topic
+    assert topic_score(topic, fingerprint(shuffled).topic) >= 0.9 * topic_score(topic, topic)

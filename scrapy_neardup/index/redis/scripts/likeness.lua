@@ -145,13 +145,15 @@ local function read_topic(packed)
     if topic then return topic end
     topic = { weights = {}, square = 0, titles = {}, title_square = 0 }
     for at = 1, #packed - TOPIC_TERM_BYTES + 1, TOPIC_TERM_BYTES do
-        local high, low, weight = byte(packed, at, at + 2)
-        local slot, in_title = high * 256 + low, weight >= TITLE_BIT
+        local high, low = byte(packed, at, at + 1)
+        local term = high * 256 + low
+        local slot = term % TITLE_BIT
         if not topic.weights[slot] then
-            weight = math.max(1, weight % TITLE_BIT)
+            local place = (at - 1) / TOPIC_TERM_BYTES
+            local weight = math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5)
             topic.weights[slot] = weight
             topic.square = topic.square + weight * weight
-            if in_title then
+            if term >= TITLE_BIT then
                 topic.titles[slot] = weight
                 topic.title_square = topic.title_square + weight * weight
             end
@@ -220,10 +222,7 @@ local function add_topic(story, topic)
         return a.slot < b.slot
     end)
     local packed = {}
-    for index = 1, math.min(#terms, MOST_TOPIC_TERMS) do
-        local weight = math.max(1, math.floor(terms[index].weight * (TITLE_BIT - 1) / terms[1].weight))
-        packed[index] = struct.pack('>I2B', terms[index].slot, weight)
-    end
+    for index = 1, math.min(#terms, MOST_TOPIC_TERMS) do packed[index] = struct.pack('>I2', terms[index].slot) end
     return table.concat(packed)
 end
 

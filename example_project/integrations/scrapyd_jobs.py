@@ -1,8 +1,7 @@
-"""Deploys this project to a scrapyd of its own and runs ``newswire`` there twice: ``python scrapyd_check.py``.
+"""Deploy this project to a scrapyd, and run ``newswire`` there twice: ``python -m integrations.scrapyd_jobs``.
 
-Needs ``pip install scrapyd scrapyd-client``. Everything happens in a temporary directory. The items of the first job
-have to agree with the truth file. The second job has to find every page in the window that the first one left. Exit
-status 0 if both are so, 1 if not.
+Everything happens in a temporary directory. Exit status 0 if the items of the first job agree with the truth file, and
+the second job finds every page in the window that the first one left.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 import requests
 from check_truth import TRUTH, Row, compare, read_lines
 
-PROJECT = Path(__file__).parent
+PROJECT = Path(__file__).parents[1]
 PATIENCE = 300  # seconds
 CONFIGURATION = """
 [scrapyd]

@@ -1,0 +1,73 @@
+"""Other packages work with the plugin: each script of the example's integrations checks its own crawl."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from servers import RedisServer, redis_binary
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "example_project"
+INTEGRATIONS = EXAMPLE / "integrations"
+SHARED = {"offline", "monitors"}  # parts of scripts
+
+
+def run(name: str, *arguments: str) -> str:
+    """Run a script to its end. Return its output."""
+    command = [sys.executable, "-m", f"integrations.{name}", *arguments]
+    paths = [str(Path(sys.executable).parent), os.environ["PATH"], str(Path(redis_binary()).parent)]
+    environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=EXAMPLE, env=environment, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["impersonated_requests", "page_objects", "without_scrapy"])
+def test_every_verdict_is_the_one_of_the_truth_file(name: str) -> None:
+    output = run(name)
+    assert "89 items: 42 duplicate, 41 original, 3 unchecked, 3 update" in output
+    assert "0 verdicts differ" in output
+
+
+def test_a_parquet_feed_holds_the_verdicts() -> None:
+    assert "0 verdicts differ" in run("parquet_feed")
+
+
+def test_rendered_pages_are_judged_and_plain_ones_are_not() -> None:
+    from browser import find_chromium
+
+    find_chromium()
+    output = run("rendered_pages")
+    assert "Without JavaScript: 6 unchecked" in output
+    assert "Rendered: 6 items: 2 duplicate, 4 original\n0 verdicts differ" in output
+
+
+def test_workers_share_a_queue_and_a_window(redis_server: RedisServer) -> None:
+    output = run("shared_queue", redis_server.url)
+    assert "0 texts have two originals" in output
+    assert redis_server.client().dbsize() == 0
+
+
+def test_monitors_report_a_store_that_is_away() -> None:
+    output = run("monitored_crawl")
+    assert "0 verdicts differ" in output
+    assert output.count("store-away: Verdicts/") == 3
+
+
+def test_the_commands_of_the_containers_work_together() -> None:
+    assert "0 texts have two originals" in run("containers", "--here")
+
+
+def test_every_script_is_in_the_readme() -> None:
+    readme = (INTEGRATIONS / "README.md").read_text("utf-8")
+    names = {path.stem for path in INTEGRATIONS.glob("*.py")} - SHARED
+    assert set(re.findall(r"^\| [\w, -]+ \| `(\w+)", readme, re.MULTILINE)) == names
+    requirements = (INTEGRATIONS / "requirements.txt").read_text("utf-8")
+    assert {"scrapy-" + name for name in ("playwright", "impersonate", "poet", "redis")} <= set(
+        re.findall(r"^[\w-]+", requirements, re.MULTILINE)
+    )

@@ -1,0 +1,99 @@
+"""Two texts side by side in a real browser: what is compared, what is left out, and what stands beside what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from browser import open_page, press, texts
+from playwright.sync_api import Browser, Page
+from report_items import item
+
+WriteReport = Callable[..., Path]
+
+GROUNDED = "The night ferry ran aground off Skerrow on Tuesday evening after its steering failed."
+RESCUED = "The coast guard said that forty people were taken off by two tugs before midnight."
+HOTELS = "The ferry company will pay for hotels and for the return of all its passengers."
+BUILT = "The ferry was overhauled in the spring, the company said in a short statement."
+WEATHER = "Meteorologists had warned of heavy seas off the coast since Monday morning at least."
+NOTICE = " ".join(f"notice{number}" for number in range(25))
+
+
+def compared(page: Page) -> list[tuple[str, str]]:
+    """Open the comparison of the second item. Return the texts of its rows, left and right."""
+    press(page, "j", "j")
+    cells = page.locator("#story .compare .sides .text")
+    cells.first.wait_for()
+    shown = texts(cells)
+    return list(zip(shown[::2], shown[1::2], strict=True))
+
+
+def facts(page: Page) -> str:
+    return page.locator("#story .compare .facts").inner_text()
+
+
+def test_short_lines_that_a_fingerprint_leaves_out_are_marked_and_are_no_changes(
+    browser: Browser, write_report: WriteReport
+) -> None:
+    left = "\n".join(("Home", "News", GROUNDED, RESCUED, "Read more: storms"))
+    right = "\n".join(("Menu", GROUNDED, RESCUED, "Share this"))
+    with open_page(browser, write_report([item(text=left), item(1, "duplicate", text=right)]), "#story/0") as watched:
+        rows = compared(watched.page)
+        assert rows == [
+            ("Home\nNews", "Menu"),
+            (GROUNDED, GROUNDED),
+            (RESCUED, RESCUED),
+            ("Read more: storms", "Share this"),
+        ]
+        assert "No difference; 4 passages left out of the comparison." in facts(watched.page)
+        left_out = watched.page.locator("#story .sides .left-out")
+        assert texts(left_out) == ["Home\nNews", "Menu", "Read more: storms", "Share this"]
+        assert left_out.first.get_attribute("data-why") == "short line"
+        assert watched.page.locator("#story .sides :is(ins, del)").count() == 0
+
+
+def test_boilerplate_is_marked_and_is_no_change(browser: Browser, write_report: WriteReport) -> None:
+    story = "\n".join((GROUNDED, RESCUED, HOTELS, BUILT))
+    others = [
+        item(2 + n, neardup_story=f"{n:016x}", text=f"{' '.join(f'w{n}{k}' for k in range(100, 160))}.\n{NOTICE}.")
+        for n in range(4)
+    ]
+    pair = [item(text=f"{story}\n{NOTICE}."), item(1, "duplicate", text=story.replace("forty", "fifty"))]
+    with open_page(browser, write_report([*pair, *others]), "#story/0") as watched:
+        rows = compared(watched.page)
+        assert rows[-1] == (f"{NOTICE}.", "")
+        assert watched.page.locator("#story .sides .left-out").get_attribute("data-why") == "boilerplate"
+        assert "1 change, figures among them marked like this; 1 passage left out" in facts(watched.page)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ((GROUNDED, HOTELS, BUILT), (GROUNDED, BUILT)),
+        ((HOTELS, GROUNDED, BUILT), (GROUNDED, BUILT)),
+        ((GROUNDED, BUILT, HOTELS), (GROUNDED, BUILT)),
+        ((GROUNDED, HOTELS, WEATHER, RESCUED, BUILT), (GROUNDED, BUILT)),
+        ((GROUNDED, "", HOTELS, "", BUILT), (GROUNDED, "", BUILT)),
+    ],
+)
+def test_a_deleted_line_stands_beside_the_place_it_was_deleted_from(
+    browser: Browser, write_report: WriteReport, left: tuple[str, ...], right: tuple[str, ...]
+) -> None:
+    page = write_report([item(text="\n".join(left)), item(1, "duplicate", text="\n".join(right))])
+    with open_page(browser, page, "#story/0") as watched:
+        rows = [row for row in compared(watched.page) if row != ("", "")]
+        expected = [(line, line if line in right else "") for line in left if line]
+        assert rows == expected
+        deleted = "\n".join(texts(watched.page.locator("#story .sides del")))
+        assert deleted.split("\n") == [line for line in left if line and line not in right]
+        tops = watched.page.locator("#story .sides .text").evaluate_all("cells => cells.map((cell) => cell.offsetTop)")
+        assert tops[::2] == tops[1::2]
+
+
+def test_a_deleted_sentence_is_marked_from_its_beginning(browser: Browser, write_report: WriteReport) -> None:
+    left, right = f"{GROUNDED} {HOTELS} {BUILT}", f"{GROUNDED} {BUILT}"  # all begin with "The"
+    page = write_report([item(text=left), item(1, "duplicate", text=right)])
+    with open_page(browser, page, "#story/0") as watched:
+        compared(watched.page)
+        assert texts(watched.page.locator("#story .sides del")) == [HOTELS]
