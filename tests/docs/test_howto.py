@@ -57,7 +57,7 @@ def settings_of(name: str) -> dict[str, Any]:
     return neardup_settings(texts[0])
 
 
-def load(tmp_path: Path, page: str, title: str) -> ModuleType:
+def load(page: str, title: str) -> Any:
     """Import the code of a block."""
     module = ModuleType(title)
     exec(compile(block(page, title), title, "exec"), vars(module))
@@ -200,9 +200,9 @@ def test_an_update_is_kept_by_the_settings_for_public_health(project: Project) -
 
 
 def test_a_consumer_gets_the_events_of_a_stream(
-    project: Project, redis_url: str, redis_keys: Redis, namespace: str, tmp_path: Path
+    project: Project, redis_url: str, redis_keys: Redis, namespace: str
 ) -> None:
-    consumer = load(tmp_path, "alerts.md", "consumer.py")
+    consumer = load("alerts.md", "consumer.py")
     consumer.STREAM = f"neardup:{namespace}"
     handled: list[dict[str, Any]] = []
 
@@ -222,8 +222,8 @@ def test_a_consumer_gets_the_events_of_a_stream(
     redis_keys.delete(consumer.STREAM)
 
 
-def test_a_receiver_checks_the_signature(tmp_path: Path) -> None:
-    receiver = load(tmp_path, "alerts.md", "receiver.py")
+def test_a_receiver_checks_the_signature() -> None:
+    receiver = load("alerts.md", "receiver.py")
     signature = f"sha256={hmac.new(b'secret', b'{}', 'sha256').hexdigest()}"
     assert receiver.read_event(b"{}", signature, "secret") == {}
     with pytest.raises(ValueError, match="wrong signature"):
@@ -273,7 +273,11 @@ def test_a_stopped_crawl_goes_on_with_its_jobdir(project: Project, site: NewsSit
         def parse(self, response):
             yield {"url": response.url}
     """
-    jobdir = {"JOBDIR": ".scrapy/jobs/myspider-1", "CONCURRENT_REQUESTS": 1, "NEARDUP_DELIVERED": "stored"}
+    jobdir: dict[str, Any] = {
+        "JOBDIR": ".scrapy/jobs/myspider-1",
+        "CONCURRENT_REQUESTS": 1,
+        "NEARDUP_DELIVERED": "stored",
+    }
     first = project.crawl(spider, urls=urls, **jobdir, CLOSESPIDER_ITEMCOUNT=2).items
     again = project.crawl(spider, urls=urls, **jobdir).items
     assert {item["neardup_status"] for item in [*first, *again]} == {"original"}

@@ -14,16 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from servers import free_port
 
 PAGE = (Path(__file__).parents[2] / "docs/tutorial.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 SECONDS = 60
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass
