@@ -20,7 +20,6 @@ from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
-from pages import run_page
 from projects import FERRY, Crawl, Project
 from redis import Redis
 
@@ -154,12 +153,17 @@ def test_the_oldest_article_is_the_original(project: Project, site: NewsSite) ->
     assert done.item(neardup_status="original")["url"].endswith("/early")
 
 
-def test_a_record_is_replayed_by_time(tmp_path: Path) -> None:
-    project, _ = run_page("howto/publication-time.md", tmp_path)
-    times = [json.loads(line)["time"] for line in (project / "by-time.jsonl").read_text("utf-8").splitlines()]
-    verdicts = [json.loads(line) for line in (project / "verdicts.jsonl").read_text("utf-8").splitlines()]
-    assert times == sorted(times)
-    assert len(times) == len(verdicts) == 89
+def test_a_record_is_replayed_by_time(project: Project) -> None:
+    spider = FERRY.replace('"text": words}', '"text": words, "published": f"2023-11-14T{20 - number}:00:00Z"}')
+    done = project.crawl(spider, NEARDUP_RECORD="recorded.jsonl.gz", NEARDUP_TIME_FIELD="published")
+    assert done.item(neardup_status="original")["url"] == "https://paper0.example/ferry"
+    (sort,) = [text for title, text in blocks(DOCS / "howto/publication-time.md", "python") if not title]
+    subprocess.run([sys.executable, "-c", sort], cwd=project.folder, check=True)
+    *_, (_, replay) = blocks(DOCS / "howto/publication-time.md", "sh")
+    project.run(*shlex.split(replay)[1:])
+    verdicts = [json.loads(line) for line in (project.folder / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    assert [row["status"] for row in verdicts] == ["original"] + 6 * ["duplicate"]
+    assert {row["original_url"] for row in verdicts[1:]} == {"https://paper6.example/ferry"}
 
 
 def test_one_spider_can_turn_the_plugin_on(project: Project, site: NewsSite) -> None:
@@ -171,14 +175,14 @@ def test_one_spider_can_turn_the_plugin_on(project: Project, site: NewsSite) -> 
     assert project.crawl(spider, ADDONS={}).statuses == {"original": 1, "duplicate": 6}
 
 
-def test_a_corpus_keeps_each_text_once(tmp_path: Path) -> None:
+def test_a_corpus_keeps_each_text_once(project: Project) -> None:
     texts = [article("ferry"), article("market"), article("ferry") + "\n" + article("weather", 20), article("market")]
     rows = [{"id": number, "url": f"https://paper{number}.example/", "text": text} for number, text in enumerate(texts)]
-    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    project.write("corpus.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     ((_, command),) = blocks(DOCS / "howto/corpus.md", "sh")
-    for line in ([sys.executable, "-m", *shlex.split(command)], [sys.executable, "-c", block("corpus.md", "clean.py")]):
-        subprocess.run(line, cwd=tmp_path, check=True, capture_output=True)
-    kept = [json.loads(line)["id"] for line in (tmp_path / "clean.jsonl").read_text(encoding="utf-8").splitlines()]
+    project.run(*shlex.split(command)[1:])
+    subprocess.run([sys.executable, "-c", block("corpus.md", "clean.py")], cwd=project.folder, check=True)
+    kept = [json.loads(line)["id"] for line in (project.folder / "clean.jsonl").read_text("utf-8").splitlines()]
     assert kept == [0, 1]
 
 
@@ -264,22 +268,3 @@ def test_extractor_rule_and_features_of_the_page_work(project: Project) -> None:
     features = {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.features.capitalised"}
     named = FERRY.replace('"the ferry ran', '"The Ferry Ran')
     assert project.crawl(named, **features).statuses["duplicate"] == 6
-
-
-def test_a_stopped_crawl_goes_on_with_its_jobdir(project: Project, site: NewsSite) -> None:
-    urls = [site.publish(f"/{number}", page(article(number), f"News {number}")) for number in range(6)]
-    spider = """
-    class News(Pages):
-        def parse(self, response):
-            yield {"url": response.url}
-    """
-    jobdir: dict[str, Any] = {
-        "JOBDIR": ".scrapy/jobs/myspider-1",
-        "CONCURRENT_REQUESTS": 1,
-        "NEARDUP_DELIVERED": "stored",
-    }
-    first = project.crawl(spider, urls=urls, **jobdir, CLOSESPIDER_ITEMCOUNT=2).items
-    again = project.crawl(spider, urls=urls, **jobdir).items
-    assert {item["neardup_status"] for item in [*first, *again]} == {"original"}
-    assert {item["url"] for item in first}.isdisjoint(item["url"] for item in again)
-    assert len(first) + len(again) == 6

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from scrapy_processes import run_scrapy
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,11 +26,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(project: Path, command: str) -> str:
     """Run a command of the README in the example project. Return what it printed."""
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    environment = os.environ | {"PATH": path}
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=project, env=environment, capture_output=True, text=True, check=False
-    )
+    program, *arguments = shlex.split(command)
+    if program == "scrapy":
+        done = run_scrapy(project, *arguments)
+    else:
+        done = subprocess.run([sys.executable, *arguments], cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

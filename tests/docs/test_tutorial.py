@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from scrapy_processes import run_scrapy
 from servers import free_port
 
 PAGE = (Path(__file__).parents[2] / "docs/tutorial.md").read_text(encoding="utf-8")
@@ -56,15 +58,17 @@ class Reader:
             return  # the tests have their environment
         if command.startswith("cd "):
             self.folder /= command.removeprefix("cd ")
+        elif command.startswith("scrapy "):
+            done = run_scrapy(self.folder, *shlex.split(command)[1:], one_output=True)
+            assert done.returncode == 0, f"{command}\n{done.stdout}"
+            if command.startswith("scrapy crawl"):
+                self.logs.append(done.stdout)
         else:
-            done = self.run(["sh", "-c", command])
-            if "scrapy crawl" in command:
-                self.logs.append(done)
+            self.run(["sh", "-c", command])
 
-    def run(self, command: list[str]) -> str:
-        done = subprocess.run(command, cwd=self.folder, env=_environment(), capture_output=True, text=True, check=False)
+    def run(self, command: list[str]) -> None:
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-        return done.stdout + done.stderr
 
     def serve(self, command: list[str]) -> None:
         with (self.folder / f"{command[1]}.log").open("wb") as log:
@@ -72,10 +76,6 @@ class Reader:
         self.servers.append(started)
         port = self.ports["8000" if command[1] == "press.py" else "9000"]
         wait_until(lambda: started.poll() is None and _answers(port))
-
-
-def _environment() -> dict[str, str]:
-    return os.environ | {"PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))}
 
 
 def _answers(port: int) -> bool:
