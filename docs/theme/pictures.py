@@ -1,0 +1,20 @@
+"""Draw the Mermaid blocks of the pages as SVG while the site is built, so that the site needs no network."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import mermaidx  # type: ignore[import-untyped]
+
+BLOCK = re.compile("^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    return BLOCK.sub(lambda block: f'<div class="picture">{_svg(block[1])}</div>', markdown)
+
+
+def _svg(source: str) -> str:
+    svg: str = mermaidx.render(source).svg()
+    # An empty line would end the HTML block.
+    return re.sub(r"\n\s*\n", "\n", svg)

@@ -1,0 +1,270 @@
+"""The how-to pages work: their settings are accepted, their code runs, their commands exist."""
+
+from __future__ import annotations
+
+import gzip
+import hmac
+import json
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from argparse import ArgumentParser
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from textwrap import indent
+from types import ModuleType
+from typing import Any
+
+import pytest
+from news_site import NewsSite, article, page
+from projects import FERRY, Crawl, Project
+from redis import Redis
+
+from scrapy_neardup import NearDupSettings
+from scrapy_neardup.commands import SUBCOMMANDS
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted({ROOT / "README.md", *DOCS.rglob("*.md")} - {DOCS / "api.md"})
+BLOCK = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+SITE = "https://www.harbour-courier.example"
+
+
+def blocks(path: Path, language: str) -> list[tuple[str, str]]:
+    """Return the titles and texts of the blocks of a page in this language."""
+    return [(title, text) for kind, title, text in BLOCK.findall(path.read_text(encoding="utf-8")) if kind == language]
+
+
+def block(name: str, title: str) -> str:
+    (text,) = [text for other, text in blocks(DOCS / "howto" / name, "python") if other == title]
+    return text
+
+
+def neardup_settings(text: str) -> dict[str, Any]:
+    """Return the settings of this package that a ``settings.py`` has."""
+    values: dict[str, Any] = {}
+    exec(text, values)
+    return {name: value for name, value in values.items() if name.startswith("NEARDUP_")}
+
+
+def settings_of(name: str) -> dict[str, Any]:
+    """Return those of the first ``settings.py`` of a page."""
+    texts = [text for title, text in blocks(DOCS / "howto" / name, "python") if title == "settings.py"]
+    return neardup_settings(texts[0])
+
+
+def load(page: str, title: str) -> Any:
+    """Import the code of a block."""
+    module = ModuleType(title)
+    exec(compile(block(page, title), title, "exec"), vars(module))
+    return module
+
+
+SETTINGS = [
+    pytest.param(text, id=f"{path.stem}-{number}")
+    for path in PAGES
+    for number, (title, text) in enumerate(blocks(path, "python"))
+    if title == "settings.py"
+]
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_settings_are_accepted(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for title, code in blocks(DOCS / "howto/extend.md", "python"):
+        if title.startswith("news/"):
+            path = tmp_path / title
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    NearDupSettings.from_mapping(neardup_settings(text))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_python_is_python_and_commands_exist(path: Path) -> None:
+    for _, text in blocks(path, "python"):
+        if not text.startswith(">>>"):
+            # Some blocks are lines of a callback.
+            is_part = re.search("^(yield|await|return) ", text, re.MULTILINE)
+            compile(f"async def parse():\n{indent(text, ' ')}" if is_part else text, str(path), "exec")
+    for _, text in blocks(path, "sh"):
+        for line in text.replace("\\\n", " ").splitlines():
+            if (found := re.match(r"scrapy neardup (?!<)(.+)", line)) and "[" not in line:
+                subcommand, *arguments = shlex.split(found[1], comments=True)
+                assert subcommand in SUBCOMMANDS
+                parser = ArgumentParser()
+                parser.add_argument("-s", action="append")  # Scrapy's own
+                module = f"scrapy_neardup.commands.{subcommand.replace('-', '_')}"
+                import_module(module).add_arguments(parser)
+                parser.parse_args(arguments)
+
+
+def crawl(project: Project, site: NewsSite, page: str, spider: str, **settings: Any) -> Crawl:
+    """Run a spider of a page in a fresh project, with this site in place of the invented one."""
+    project.prepare("", settings)
+    project.write(f"news/spiders/{spider}.py", block(page, f"news/spiders/{spider}.py").replace(SITE, site.url))
+    done = project.run("crawl", spider, "-O", "items.jsonl")
+    return project.finished(done.returncode, done.stdout, 0)
+
+
+def test_items_of_followed_links_are_judged_by_their_page(project: Project, site: NewsSite) -> None:
+    site.publish("/news", "<h2><a href='/a'>A</a></h2><h2><a href='/b'>B</a></h2>")
+    for path in ("/a", "/b"):
+        site.publish(path, page(article("ferry"), "Ferry runs aground"))
+    assert crawl(project, site, "listing-pages.md", "listing").statuses == {"original": 1, "duplicate": 1}
+
+
+def test_items_with_texts_are_judged_one_by_one(project: Project, site: NewsSite) -> None:
+    entries = "".join(
+        f"<article><h2>{name}</h2><a href='/{name}'>more</a><p>{article(seed)}</p></article>"
+        for name, seed in (("one", "ferry"), ("two", "market"), ("one-again", "ferry"))
+    )
+    site.publish("/ticker", f"<html><body>{entries}</body></html>")
+    done = crawl(project, site, "listing-pages.md", "ticker")
+    # The third entry has another title, but it is the same text.
+    assert [item["neardup_status"] for item in done.items] == ["original", "original", "duplicate"]
+
+
+def test_a_feed_with_whole_articles_needs_no_pages(project: Project, site: NewsSite) -> None:
+    entries = "".join(
+        f"<item><link>{site.url}/{number}</link><title>Ferry runs aground</title>"
+        f"<pubDate>Tue, 14 Nov 2023 22:1{number}:00 GMT</pubDate>"
+        f"<content:encoded>&lt;p&gt;{article('ferry')}&lt;/p&gt;</content:encoded></item>"
+        for number in (1, 2)
+    )
+    namespace = "xmlns:content='http://purl.org/rss/1.0/modules/content/'"
+    site.publish("/rss.xml", f"<?xml version='1.0'?><rss version='2.0' {namespace}><channel>{entries}</channel></rss>")
+    done = crawl(project, site, "feeds-and-sitemaps.md", "rss", **settings_of("feeds-and-sitemaps.md"))
+    assert [item["neardup_status"] for item in done.items] == ["original", "duplicate"]
+    assert site.requested == ["/rss.xml"]
+
+
+def test_the_oldest_article_is_the_original(project: Project, site: NewsSite) -> None:
+    times = {"/late": "2023-11-14T22:13:00+00:00", "/early": "2023-11-14T08:00:00+00:00"}
+    links = "".join(
+        f"<li><time datetime='{time}'></time><a href='{path}'>more</a></li>" for path, time in times.items()
+    )
+    site.publish("/news", f"<ul>{links}</ul>")
+    for path in times:
+        site.publish(path, page(article("ferry"), "Ferry runs aground"))
+    done = crawl(project, site, "publication-time.md", "oldest", NEARDUP_TIME_FIELD="published")
+    assert done.item(neardup_status="original")["url"].endswith("/early")
+
+
+def test_a_record_is_replayed_by_time(project: Project) -> None:
+    spider = FERRY.replace('"text": words}', '"text": words, "published": f"2023-11-14T{20 - number}:00:00Z"}')
+    done = project.crawl(spider, NEARDUP_RECORD="recorded.jsonl.gz", NEARDUP_TIME_FIELD="published")
+    assert done.item(neardup_status="original")["url"] == "https://paper0.example/ferry"
+    (sort,) = [text for title, text in blocks(DOCS / "howto/publication-time.md", "python") if not title]
+    subprocess.run([sys.executable, "-c", sort], cwd=project.folder, check=True)
+    *_, (_, replay) = blocks(DOCS / "howto/publication-time.md", "sh")
+    project.run(*shlex.split(replay)[1:])
+    verdicts = [json.loads(line) for line in (project.folder / "verdicts.jsonl").read_text("utf-8").splitlines()]
+    assert [row["status"] for row in verdicts] == ["original"] + 6 * ["duplicate"]
+    assert {row["original_url"] for row in verdicts[1:]} == {"https://paper6.example/ferry"}
+
+
+def test_one_spider_can_turn_the_plugin_on(project: Project, site: NewsSite) -> None:
+    ((_, line),) = [
+        (title, text) for title, text in blocks(DOCS / "howto/existing-project.md", "python") if "custom" in text
+    ]
+    spider = FERRY.replace('name = "news"\n', f'name = "news"\n    {line}')
+    assert spider.count("custom_settings") == 1
+    assert project.crawl(spider, ADDONS={}).statuses == {"original": 1, "duplicate": 6}
+
+
+def test_a_corpus_keeps_each_text_once(project: Project) -> None:
+    texts = [article("ferry"), article("market"), article("ferry") + "\n" + article("weather", 20), article("market")]
+    rows = [{"id": number, "url": f"https://paper{number}.example/", "text": text} for number, text in enumerate(texts)]
+    project.write("corpus.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    ((_, command),) = blocks(DOCS / "howto/corpus.md", "sh")
+    project.run(*shlex.split(command)[1:])
+    subprocess.run([sys.executable, "-c", block("corpus.md", "clean.py")], cwd=project.folder, check=True)
+    kept = [json.loads(line)["id"] for line in (project.folder / "clean.jsonl").read_text("utf-8").splitlines()]
+    assert kept == [0, 1]
+
+
+def test_handlers_hear_of_changed_figures_and_events(project: Project) -> None:
+    project.write("news/outbreaks.py", block("public-health.md", "news/outbreaks.py"))
+    project.write("news/alarms.py", block("alerts.md", "news/alarms.py"))
+    spider = FERRY.replace("range(7)", "range(8)").replace(
+        '"text": words}', '"text": words + (" and 12 dead" if number == 7 else " and 4 dead")}'
+    )
+    extensions = {"news.outbreaks.ChangedFigures": 1, "news.alarms.Alarms": 2}
+    done = project.crawl(spider, EXTENSIONS=extensions)
+    assert done.lines("WARNING", "Changed figures: ", "4 -> 12", "https://paper7.example/ferry")
+    assert done.lines("WARNING", "breaking: ", "(6 sources)")
+
+
+def test_an_update_is_kept_by_the_settings_for_public_health(project: Project) -> None:
+    spider = FERRY.replace('"text": words}', '"text": words + (" and 12 dead" if number == 6 else " and 4 dead")}')
+    assert project.crawl(spider, **settings_of("public-health.md")).statuses == {"original": 1, "update": 1}
+
+
+def test_a_consumer_gets_the_events_of_a_stream(
+    project: Project, redis_url: str, redis_keys: Redis, namespace: str
+) -> None:
+    consumer = load("alerts.md", "consumer.py")
+    consumer.STREAM = f"neardup:{namespace}"
+    handled: list[dict[str, Any]] = []
+
+    def fail_once(event: dict[str, Any]) -> None:
+        consumer.handle = handled.append
+        raise ConnectionError
+
+    consumer.handle = fail_once
+    stream = {"NEARDUP_EVENTS_STREAM": consumer.STREAM, "NEARDUP_NAMESPACE": namespace}
+    done = project.crawl(FERRY, NEARDUP_STORE=redis_url, **stream)
+    assert redis_keys.xlen(consumer.STREAM) == 1, done.log  # else the consumer would wait for ever
+    with pytest.raises(ConnectionError):
+        consumer.consume(redis_url)
+    consumer.consume(redis_url, most=1)
+    assert [event["level"] for event in handled] == ["breaking"]
+    assert redis_keys.xpending(consumer.STREAM, "desk")["pending"] == 0
+    redis_keys.delete(consumer.STREAM)
+
+
+def test_a_receiver_checks_the_signature() -> None:
+    receiver = load("alerts.md", "receiver.py")
+    signature = f"sha256={hmac.new(b'secret', b'{}', 'sha256').hexdigest()}"
+    assert receiver.read_event(b"{}", signature, "secret") == {}
+    with pytest.raises(ValueError, match="wrong signature"):
+        receiver.read_event(b"{}", signature, "another secret")
+
+
+def test_a_publisher_leaves_every_place(project: Project, tmp_path: Path) -> None:
+    record = tmp_path / "recorded.jsonl.gz"
+    project.crawl(FERRY, NEARDUP_RECORD=str(record))
+    remove = project.folder / "remove_source.py"
+    remove.write_text(block("purge.md", "remove_source.py"), encoding="utf-8")
+    command = [sys.executable, str(remove), "paper3.example", "items.jsonl", str(record)]
+    subprocess.run(command, cwd=project.folder, check=True, capture_output=True)
+    assert project.run("neardup", "purge", "--source", "paper3.example", "--yes").stdout.startswith(
+        "Removed 1 document"
+    )
+    with closing(sqlite3.connect(project.folder / ".scrapy/neardup.sqlite")) as window:
+        dump = "".join(window.iterdump())
+    assert b"paper2".hex().upper() in dump
+    assert b"paper3".hex().upper() not in dump
+    for text in ((project.folder / "items.jsonl").read_text("utf-8"), gzip.decompress(record.read_bytes()).decode()):
+        assert "https://paper2.example" in text
+        assert '"url": "https://paper3.example' not in text
+
+
+def test_extractor_rule_and_features_of_the_page_work(project: Project) -> None:
+    for name in ("extractors", "rules", "features"):
+        project.write(f"news/{name}.py", block("extend.md", f"news/{name}.py"))
+    spider = """
+    class News(Pages):
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    with NewsSite() as site:
+        urls = [site.publish(path, page(article("ferry"), "Ferry")) for path in ("/a", "/b")]
+        own = {"NEARDUP_EXTRACTOR": "news.extractors.paragraphs", "NEARDUP_EVENT_RULE": "news.rules.two_hundred_copies"}
+        assert project.crawl(spider, urls=urls, **own).statuses == {"original": 1, "duplicate": 1}
+    features = {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.features.capitalised"}
+    named = FERRY.replace('"the ferry ran', '"The Ferry Ran')
+    assert project.crawl(named, **features).statuses["duplicate"] == 6

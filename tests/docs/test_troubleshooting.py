@@ -1,0 +1,94 @@
+"""The page of messages has every warning and error that the code logs, and none that it does not."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "scrapy_neardup"
+PAGE = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8").partition("## By message")[2]
+LISTED = re.findall(r"^\| `(.+?)` \|", PAGE, re.MULTILINE)
+LOGGED = ("warning", "error", "exception")
+# These reach the log as the reason at the end of another message.
+RAISED = ("StoreError", "StoreUnavailable", "ExtractionError", "DeliveryFailed", "SettingsError")
+# All parts of these differ each time, or they are about damaged bytes, which are one row of the page.
+WITHOUT_ROW = re.compile("[… :=;]*|.*(?:of this version|ends at byte|no earlier story).*|figures of document .*")
+ROOMS = ("content", "crawl", "index", "sketch", "stories")  # and the modules at the root
+
+
+Constants = dict[str, str]
+
+
+def template(node: ast.expr, constants: Constants) -> str:
+    """Return a message with … in place of the parts that differ each time."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.sub(r"%[sdrg]", "…", node.value).replace("%%", "%")
+    if isinstance(node, ast.JoinedStr):
+        return "".join(template(each, constants) for each in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return template(node.value, constants)
+    return constants.get(node.id, "…") if isinstance(node, ast.Name) else "…"
+
+
+def constants_of(tree: ast.AST) -> Constants:
+    """Return the texts that a module gives names to, and those in its tables under numbers."""
+    constants: Constants = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            texts = node.value.values if isinstance(node.value, ast.Dict) else []
+            constants |= {f"{node.lineno}-{number}": template(each, {}) for number, each in enumerate(texts)}
+            if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                constants[node.targets[0].id] = template(node.value, {})
+    return constants
+
+
+def messages(tree: ast.AST, constants: Constants) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            is_logger = isinstance(node.func.value, ast.Name) and node.func.value.id == "logger"
+            if (is_logger and node.func.attr in LOGGED) or (node.func.attr == "_warn_once" and len(node.args) == 1):
+                yield template(node.args[0], constants)
+        made = node.exc if isinstance(node, ast.Raise) else node.value if isinstance(node, ast.Return) else None
+        if not (isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.args):
+            continue
+        if made.func.id == "SettingsError" and len(made.args) == 3:
+            name, _, reason = made.args
+            yield f"{template(name, constants)} = …: {template(reason, constants)}"
+        elif made.func.id in RAISED:
+            yield template(made.args[0], constants)
+
+
+TREES = {path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")}
+CONSTANTS = {path: constants_of(tree) for path, tree in TREES.items()}
+IN_THE_CODE = {
+    text for path, tree in TREES.items() for text in [*messages(tree, CONSTANTS[path]), *CONSTANTS[path].values()]
+}
+OF_A_CRAWL = sorted(
+    message
+    for message in {
+        each
+        for path, tree in TREES.items()
+        if len(path.parts) == 1 or path.parts[0] in ROOMS
+        for each in messages(tree, CONSTANTS[path])
+    }
+    if not WITHOUT_ROW.fullmatch(message)
+)
+
+
+def fits(listed: str, message: str) -> bool:
+    return re.fullmatch(".*".join(map(re.escape, listed.split("…"))), message, re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("listed", LISTED)
+def test_the_code_has_every_message_of_the_page(listed: str) -> None:
+    assert any(fits(listed, message) for message in IN_THE_CODE)
+
+
+@pytest.mark.parametrize("message", OF_A_CRAWL)
+def test_the_page_has_every_message_of_a_crawl(message: str) -> None:
+    assert any(fits(listed, message) for listed in LISTED)

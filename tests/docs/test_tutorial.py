@@ -1,0 +1,116 @@
+"""The tutorial works: a reader who copies each of its blocks gets what the page says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from scrapy_processes import run_scrapy
+from servers import free_port
+
+PAGE = (Path(__file__).parents[2] / "docs/tutorial.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+SECONDS = 60
+
+
+@dataclass
+class Reader:
+    """Does what the page says, in ``folder``. Servers get free ports in place of those of the page."""
+
+    folder: Path
+    ports: dict[str, int] = field(default_factory=lambda: {"8000": free_port(), "9000": free_port()})
+    logs: list[str] = field(default_factory=list)  # of the crawls
+    servers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def follow(self, language: str, title: str, block: str) -> None:
+        for port, free in self.ports.items():
+            block = block.replace(port, str(free))
+        settings, _, place = title.partition(", ")
+        if place:
+            path = self.folder / settings
+            text = path.read_text(encoding="utf-8")
+            old = place.removeprefix("in place of ")
+            assert place == "at the end" or text.count(f"\n{old}\n") == 1
+            changed = f"{text}\n{block}" if place == "at the end" else text.replace(f"\n{old}\n", f"\n{block}")
+            path.write_text(changed, encoding="utf-8")
+        elif language == "python" and title:
+            (self.folder / title).write_text(block, encoding="utf-8")
+        elif language == "python":
+            self.run([sys.executable, "-c", block])
+        elif title:
+            self.serve(block.split())
+        else:
+            for command in block.splitlines():
+                self.type(command)
+
+    def type(self, command: str) -> None:
+        if command.startswith(("pip install ", "python3 -m venv ", ". ")):
+            return  # the tests have their environment
+        if command.startswith("cd "):
+            self.folder /= command.removeprefix("cd ")
+        elif command.startswith("scrapy "):
+            done = run_scrapy(self.folder, *shlex.split(command)[1:], one_output=True)
+            assert done.returncode == 0, f"{command}\n{done.stdout}"
+            if command.startswith("scrapy crawl"):
+                self.logs.append(done.stdout)
+        else:
+            self.run(["sh", "-c", command])
+
+    def run(self, command: list[str]) -> None:
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+    def serve(self, command: list[str]) -> None:
+        with (self.folder / f"{command[1]}.log").open("wb") as log:
+            started = subprocess.Popen([sys.executable, *command[1:]], cwd=self.folder, stdout=log, stderr=log)
+        self.servers.append(started)
+        port = self.ports["8000" if command[1] == "press.py" else "9000"]
+        wait_until(lambda: started.poll() is None and _answers(port))
+
+
+def _answers(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < end
+        os.sched_yield()
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    reader = Reader(tmp_path)
+    yield reader
+    for server in reader.servers:
+        server.kill()
+        server.wait()
+
+
+def test_a_reader_gets_a_breaking_alert(reader: Reader) -> None:
+    for language, title, block in BLOCK.findall(PAGE):
+        if language != "text":
+            reader.follow(language, title, block)
+    first, again, later, alerted, _ = reader.logs
+    assert "14 items judged, 14 kept (6 would be dropped with NEARDUP_ACTION = 'drop')" in first
+    assert re.search(r"^  original +8$", first, re.MULTILINE)
+    assert "breaking      6 items,   6 sources  Ferry runs aground off Skerrow" in first
+    assert re.search(r"^  duplicate +14   revisit 14$", again, re.MULTILINE)
+    assert re.search(r"^  update +1$", later, re.MULTILINE)
+    assert "Events: 1 update" in later
+    assert "Events: 1 breaking" in alerted
+    alerts = (reader.folder / "alerts.py.log").read_text(encoding="utf-8")
+    assert "ALERT breaking: Ferry runs aground off Skerrow (6 items)" in alerts
+    assert "Content-Security-Policy" in (reader.folder / "report.html").read_text(encoding="utf-8")
