@@ -104,9 +104,9 @@ def test_a_reader_gets_a_breaking_alert(reader: Reader) -> None:
         if language != "text":
             reader.follow(language, title, block)
     first, again, later, alerted, _ = reader.logs
-    assert "14 items judged, 14 kept (6 would be dropped with NEARDUP_ACTION = 'drop')" in first
+    assert "14 items judged, 14 kept\n  6 would be dropped with NEARDUP_ACTION = 'drop'\n" in first
     assert re.search(r"^  original +8$", first, re.MULTILINE)
-    assert "breaking      6 items,   6 sources  Ferry runs aground off Skerrow" in first
+    assert "breaking      6 items, 6 sources    Ferry runs aground off Skerrow" in first
     assert re.search(r"^  duplicate +14   revisit 14$", again, re.MULTILINE)
     assert re.search(r"^  update +1$", later, re.MULTILINE)
     assert "Events: 1 update" in later
