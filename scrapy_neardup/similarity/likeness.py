@@ -311,9 +311,9 @@ class _Topic(NamedTuple):
 
 @lru_cache(2048)
 def _topic(packed: bytes) -> _Topic:
-    """Read a packed topic. A term that comes again and bytes behind the last whole term are ignored."""
+    """Read a packed topic. Ignore terms that come again, and whatever is behind ``MOST_TOPIC_TERMS`` whole terms."""
     weights, in_title = dict[int, int](), set[int]()
-    whole = packed[: len(packed) // TOPIC_TERM_BYTES * TOPIC_TERM_BYTES]
+    whole = packed[: min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS) * TOPIC_TERM_BYTES]
     for place, (term,) in enumerate(struct.iter_unpack(">H", whole)):
         slot = term % TITLE_BIT
         if slot not in weights:

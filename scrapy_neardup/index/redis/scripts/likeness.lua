@@ -137,20 +137,25 @@ local function count_shared(a, b, size)
     return in_a, in_b, shared
 end
 
+-- The weight of the term at each place of a topic, counted from 0.
+local weight_at = {}
+for place = 0, MOST_TOPIC_TERMS - 1 do
+    weight_at[place] = math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5)
+end
+
 -- Read a packed topic: the weights by slot, the sum of their squares; the weights of the terms that are in the title,
--- and the sum of their squares. A topic is read once.
+-- and the sum of their squares. A topic is read once. Terms behind the last place are ignored.
 local topics = {}
 local function read_topic(packed)
     local topic = topics[packed]
     if topic then return topic end
     topic = { weights = {}, square = 0, titles = {}, title_square = 0 }
-    for at = 1, #packed - TOPIC_TERM_BYTES + 1, TOPIC_TERM_BYTES do
-        local high, low = byte(packed, at, at + 1)
+    for place = 0, math.min(math.floor(#packed / TOPIC_TERM_BYTES), MOST_TOPIC_TERMS) - 1 do
+        local high, low = byte(packed, place * TOPIC_TERM_BYTES + 1, place * TOPIC_TERM_BYTES + 2)
         local term = high * 256 + low
         local slot = term % TITLE_BIT
         if not topic.weights[slot] then
-            local place = (at - 1) / TOPIC_TERM_BYTES
-            local weight = math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5)
+            local weight = weight_at[place]
             topic.weights[slot] = weight
             topic.square = topic.square + weight * weight
             if term >= TITLE_BIT then
@@ -161,6 +166,19 @@ local function read_topic(packed)
     end
     topics[packed] = topic
     return topic
+end
+
+-- Decide whether two topics share too few terms to be alike, without reading the second one. Most candidates do.
+local function share_few(topic, packed)
+    local shared = 0
+    for at = 1, #packed - TOPIC_TERM_BYTES + 1, TOPIC_TERM_BYTES do
+        local high, low = byte(packed, at, at + 1)
+        if topic.weights[(high * 256 + low) % TITLE_BIT] then
+            shared = shared + 1
+            if shared == LEAST_SHARED_TERMS then return false end
+        end
+    end
+    return true
 end
 
 -- Return the sum of the products of two topics, the largest product, and the number of products.
@@ -187,7 +205,9 @@ local function coverage(topic, other)
 end
 
 local function topic_score(a, b)
-    local ours, theirs = read_topic(a), read_topic(b)
+    local ours = read_topic(a)
+    if share_few(ours, b) then return 0 end
+    local theirs = read_topic(b)
     local sum, largest, count = products(ours.weights, theirs.weights)
     if count < LEAST_SHARED_TERMS then return 0 end
     local cosine_of_topics = (sum - largest) / math.sqrt(ours.square * theirs.square)
