@@ -37,8 +37,8 @@ class NearDupDetector:
     ``run`` is part of every document id. If the same document is checked again in one run, it keeps its verdict. In
     another run the same page is a revisit. Without ``run`` a random one is drawn.
 
-    With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with its id.
-    If the process dies before that, the document does not count.
+    With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with a list
+    that has its id. If the process dies before that, the document does not count.
 
     ``index`` and ``sketcher`` are for this package itself: they replace the ones that the settings describe.
     """
