@@ -226,9 +226,9 @@ class NearDupDetector:
         if not self.breaker.is_open:
             await self._unless_store_fails(self.stories.confirm())
 
-    def forget_learned(self) -> None:
-        """Forget what was learned since the last exchange with the store. So the store stays as it is."""
-        self._knowledge.forget()
+    def discard_unshared(self) -> None:
+        """Do not share with the store what was learned since the last exchange. So the store stays as it is."""
+        self._knowledge.discard_unshared()
 
     async def current_events(self) -> list[StoryEvent]:
         """Return the running events with their present counters. Raise StoreError if the store does not answer."""

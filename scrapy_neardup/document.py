@@ -78,7 +78,10 @@ def printable(text: str) -> str:
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun: "1 event", "1,200 events". ``nouns`` is its plural if that has no mere "s"."""
+    """Return a number with its noun: "1 event", "1,200 events".
+
+    ``nouns`` is the plural if it is not the noun with an "s".
+    """
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
 
 

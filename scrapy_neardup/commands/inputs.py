@@ -152,7 +152,7 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
         try:
             yield detector
         finally:
-            detector.forget_learned()
+            detector.discard_unshared()
 
 
 def _why_there(options: argparse.Namespace, values: dict[str, Any]) -> str:

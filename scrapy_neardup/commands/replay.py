@@ -105,13 +105,15 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
         except BrokenPipeError:
             leave_closed_pipe()
             status = PIPE_CLOSED
-        final_stories = await detector.final_stories()
-        tally.stories_united = len(final_stories)
         try:
+            final_stories = await detector.final_stories()
+            tally.stories_united = len(final_stories)
             for story, final_story in final_stories.items():
                 given_ids = map(output_format.given_id, (story, final_story))
                 _write(stories, dict(zip(("story", "final_story"), given_ids, strict=True)))
             sys.stdout.flush()
+        except asyncio.CancelledError:
+            status = INTERRUPTED
         except BrokenPipeError:
             leave_closed_pipe()
             status = PIPE_CLOSED

@@ -8,10 +8,9 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from textwrap import wrap
 from typing import Any
 
-from scrapy_neardup.commands.terminal import print_error, print_table, track
+from scrapy_neardup.commands.terminal import print_table, print_wrapped, track
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report import Built, build_report, gather
 from scrapy_neardup.report.page import require_jinja
@@ -113,12 +112,6 @@ def _print(output: Path, built: Built) -> None:
     print_table(str(output), ("", ""), rows)
     for note in built.notes:
         if note.is_warning:
-            _print_wrapped(" ".join(filter(None, (note.text, note.mend))))
+            print_wrapped(" ".join(filter(None, (note.text, note.mend))), 2, stderr=True)
         for line in note.details:
-            _print_wrapped(line, "  ")
-
-
-def _print_wrapped(text: str, indent: str = "") -> None:
-    """Print a text on lines of 80 columns. Names of files and settings stay whole."""
-    for line in wrap(text, 80, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False):
-        print_error(line)
+            print_wrapped(f"  {line}", 4, stderr=True)

@@ -59,13 +59,13 @@ class PlainConsole(Console):
         return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
 
 
-def print_wrapped(line: str, indent: int) -> None:
+def print_wrapped(line: str, indent: int, *, stderr: bool = False) -> None:
     """Print a long line in several, all but the first of them indented. Words are never cut, so paths stay whole."""
-    width, space = PlainConsole().width, " " * indent
+    width, space = PlainConsole(stderr=stderr).width, " " * indent
     wrapped = textwrap.wrap(
         printable(line), width, subsequent_indent=space, break_long_words=False, break_on_hyphens=False
     )
-    print("\n".join(wrapped))
+    print("\n".join(wrapped), file=sys.stderr if stderr else sys.stdout)
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:

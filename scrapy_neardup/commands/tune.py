@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=number(float, 0, 1),
         help="suggest a threshold with this precision (default: the one with the best F1)",
     )
-    parser.add_argument("--plot", metavar="FILE", type=Path, help="draw the curve: .png or .svg (extra [plot])")
+    parser.add_argument("--plot", metavar="FILE", type=Path, help="draw the curve: .png or .svg (needs matplotlib)")
     parser.add_argument("--from", metavar="T", dest="low", type=threshold, default=0.2, help="lowest threshold (0.2)")
     parser.add_argument("--to", metavar="T", dest="high", type=threshold, default=0.9, help="highest threshold (0.9)")
     parser.add_argument(
@@ -115,9 +115,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         wanted = {"wanted_precision": options.precision, "suggested": answer, "curve": curve}
         print_json({**wanted, **({"topics": topics} if has_topics else {})})
     else:
-        _print(points, suggested, options.precision)
+        _print(points, suggested, options.precision, preset.threshold)
         if has_topics:
-            _print_topics(topic_points, suggested_topic)
+            _print_topics(topic_points, suggested_topic, preset.topic_threshold)
     if not is_whole:
         return INTERRUPTED
     return 1 if source.errors or suggested is None else 0
@@ -152,7 +152,7 @@ def _topic_row(point: TopicPoint) -> dict[str, Any]:
     return {"threshold": point.threshold, **rates}
 
 
-def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None) -> None:
+def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None, present: float) -> None:
     rows = []
     for point in points:
         mark = "<- suggested" if point is suggested else ""
@@ -163,26 +163,24 @@ def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None) -> Non
     if suggested is None:
         print(f"No topic threshold here has a pairwise precision of {TOPIC_PRECISION}; try a higher --topic-to.")
         return
-    _print_plateau(points, suggested, "Label more reports of one event in other words")
+    _print_plateau(points, suggested, present, "Label more reports of one event in other words")
     PlainConsole().print("This is for labels of events. Labels of copies count all related coverage as wrong.")
     print(f"NEARDUP_TOPIC_THRESHOLD = {suggested.threshold:g}")
 
 
-def _print_plateau(points: Sequence[AnyPoint], suggested: AnyPoint, mend: str) -> None:
+def _print_plateau(points: Sequence[AnyPoint], suggested: AnyPoint, present: float, mend: str) -> None:
     """Say if other thresholds are as good as the suggested one. ``mend`` says how to learn more."""
     same = plateau(points, suggested)
     if len(same) < 2:
         return
-    which = (
-        "the middle one" if suggested.threshold == same[len(same) // 2] else "the one nearest to the present setting"
-    )
+    which = "the one nearest to the present setting" if same[0] <= present <= same[-1] else "the middle one"
     PlainConsole().print(
         f"All thresholds from {same[0]:g} to {same[-1]:g} have the same rates: these documents do not tell them apart, "
         f"and {which} is suggested. {mend} to find more."
     )
 
 
-def _print(points: list[Point], suggested: Point | None, precision: float | None) -> None:
+def _print(points: list[Point], suggested: Point | None, precision: float | None, present: float) -> None:
     rows = []
     for point in points:
         threshold, *rates = _row(point).values()
@@ -192,5 +190,5 @@ def _print(points: list[Point], suggested: Point | None, precision: float | None
     if suggested is None:
         print(f"No threshold here has a precision of {precision}; try a higher --to.")
         return
-    _print_plateau(points, suggested, "Label pairs that are nearer to the threshold")
+    _print_plateau(points, suggested, present, "Label pairs that are nearer to the threshold")
     print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")

@@ -138,7 +138,7 @@ def _is_notable(items: int, seen: Observed) -> bool:
 
 
 def _share(items: int, seen: Observed) -> str:
-    return f"{items:,} of {counted(max(items, seen.judged), 'item')}"
+    return f"{items:,} of {max(items, seen.judged):,} items"
 
 
 def _most(names: Counter[str]) -> str:

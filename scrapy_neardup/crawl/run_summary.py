@@ -80,6 +80,7 @@ class RunSummary:
                 self._take_in(self._stories.setdefault(final, _RunStory(moved.title, moved.url)), moved)
             if (report := self._events.pop(key, None)) is not None:
                 self._events[final] = max(report, self._events.get(final, report), key=lambda each: each["time"])
+        self._events = OrderedDict(sorted(self._events.items(), key=lambda event: event[1]["time"]))
 
     def _take_in(self, story: _RunStory, moved: _RunStory) -> None:
         self._story_count -= (story.items > 1) + (moved.items > 1)
@@ -124,7 +125,7 @@ class RunSummary:
             yield "Largest stories, with their items of this run:"
             for story in stories:
                 yield _row(_counts(story.items, len(story.sources)), story.title)
-                yield from [f"    {story.url}"] if story.url else []
+                yield from [f"    {' '.join(story.url.split())}"] if story.url else []
         if self._levels:
             yield "Events: " + ", ".join(f"{self._levels[level]:,} {level}" for level in LEVELS if self._levels[level])
             yield "The newest, as counted when last signalled:"

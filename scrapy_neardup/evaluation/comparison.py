@@ -351,8 +351,8 @@ def _line(path: Path, wanted: str) -> Recorded | WrongLine:
     for entry in read_feed(path):
         if str(entry.id) == wanted:
             return entry
-        if first is None or str(entry.line) == wanted:  # perhaps a line was meant
+        if entry.id and (first is None or str(entry.line) == wanted):  # perhaps a line was meant
             first = entry
     if first is None:
-        raise InputError(f"{path}: the file has no documents")
+        raise InputError(f"{path}: the file has no document with an id")
     raise InputError(f"{path}: no line has the id {wanted!r}; line {first.line} has the id {str(first.id)!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
@@ -85,8 +86,9 @@ def suggest_topic(points: Sequence[TopicPoint], precision: float, present: float
 def suggest(points: Sequence[Point], precision: float | None, present: float) -> Point | None:
     """Return the point of the best F1. With a ``precision``, return the point with the most recall that reaches it.
 
-    Return None if no point reaches the precision. Of equally good points return the one nearest to the present
-    threshold if that lies among them, because they give no reason to change it. Otherwise return the middle one.
+    Return None if no point reaches the precision. If the present threshold lies among equally good neighbours, return
+    the one that is nearest to it, because they give no reason to change it. Otherwise return the middle one of the
+    longest run of equally good neighbours.
     """
     if precision is None:
         scores = [(point.score.f1, point.score.precision) for point in points]
@@ -100,11 +102,14 @@ AnyPoint = TypeVar("AnyPoint", Point, TopicPoint)
 
 
 def _one_of_best(points: Sequence[AnyPoint], scores: Sequence[tuple[float, float]], present: float) -> AnyPoint | None:
-    best = [point for point, score in zip(points, scores, strict=True) if score == max(scores)]
-    best.sort(key=lambda point: point.threshold)
-    if best and best[0].threshold <= present <= best[-1].threshold:
-        return min(best, key=lambda point: abs(point.threshold - present))
-    return best[len(best) // 2] if best else None
+    ordered = sorted(zip(points, scores, strict=True), key=lambda pair: pair[0].threshold)
+    best = max(scores, default=None)
+    runs = [[point for point, _ in run] for is_best, run in groupby(ordered, lambda pair: pair[1] == best) if is_best]
+    for run in runs:
+        if run[0].threshold <= present <= run[-1].threshold:
+            return min(run, key=lambda point: abs(point.threshold - present))
+    longest = max(runs, key=len, default=[])
+    return longest[len(longest) // 2] if longest else None
 
 
 def plateau(points: Sequence[AnyPoint], suggested: AnyPoint) -> list[float]:

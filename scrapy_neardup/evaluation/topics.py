@@ -41,8 +41,8 @@ class WeighedTerm:
 class TopicComparison:
     """The score of two topics, and what it has to reach.
 
-    ``score`` is the sum of ``from_terms`` and ``from_titles``. ``needed`` is the sum of ``threshold`` and of the two
-    extras. Two documents are compared by their topics only if they share at least two keys.
+    ``score`` is the sum of ``from_terms`` and ``from_titles``. ``needed`` is the sum of ``threshold`` and
+    ``same_source_extra``. Two documents are compared by their topics only if they share at least two keys.
     """
 
     terms: tuple[WeighedTerm, ...]  # those that add most to the score first

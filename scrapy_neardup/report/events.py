@@ -62,8 +62,8 @@ class EventView:
     """One event with all levels that it reached.
 
     An event goes on growing after its last signal, so ``in_feeds`` may be larger than ``signalled``. If these feeds
-    have all items of the newest special report, everything else is about the items in the feeds too. If they have not,
-    it is what that report says.
+    have all items of the newest special report at the same times, everything else is about the items in the feeds too.
+    If they have not, it is what that report says.
     """
 
     story: str
@@ -109,7 +109,9 @@ def events_of(reports: Sequence[Report], stories: Sequence[Story], settings: Nea
         by_key = {key: story for story in stories for key in story.keys}
         sent: defaultdict[str, list[Report]] = defaultdict(list)
         for report in reports:
-            sent[_line(report.get("story"), LONGEST_NAME)].append(report)
+            key = _line(report.get("story"), LONGEST_NAME)
+            # A story may have become a part of another one since the report was sent.
+            sent[_key_of(by_key[key]) if key in by_key else key].append(report)
         views = [_view(key, each, by_key.get(key), settings) for key, each in sent.items()]
     return sorted(views, key=lambda view: view.size, reverse=True)
 
@@ -121,10 +123,10 @@ def _view(key: str, reports: Sequence[Report], story: Story | None, settings: Ne
     made = _report_from_items(story, settings) if story else {}
     shown = made if story and _has_items_of(story, newest) else newest
     levels = [(_line(each.get("level"), LONGEST_NAME), _time(each.get("time"))) for each in sent]
-    in_feeds = Count(made["items"], len(made["sources"])) if made else None
+    in_feeds = _size_of(story, settings) if story else None
     return EventView(
         story=key,
-        headline=_line(newest.get("headline") or shown.get("headline"), LONGEST_TITLE),
+        headline=_line(newest.get("headline") or shown.get("headline") or (story and story.headline), LONGEST_TITLE),
         summary=_line(newest.get("summary") or shown.get("summary"), 1000),
         levels=list(
             dict.fromkeys((level, time) for level, time in levels or made.get("levels", ()) if time is not None)
@@ -157,12 +159,21 @@ def _view(key: str, reports: Sequence[Report], story: Story | None, settings: Ne
     )
 
 
+def _size_of(story: Story, settings: NearDupSettings) -> Count:
+    """Count all items of a story in the feeds, and their owners, also of items without a time."""
+    owners = {settings.source_owners.get(row.source, row.source) for row in story.coverage}
+    return Count(len(story.coverage), len(owners - {""}))
+
+
 def _key_of(story: Story) -> str:
     return next(iter(story.keys), f"item {story.members[0].number + 1}")
 
 
 def _has_items_of(story: Story, report: Report) -> bool:
-    """Return whether the story has all items of a report, at the same times: a feed may have another clock."""
+    """Decide whether the story has all items of a report, at the times that the report gives.
+
+    The times differ if the feed has another time field.
+    """
     members = {(row.url, int(row.time)) for row in story.members if row.time is not None}
     return all(
         (_line(each.get("url"), LONGEST_URL), _time(each.get("time"))) in members

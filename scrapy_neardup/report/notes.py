@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scrapy_neardup.document import counted
 from scrapy_neardup.report.contents import Contents, Note
 from scrapy_neardup.report.rows import UNTAGGED
 
@@ -23,7 +24,7 @@ def _about_reading(contents: Contents) -> Iterator[Note]:
     if gathered.problem_count:
         more = gathered.problem_count - len(gathered.problems)
         listed = [*gathered.problems, *([f"and {more:,} more"] if more else [])]
-        yield Note(f"{_count(gathered.problem_count, 'line')} could not be read.", details=tuple(listed))
+        yield Note(f"{counted(gathered.problem_count, 'line')} could not be read.", details=tuple(listed))
 
 
 def _about_tags(contents: Contents) -> Iterator[Note]:
@@ -92,10 +93,6 @@ def _about_size(contents: Contents) -> Iterator[Note]:
     hidden = len(contents.events) - len(contents.shown_events)
     if hidden > 0:
         yield Note(f"The {len(contents.shown_events)} largest events are shown, and {hidden:,} are left out.")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _of(number: int, total: int, noun: str, nouns: str = "") -> str:

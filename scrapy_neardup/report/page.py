@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from scrapy_neardup.document import KINDS
+from scrapy_neardup.document import KINDS, counted
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.report.charts import chart_of_bars, chart_of_growth, stacked
 from scrapy_neardup.report.clean import web_address
@@ -57,7 +57,7 @@ def render(contents: Contents, review: dict[str, Any], title: str) -> str:
         "chunkOf": payload.chunk_of,
         "review": review,
         "topics": {payload.places[row]: topic for row, topic in contents.topics.items() if row in payload.places},
-        "measure": "containment" if preset.measure == "containment" else "similarity",
+        "measure": preset.measure,
         "relatedThreshold": preset.related_threshold,
     }
     return (
@@ -141,7 +141,9 @@ def _environment() -> Environment:
         iso=lambda second: _utc(second).strftime("%Y-%m-%dT%H:%M:%SZ"),
         address=web_address,
     )
-    environment.globals.update(chart_of_bars=chart_of_bars, chart_of_growth=chart_of_growth, stacked=stacked)
+    environment.globals.update(
+        counted=counted, chart_of_bars=chart_of_bars, chart_of_growth=chart_of_growth, stacked=stacked
+    )
     return environment
 
 
@@ -157,4 +159,4 @@ def _duration(seconds: int) -> str:
     """Return a duration in the largest unit that divides it."""
     units = ((86_400, "day"), (3600, "hour"), (60, "minute"))
     length, unit = next((length, unit) for length, unit in units if seconds % length == 0)
-    return f"{seconds // length} {unit}{'' if seconds == length else 's'}"
+    return counted(seconds // length, unit)

@@ -12,10 +12,12 @@ from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard, Trace
 from scrapy_neardup.sketch.guards.number_tokens import number_tokens
 from scrapy_neardup.sketch.guards.number_words import take_numbers
 from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, read_lead
+from scrapy_neardup.sketch.text.body import Line
 
 Span = tuple[int, int]
 
 _EDGES = ".,;:(!?) "
+_BOILERPLATE, _SHORT = "boilerplate", "short"  # why a line is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +36,21 @@ class MarkedText:
 
 @dataclass(slots=True)
 class _Lines:
-    """What the sketch of a text leaves out, and the terms of its first lines."""
+    """All lines of a text, each with the reason why the sketch leaves it out, and the terms of the first lines."""
 
-    boilerplate: list[str]
-    short: list[str]
+    lines: list[tuple[Line, str | None]]
     lead: bytes
 
 
 def mark_texts(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, MarkedText]:
     """Mark texts. Boilerplate is learned from these texts alone: lines of several that tell different stories."""
-    found = _read_lines(texts, settings)
-    return {
-        number: MarkedText(
-            text,
-            _in_utf16(text, figure_places(text)),
-            _in_utf16(text, _places_of(found[number].boilerplate, text)),
-            _in_utf16(text, _places_of(found[number].short, text)),
-            found[number].lead,
-        )
-        for number, text in texts.items()
-    }
+    found, marked = _read_lines(texts, settings), {}
+    for number, text in texts.items():
+        left_out = _places_of(found[number].lines, text)
+        places = (figure_places(text), left_out[_BOILERPLATE], left_out[_SHORT])
+        figures, boilerplate, short = (_in_utf16(text, each) for each in places)
+        marked[number] = MarkedText(text, figures, boilerplate, short, found[number].lead)
+    return marked
 
 
 def _read_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int, _Lines]:
@@ -64,14 +61,18 @@ def _read_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int
     found: dict[int, _Lines] = {}
     for number, text in texts.items():
         _, body, trace = sketcher.read_texts([text])[0]
-        found[number] = _Lines([], [line.text for line in body.short], _lead(body, settings))
+        lines = [(line, None if is_long else _SHORT) for line, is_long in body.read_lines]
+        found[number] = _Lines(lines, _lead(body, settings))
         if preset.guarded:
             traces[number] = trace
             guard.learn(trace, least)
     for number, trace in traces.items():
         if known := guard.known(trace, least):
             body = sketcher.read_texts([texts[number]])[0].body
-            found[number].boilerplate = [line.text for line in body.lines if line.key in known]
+            found[number].lines = [
+                (line, _BOILERPLATE if not reason and line.key in known else reason)
+                for line, reason in found[number].lines
+            ]
             found[number].lead = _lead(body.without(known), settings)
     return found
 
@@ -119,14 +120,17 @@ def _token_places(text: str, tokens: Iterable[str]) -> list[Span | None]:
     return places
 
 
-def _places_of(lines: Iterable[str], text: str) -> list[Span]:
-    """Find lines of a text one after the other."""
-    places, end = [], 0
-    for line in map(str.strip, lines):
-        start = text.find(line, end)
-        if line and start >= 0:
-            end = start + len(line)
-            places.append((start, end))
+def _places_of(lines: Iterable[tuple[Line, str | None]], text: str) -> dict[str, list[Span]]:
+    """Find all lines of a text one after the other. Return the places of those that are left out, by reason."""
+    places: dict[str, list[Span]] = {_BOILERPLATE: [], _SHORT: []}
+    end = 0
+    for line, reason in lines:
+        stripped = line.text.strip()
+        start = text.find(stripped, end) if stripped else -1
+        if start >= 0:
+            end = start + len(stripped)
+            if reason:
+                places[reason].append((start, end))
     return places
 
 

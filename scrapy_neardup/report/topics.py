@@ -37,7 +37,7 @@ def topics_of(
     found = _made_again(rows, links, texts, settings)
     reported = _reported(reports)
     for row in rows:
-        if row.status == "related" and (topic := reported.get(row.url)):
+        if row.status == "related" and row.url and (topic := reported.get(row.url)):
             found[row.number] = topic
     return found
 

@@ -113,8 +113,8 @@ class Knowledge:
             return []
         return list(self._boilerplate.unmet(source_hash(each.source) for each in documents if each.source))
 
-    def forget(self) -> None:
-        """Forget the counts and lines that the store does not know yet."""
+    def discard_unshared(self) -> None:
+        """Do not share with the store the counts and lines that it does not know yet."""
         for frequencies in self._frequencies.values():
             frequencies.take_pending()
         if self._boilerplate is not None:

@@ -344,7 +344,7 @@ def test_the_command_writes_a_page_and_says_what_is_in_it(judged_day: JudgedSite
 def test_notes_fit_a_terminal(tmp_path: Path) -> None:
     items = [item(n, "duplicate", text=None, published=None, neardup_match=None, neardup_story=None) for n in range(3)]
     feed_of([*items, {"url": "https://a.example/"}], tmp_path)
-    said = neardup(tmp_path, "report", "items.jsonl").stderr
+    said = neardup(tmp_path, "report", "items.jsonl", columns=80).stderr
     assert "NEARDUP_TEXT_FIELD" in said
     assert max(map(len, said.splitlines())) <= 80
 

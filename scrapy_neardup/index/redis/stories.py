@@ -318,7 +318,10 @@ _DEFAULTS = astuple(StoryCounters())
 
 
 def _typed(stored: Sequence[bytes | int | None]) -> list[object]:
-    """Return stored counters in the types of their defaults. Redis has no field for a counter that never changed."""
+    """Return stored counters in the types of their defaults.
+
+    Redis may have no field for a counter that never changed.
+    """
     pairs = zip(stored, _DEFAULTS, strict=True)
     return [default if value is None else _counter(value, default) for value, default in pairs]
 

@@ -33,12 +33,17 @@ class KeptText {
     this.text = '';
     let end = 0;
     for (const block of this.lines()) {
-      this.keep(end, block.start);
-      this.blocks.push({ ...block, at: this.text.length });
+      if (block.end <= end) continue; // it is a part of the passage before
+      const start = Math.max(end, block.start);
+      this.keep(end, start);
+      this.blocks.push({ ...block, start, at: this.text.length });
       end = block.end;
     }
     this.keep(end, marked.text.length);
-    if (!this.text.endsWith('\n')) this.text += '\n'; // so that the last line can be compared with a line in the middle
+    if (!this.text.endsWith('\n')) { // so that the last line can be compared with a line in the middle
+      this.parts.push({ at: this.text.length, start: marked.text.length });
+      this.text += '\n';
+    }
     this.next = 0; // the block that is painted next
     this.place = 0;
   }

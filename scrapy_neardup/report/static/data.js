@@ -135,15 +135,26 @@ function whyRelated(item) {
   return topic ? `topic ${topic[0].toFixed(2)}${topic[1] ? `: ${topic[1]}` : ''}` : 'the same event in other words';
 }
 
+// The score of an item and its match by the measure of the preset, null if the feed does not say. The share of the larger
+// text follows from resemblance and containment.
+function textScore(item) {
+  const similarity = shareOf('similarity', item);
+  const containment = shareOf('containment', item);
+  if (meta.measure === 'containment') return containment;
+  return meta.measure === 'larger' && similarity && containment ? 1 / (1 / similarity + 1 - 1 / containment) : similarity;
+}
+
 // Whether the text of a related item is similar enough to join without its topic. Feeds of old versions do not say.
-const isSimilar = (item) => (shareOf(meta.measure, item) ?? 0) >= meta.relatedThreshold;
+const isSimilar = (item) => (textScore(item) ?? 0) >= meta.relatedThreshold;
 
 // The score by which the texts were compared, if it was needed.
 function scoreText(item) {
-  const score = shareOf(meta.measure, item);
+  const score = textScore(item);
   const isByText = ['duplicate', 'update'].includes(verdictOf(item)) ? !['exact', 'revisit'].includes(kindOf(item)) : isSimilar(item);
-  return score !== null && isByText ? `, ${meta.measure} ${percent(score)}` : '';
+  return score !== null && isByText ? `, ${MEASURE_NAMES[meta.measure] ?? 'similarity'} ${percent(score)}` : '';
 }
+
+const MEASURE_NAMES = { containment: 'containment', larger: 'share of the larger text' };
 
 const KIND_MEANS = {
   exact: 'the same text',

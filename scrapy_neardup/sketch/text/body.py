@@ -84,8 +84,14 @@ class Body:
         return self._read(self.long)
 
     @property
+    def read_lines(self) -> list[tuple[Line, bool]]:
+        """Return all lines in their order, each with whether its block is long enough to count."""
+        return list(zip(self._read(self.all_lines), self.is_long.tolist(), strict=True))
+
+    @property
     def short(self) -> list[Line]:
-        return self._read(self.all_lines.at(~self.is_long))
+        """Return the lines of short blocks, which do not count."""
+        return [line for line, is_long in self.read_lines if not is_long]
 
     @property
     def counted(self) -> Lines:

@@ -1,5 +1,5 @@
 -- join.lua and claim.lua share this text. KEYS[1] is the story, a HASH. A counter that has
--- never changed has no field, except "joined". The fields:
+-- never changed may have no field, except "joined". The fields:
 --   joined, items, copies, last (second), levels (bits), each a number
 --   ids         document keys of the newest items
 --   sources     hash of the owner and second of its first item
