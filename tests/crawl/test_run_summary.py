@@ -74,7 +74,7 @@ def test_pages_without_text_are_another_hint(project: Project, site: NewsSite) -
     crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/", "<html><body><script>1</script></body></html>")])
     assert crawl.hints == {"no-text": 1}
     said = " ".join(block(crawl.log).split())
-    assert "1 of 1 item had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in said
+    assert "1 of 1 items had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in said
 
 
 DECLARED = """
@@ -171,3 +171,21 @@ def test_stories_that_became_one_are_counted_once() -> None:
     assert "Event a" not in text
     summary.unite({"c": "0"})
     assert dict(summary.stats())["run/stories"] == 1
+
+
+def test_an_event_whose_story_became_a_part_of_another_one_keeps_its_place() -> None:
+    summary = RunSummary(NearDupSettings())
+    summary.add(Verdict("related", story="a"), title="Story a", url="https://a.example/")
+    for hour, story in enumerate("abc"):
+        report = {"story": story, "level": "watch", "items": 3, "headline": f"Event {story}", "url": ""}
+        summary.add_event({**report, "time": f"2026-01-01T1{hour}:00:00Z", "measures": {"sources": 3}})
+    summary.unite({"a": "0"})
+    text = summary.text()
+    assert text.index("Event a") < text.index("Event b") < text.index("Event c")
+
+
+def test_a_url_takes_one_line() -> None:
+    summary = RunSummary(NearDupSettings())
+    for number in range(2):
+        summary.add(Verdict("related", story="a"), title="Fog", url=f"urn:{number}\n2026-11-23 ERROR: forged")
+    assert "\n2026-11-23" not in summary.text()

@@ -279,6 +279,16 @@ def test_a_flat_curve_is_no_reason_to_change_a_setting(present: float, suggested
     assert plateau(stories, stories[2]) == thresholds(0.1, 0.3, 0.05)
 
 
+@pytest.mark.parametrize(("present", "suggested"), [(0.9, 0.6), (0.4, 0.6), (0.22, 0.2), (0.68, 0.7)])
+def test_only_neighbours_are_a_flat_curve(present: float, suggested: float) -> None:
+    """0.4 is worse than the thresholds on both sides."""
+    good, worse = Score.from_rates(1.0, 0.9), Score.from_rates(0.9, 0.9)
+    curve = [Point(each, good) for each in (0.2, 0.3)] + [Point(0.4, worse)] + [Point(n / 10, good) for n in (5, 6, 7)]
+    found = suggest(curve, None, present)
+    assert found is not None
+    assert found.threshold == suggested
+
+
 Row = dict[str, Any]
 
 

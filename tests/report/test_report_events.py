@@ -96,6 +96,12 @@ def test_a_page_that_came_again_does_not_make_an_event_larger(tmp_path: Path) ->
     assert event.in_feeds == Count(2, 2)
 
 
+def test_items_without_a_time_are_counted_too(tmp_path: Path) -> None:
+    items = [item(n, "duplicate" if n else "original", published=None) for n in range(3)]
+    (event,) = events_in([*items, report(2)], tmp_path)
+    assert (event.signalled, event.in_feeds) == (Count(2, 2), Count(3, 3))
+
+
 @pytest.mark.parametrize(
     "rows",
     [
