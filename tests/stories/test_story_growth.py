@@ -109,9 +109,9 @@ async def test_a_chain_of_shared_names_is_cut() -> None:
 
     verdicts, events = await _run(chain, HOUR / 2)
 
-    assert max(Counter(verdict.story for verdict in verdicts).values()) <= 8
+    assert max(Counter(verdict.story for verdict in verdicts).values()) <= 10
     assert Counter(verdict.status for verdict in verdicts)["related"] >= 10
-    assert all(len(event.members) <= 8 for event in events)
+    assert all(len(event.members) <= 10 for event in events)
 
 
 async def test_a_chain_of_weak_likeness_is_no_event() -> None:

@@ -15,7 +15,7 @@ from newsdesk import MINUTE, Newsroom, opened, text
 
 from scrapy_neardup.document import Document, Verdict
 
-FIRST, SECOND, BOTH = range(8), range(6, 14), range(2, 12)
+FIRST, SECOND, BOTH = range(8), range(6, 14), range(1, 13)
 """The names of three reports: two in common, which is too few, and six, which is enough."""
 
 
