@@ -280,8 +280,8 @@ def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None
             "NEARDUP_BANDS = 6: must, for a SimHash, be 8, 4 or 5 (one common block of ",
         ),
         (
-            {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.nowhere.vector"},
-            "NEARDUP_FEATURES = 'news.nowhere.vector': No module named 'news'; must be the import path of a callable",
+            {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "nowhere.news.vector"},
+            "NEARDUP_FEATURES = 'nowhere.news.vector': No module named 'nowhere'; must be the import path of a callable",
         ),
         (
             {"NEARDUP_PRESET": "nrc", "NEARDUP_COLLISIONS": 20},
