@@ -281,7 +281,7 @@ def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None
         ),
         (
             {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "nowhere.news.vector"},
-            "NEARDUP_FEATURES = 'nowhere.news.vector': No module named 'nowhere'; must be the import path of a callable",
+            "NEARDUP_FEATURES = 'nowhere.news.vector': No module named 'nowhere'; must be the import path of a",
         ),
         (
             {"NEARDUP_PRESET": "nrc", "NEARDUP_COLLISIONS": 20},
