@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Body, Sketcher
+from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard, Trace
 from scrapy_neardup.sketch.guards.number_tokens import number_tokens
 from scrapy_neardup.sketch.guards.number_words import take_numbers
-from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, read_lead
 from scrapy_neardup.sketch.text.body import Line
 
 Span = tuple[int, int]
@@ -62,7 +61,7 @@ def _read_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int
     for number, text in texts.items():
         _, body, trace = sketcher.read_texts([text])[0]
         lines = [(line, None if is_long else _SHORT) for line, is_long in body.read_lines]
-        found[number] = _Lines(lines, _lead(body, settings))
+        found[number] = _Lines(lines, sketcher.lead(body) if body.words >= least else b"")
         if preset.guarded:
             traces[number] = trace
             guard.learn(trace, least)
@@ -73,14 +72,9 @@ def _read_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int
                 (line, _BOILERPLATE if not reason and line.key in known else reason)
                 for line, reason in found[number].lines
             ]
-            found[number].lead = _lead(body.without(known), settings)
+            without = body.without(known)
+            found[number].lead = sketcher.lead(without) if without.words >= least else b""
     return found
-
-
-def _lead(body: Body, settings: NearDupSettings) -> bytes:
-    if not settings.resolved_preset().topic_terms or body.words < settings.min_words:
-        return b""
-    return read_lead(body.lead(LEAD_WORDS))
 
 
 def figure_places(text: str) -> list[Span]:

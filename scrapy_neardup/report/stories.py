@@ -31,7 +31,7 @@ class Story:
 
     @property
     def size(self) -> int:
-        return max(1, sum(row.kind != "revisit" for row in self.members))
+        return max(1, len(self.coverage))
 
     @property
     def sources(self) -> list[str]:

@@ -342,10 +342,12 @@ class Sketcher:
             )
         return [self._text_sketch(each, *made.get(number, (UNSIGNED, b""))) for number, each in enumerate(texts)]
 
+    def lead(self, body: Body) -> bytes:
+        """Return the packed terms of the first words of a text, see ``read_lead``; none if the preset has no topics."""
+        return read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
+
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
-        lead = b""
-        if signed.signature and self.preset.topic_terms:
-            lead = read_lead(read.body.lead(LEAD_WORDS))
+        lead = self.lead(read.body) if signed.signature else b""
         return TextSketch(
             trace=read.trace,
             boilerplate=read.body.boilerplate,

@@ -137,11 +137,11 @@ local function count_shared(a, b, size)
     return in_a, in_b, shared
 end
 
--- The weight of the term at each place of a topic, counted from 0.
-local weight_at = {}
-for place = 0, MOST_TOPIC_TERMS - 1 do
-    weight_at[place] = math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5)
-end
+-- The weight of the term at each place of a topic, counted from 0. It is computed when it is first needed.
+local weight_at = setmetatable({}, { __index = function(weights, place)
+    weights[place] = math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5)
+    return weights[place]
+end })
 
 -- Read a packed topic: the weights by slot, the sum of their squares; the weights of the terms that are in the title,
 -- and the sum of their squares. A topic is read once. Terms behind the last place are ignored.
