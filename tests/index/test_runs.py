@@ -450,3 +450,11 @@ async def test_what_could_not_be_taken_back_is_taken_back_later(tmp_path: Path) 
     await detector.close()
 
     assert verdict.status == "original"
+
+
+def test_a_link_in_place_of_the_folder_of_locks_is_not_followed(tmp_path: Path) -> None:
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "locks"
+    link.symlink_to(elsewhere)
+    rules.RunLocks(lambda: link).hold(FIRST)
+    assert not list(elsewhere.iterdir())
