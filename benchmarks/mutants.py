@@ -34,7 +34,14 @@ PARTS = {
     "similarity": ["tests/similarity", "tests/sketch/guards/test_titles.py", "tests/index", *ONE_REDIS],
     "index": ["tests/index", *ONE_REDIS],
     "sketch": ["tests/sketch", *ONE_REDIS],
-    "detector.py": ["tests/test_detector.py", "tests/stories", *ONE_REDIS],
+    "detector.py": [
+        "tests/test_detector.py",
+        "tests/index/test_runs.py",
+        "tests/sketch/signatures/test_simhash.py",
+        "tests/stories",
+        "tests/commands/test_status_purge.py",
+        *ONE_REDIS,
+    ],
 }
 COPIED = ("scrapy_neardup", "tests", "docs", "benchmarks", "example_project", "pyproject.toml", "README.md")
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
