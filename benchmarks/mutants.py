@@ -7,6 +7,8 @@ the same number from each part of the package. Changes one place at a time in a 
 of the part up to the first failure, beginning with those that are named as the module. A change that no test sees has
 survived: it is printed, and either a test is missing or the changed code makes no difference. A run that takes too
 long counts as seen. The copies lie in a temporary folder; the project itself is not touched.
+
+mutmut 3.8 cannot run these tests: its copies of functions fail in the processes that some tests start elsewhere.
 """
 
 from __future__ import annotations
