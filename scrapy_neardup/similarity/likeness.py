@@ -339,7 +339,12 @@ def _parts(packed: bytes, size: int) -> set[bytes]:
 
 
 def have_same_template(a: bytes, b: bytes) -> bool:
-    """Decide whether two texts are reports of one template: other names and figures between the same words.
+    """Decide whether two texts are reports of one template: other names and figures between the same words."""
+    return template_evidence(a, b) is not None
+
+
+def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | None:
+    """Return what shows that two texts are reports of one template, None if nothing does.
 
     Their specifics are packed as ``sketch.guards.specifics`` packs them. A document keeps only the specifics with the
     lowest keys, so keys are compared only up to the lower of the two highest ones. A report whose figures changed is an
@@ -353,11 +358,13 @@ def have_same_template(a: bytes, b: bytes) -> bool:
     names = [(in_a, in_b) for in_a, in_b in shared if in_a >= NAME_BIT]
     other_names = sum(in_a != in_b for in_a, in_b in names)
     if leads_a and leads_b and other_names == len(names) and leads_a.isdisjoint(leads_b):
-        return True
+        return "first names"
     same = sum(in_a == in_b for in_a, in_b in shared)
     if other_names:
-        return len(shared) >= LEAST_NAMES and same <= SAME_NAMES * len(shared)
-    return not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
+        is_other_report = len(shared) >= LEAST_NAMES and same <= SAME_NAMES * len(shared)
+    else:
+        is_other_report = not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
+    return "places" if is_other_report else None
 
 
 def _pop_leads(values: dict[int, int]) -> set[int]:

@@ -114,7 +114,7 @@ class TopicWeights:
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.counts(slots)
         self.frequencies.learn_slots(slots)
-        documents = int(np.sort(counts)[-_COMMONEST:][0])
+        documents = _documents_of_language(counts)
         if documents < FEWEST_DOCUMENTS:
             weights = np.where(is_name, 1.0, 0.0)
         else:
@@ -128,6 +128,17 @@ class TopicWeights:
         packed = (chosen % TITLE_BIT + of_title * np.uint32(TITLE_BIT)).astype(">u2").tobytes()
         looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen.tolist()))
         return packed, tuple(map(topic_key, list(looked_up)[:KEYS]))
+
+
+def documents_of_language(lead: bytes, frequencies: Frequencies) -> int:
+    """Return how many documents in the language of these first lines were counted, about. ``lead`` has its terms."""
+    if not lead:
+        return 0
+    return _documents_of_language(frequencies.counts(np.frombuffer(lead, np.uint32) >> _BYTE))
+
+
+def _documents_of_language(counts: NDArray[np.uint32]) -> int:
+    return int(np.sort(counts)[-_COMMONEST:][0])
 
 
 def topic_key(slot: int) -> int:
