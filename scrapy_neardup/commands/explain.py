@@ -44,13 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seen",
         type=Path,
         metavar="FEED",
-        help="documents seen before, from which boilerplate and the weights of terms are learned",
+        help="documents seen before, from which boilerplate and the rarity of terms are learned",
     )
     parser.add_argument("--fetch", action="store_true", help="fetch urls, even if the window has them")
     parser.add_argument(
         "--store",
         metavar="URL",
-        help="the window with ids and urls (default: NEARDUP_STORE of the project); if given, the weights of terms are"
+        help="the window with ids and urls (default: NEARDUP_STORE of the project); if given, the rarity of terms is"
         " taken from it too",
     )
     parser.add_argument("--namespace", metavar="NAME", help="of the window; default: NEARDUP_NAMESPACE of the project")
@@ -63,10 +63,10 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     if options.a == options.b == "-":
         raise InputError("A and B: only one of them can be standard input")
     with working("reading the documents"):
-        by_sketches = asyncio.run(_from_window(options, settings))
-        given = [] if by_sketches else [read_single(name, configured) for name in (options.a, options.b)]
-    if by_sketches:
-        show_sketches(options, *by_sketches)
+        found = asyncio.run(_from_window(options, settings))
+        given = _read(options, configured, found) if isinstance(found, str) else []
+    if not isinstance(found, str):
+        show_sketches(options, *found)
         return 0
     first, second = given
     empty = [name for name, each in ((options.a, first), (options.b, second)) if not each.text.strip()]
@@ -83,24 +83,35 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 Both = tuple[Registered, Registered, SketchComparison]
 
 
-async def _from_window(options: argparse.Namespace, settings: dict[str, Any]) -> Both | None:
-    """Compare by fingerprints if the window has one of the documents. Return None if it has none, or if it is away."""
+def _read(options: argparse.Namespace, settings: NearDupSettings, why_read: str) -> list[Given]:
+    """Read both documents. ``why_read`` says why urls are fetched."""
+    try:
+        return [read_single(name, settings) for name in (options.a, options.b)]
+    except InputError as error:
+        is_url = may_be_registered(str(error).partition(": ")[0])
+        raise InputError(
+            f"{error}; it was fetched because {why_read}" if is_url and why_read else str(error)
+        ) from error
+
+
+async def _from_window(options: argparse.Namespace, settings: dict[str, Any]) -> Both | str:
+    """Compare by fingerprints if the window has one of the documents. If not, return why, "" if nobody asked for it."""
     names = (options.a, options.b)
     needs_window = any(map(is_document_id, names))
     if not needs_window and (options.fetch or not any(map(may_be_registered, names))):
-        return None
+        return ""
     try:
         async with live_detector(options, settings) as detector:
             records = await detector.index.records()
             known = {name: find(records, name) for name in names if is_document_id(name) or not options.fetch}
             if not any(known.values()):
-                return None
+                return "the window has no document with this url"
             first, second = (known.get(name) or _sketched(detector, name) for name in names)
             return first, second, compare_sketches(detector, records, first, second)
-    except StoreError:
+    except StoreError as error:
         if needs_window:
             raise
-        return None
+        return f"no window was found ({error})"
 
 
 def _sketched(detector: NearDupDetector, name: str) -> Registered:

@@ -9,8 +9,15 @@ from typing import Any, NamedTuple
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, working
-from scrapy_neardup.document import Match, counted, printable
-from scrapy_neardup.evaluation.registered import Registered, find, may_be_registered, other_members, similar_to
+from scrapy_neardup.document import Match, Status, counted, printable
+from scrapy_neardup.evaluation.registered import (
+    Registered,
+    find,
+    may_be_registered,
+    other_members,
+    similar_to,
+    sketched,
+)
 from scrapy_neardup.evaluation.single import read_single
 
 BY_STORY = "story"
@@ -49,7 +56,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         _print(console, row, url)
     if len(like) < len(rows):
         console.print()
-        console.print_indented("Not like it, but in its story, because another document of the story is like them:", 0)
+        console.print_indented("In its story by way of another document:", 0)
     for row in rows[len(like) :]:
         _print(console, row, url)
     return 0
@@ -66,9 +73,8 @@ def _print(console: PlainConsole, row: dict[str, Any], given: str) -> None:
         like = f"  related by topic {row['topic']:.3f}"
     elif row["like"] == BY_STORY:
         like = ""
-    page = "  the same page," if row["same_page"] else ""
     console.print()
-    console.print_indented(f"{row['seen_at'][:16].replace('T', ' ')} UTC{page}{like}  {title}", 0, hanging=4)
+    console.print_indented(f"{row['seen_at'][:16].replace('T', ' ')} UTC{like}  {title}", 0, hanging=4)
     print(printable(f"    {row['url'] or row['id']}"))
     if row["original"] != row["id"] and row["original_url"] not in (row["url"], given):
         print(printable(f"    original: {row['original_url'] or row['original']}"))
@@ -76,31 +82,28 @@ def _print(console: PlainConsole, row: dict[str, Any], given: str) -> None:
 
 async def _similar(options: argparse.Namespace, values: dict[str, Any]) -> _Answer:
     async with live_detector(options, values) as detector:
-        if may_be_registered(options.document):
-            records = await detector.index.records()
-            if (registered := find(records, options.document)) is not None:
-                rows = [_row(match) for match in similar_to(detector, records, registered, options.most)]
-                listed = {row["id"] for row in rows}
-                members = await other_members(detector, records, registered)
-                rows += [_row_of_member(member) for member in members if member.id not in listed]
-                return _Answer(rows[: options.most], registered.url)
-        given = read_single(options.document, detector.settings)
-        document = detector.document(given.text, url=given.url, title=given.title)
-        matches = await detector.similar(document, options.most)
-        if not matches:
+        records = await detector.index.records()
+        registered = find(records, options.document) if may_be_registered(options.document) else None
+        if registered is None:
+            given = read_single(options.document, detector.settings)
+            registered = sketched(detector, given.text, given.url, given.title)
+        rows = [_row(match, status) for match, status in similar_to(detector, records, registered, options.most)]
+        listed = {row["id"] for row in rows}
+        members = await other_members(detector, records, registered)
+        rows += [_row_of_member(member) for member in members if member.id not in listed]
+        if not records:
             await explain_emptiness(detector)
-        return _Answer([_row(match) for match in matches], given.url)
+        return _Answer(rows[: options.most], registered.url)
 
 
-def _row(match: Match) -> dict[str, Any]:
+def _row(match: Match, status: Status) -> dict[str, Any]:
     seen_at = datetime.fromtimestamp(int(match.candidate[:8], 16), timezone.utc)
     return {
         "id": match.candidate,
         "seen_at": seen_at.isoformat(),
-        "like": "related" if match.related else "copy",
+        "like": {"duplicate": "copy"}.get(status, status),
         "score": round(match.score, 4),
         "topic": round(match.topic, 4),
-        "same_page": match.same_url,
         "url": match.candidate_url,
         "title": match.candidate_title,
         "original": match.original,
@@ -118,7 +121,6 @@ def _row_of_member(member: Registered) -> dict[str, Any]:
         "like": BY_STORY,
         "score": 0.0,
         "topic": 0.0,
-        "same_page": False,
         "url": member.url,
         "title": member.title,
         "original": member.record.original.hex(),

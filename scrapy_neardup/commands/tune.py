@@ -37,7 +37,7 @@ from scrapy_neardup.settings import NearDupSettings
 TOPIC_PRECISION = 0.9
 """The pairwise precision of stories that a suggested topic threshold must reach."""
 
-LEAST_BACKGROUND = 1000
+LEAST_BACKGROUND = 2000
 """With fewer documents in the background, too low a topic threshold may be suggested."""
 
 
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             dest=f"topic_{name}",
             type=threshold,
             default=default,
-            help=f"{meaning} topic threshold ({default})",
+            help=f"{meaning} topic threshold ({default}); topics are tuned only with --background",
         )
     parser.add_argument(
         "--topic-step",

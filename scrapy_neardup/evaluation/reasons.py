@@ -22,8 +22,10 @@ _TEMPLATES = {
 
 
 def is_never_compared(pair: Pair, look_up: LookUp | None) -> bool:
-    """Return whether the two documents are not found by each other's keys. Without a look-up this is not known."""
-    return pair.are_signed and look_up is not None and look_up.shared_weight < LEAST_WEIGHT
+    """Return whether only the look-up keys keep two documents apart. Without a look-up this is not known."""
+    if not pair.are_signed or _excluded_by_scope(pair):
+        return False
+    return look_up is not None and look_up.shared_weight < LEAST_WEIGHT
 
 
 def reasons_for(pair: Pair, topic: TopicScore | None, look_up: LookUp | None = None) -> Iterator[str]:
@@ -35,6 +37,8 @@ def reasons_for(pair: Pair, topic: TopicScore | None, look_up: LookUp | None = N
         yield f"the same url, with {'the same' if pair.same_text else 'another'} text"
     elif pair.same_text:
         yield "the same text, except for case and punctuation"
+    elif excluded := _excluded_by_scope(pair):
+        yield excluded
     elif look_up is not None and is_never_compared(pair, look_up):
         yield from _never_compared(topic, look_up)
     elif pair.are_signed:
@@ -70,14 +74,18 @@ def _never_compared(topic: TopicScore | None, look_up: LookUp) -> Iterator[str]:
         return
     keys = f"{counted(look_up.shared_topic_keys, 'look-up key')} of the topics in common"
     yield f"{bands} and {keys}; 1 band or {LEAST_WEIGHT} keys are needed"
-    yield f"{_topic_clause(topic)}: {'enough, if they were compared' if topic.is_enough else 'not enough either'}"
+    if topic.role != "none":
+        yield f"{_topic_clause(topic)}: {'enough, if they were compared' if topic.is_enough else 'not enough either'}"
+
+
+def _excluded_by_scope(pair: Pair) -> str:
+    scope = pair.policy.scope
+    if scope == "all" or pair.same_source == (scope == "same-source"):
+        return ""
+    return f"NEARDUP_SCOPE = {scope} allows no match of {'one source' if pair.same_source else 'two sources'}"
 
 
 def _by_likeness(pair: Pair, topic: TopicScore | None) -> str:
-    policy = pair.policy
-    if policy.scope != "all" and pair.same_source != (policy.scope == "same-source"):
-        sources = "one source" if pair.same_source else "two sources"
-        return f"NEARDUP_SCOPE = {policy.scope} allows no match of {sources}"
     clause, objection = _text_clause(pair), ""
     if pair.is_copy:
         return f"{clause}: a copy"
@@ -120,7 +128,7 @@ def _text_clause(pair: Pair) -> str:
         return clause
     if not pair.shares_a_part:
         return f"{clause}, but one source has them under titles without a common word"
-    return f"{clause}, though < NEARDUP_THRESHOLD = {threshold:g}"
+    return f"{clause}, though below NEARDUP_THRESHOLD = {threshold:g}"
 
 
 def _why_no_copy(pair: Pair) -> str:

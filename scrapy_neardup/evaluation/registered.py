@@ -94,10 +94,17 @@ def find(records: Sequence[tuple[bytes, Record]], name: str) -> Registered | Non
 
 def similar_to(
     detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], wanted: Registered, most: int
-) -> list[Match]:
-    """Return the documents of the window that match a registered one, best first, without the page itself."""
-    others = [(key, record) for key, record in records if not _is_page_of(wanted, key, record)]
-    return most_similar(others, wanted.record, detector.index.policy, most)
+) -> list[tuple[Match, Status]]:
+    """Return the documents of the window that match the wanted one, best first, without the page itself.
+
+    The status is that of the wanted document if the match were the only one before it.
+    """
+    others = {key: record for key, record in records if not _is_page_of(wanted, key, record)}
+    policy = detector.index.policy
+    return [
+        (match, status_of(match, _changes(others[bytes.fromhex(match.candidate)], wanted.record), policy)[0])
+        for match in most_similar(others.items(), wanted.record, policy, most)
+    ]
 
 
 async def other_members(
@@ -137,11 +144,7 @@ def compare_sketches(
     """Compare two documents by their fingerprints. ``records`` is the window."""
     policy = detector.index.policy
     match = next(iter(most_similar([(first.key, first.record)], second.record, policy, 1)), None)
-    try:
-        changes = changed_figures(unpack_figures(first.record.figures), unpack_figures(second.record.figures))
-    except ValueError:  # damaged
-        changes = ()
-    changed = tuple(change.line for change in changes) if match is not None and not match.related else ()
+    changed = _changes(first.record, second.record) if match is not None and not match.related else ()
     status: Status = "original" if second.record.signature else "unchecked"
     kind: Kind | None = None
     if match is not None:
@@ -152,7 +155,11 @@ def compare_sketches(
     return SketchComparison(
         status=status,
         kind=kind,
-        why=(*reasons_for(pair, topic), *describe_kind(kind, likeness.similarity, likeness.containment)),
+        why=(
+            *reasons_for(pair, topic),
+            *(["figures changed"] if changed else ()),
+            *describe_kind(kind, likeness.similarity, likeness.containment),
+        ),
         resemblance=likeness.similarity,
         containment=likeness.containment,
         score=likeness.score,
@@ -163,6 +170,17 @@ def compare_sketches(
         match_of_first=_match_of(first, records),
         match_of_second=_match_of(second, records),
     )
+
+
+def _changes(old: Record, new: Record) -> tuple[str, ...]:
+    """Return the figures that changed. Records have no labels of figures."""
+    if not (old.figures and new.figures):
+        return ()
+    try:
+        found = changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
+    except ValueError:  # damaged
+        return ()
+    return tuple(change.line for change in found)
 
 
 def _match_of(document: Registered, records: Sequence[tuple[bytes, Record]]) -> Registered | None:

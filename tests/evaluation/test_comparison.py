@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 from articles import COMET, FERRY
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from newsdesk import text
 from other_words import report
 
 from scrapy_neardup.evaluation.comparison import compare
+from scrapy_neardup.evaluation.reasons import relation
 from scrapy_neardup.evaluation.single import Given
 from scrapy_neardup.settings import NearDupSettings
 
@@ -72,6 +75,66 @@ async def test_comparison_of_two_reports_on_one_event() -> None:
     assert f"the topics score {score} >= {needed}: the same story, not a copy" in comparison.why[0]
 
 
+async def test_the_template_rule_is_named_if_the_topics_are_enough() -> None:
+    one = (
+        "Yesterday Agnes Fell was calm. Lifeboats of Skerrow took everybody from the ferry when Aird and the crew of"
+        " Northlink saw what Barra had sent, and later Oban sent what Reid had asked for."
+    )
+    other = (
+        "Today Robert Dunn was not. Nobody at Northlink knows why the steering failed, says Reid, but divers from Oban"
+        " look at the rudder near Skerrow while people in Barra wait for news of Aird."
+    )
+
+    comparison = await compare(Given(one), Given(other), NearDupSettings())
+
+    assert comparison.verdict.status == "original"
+    assert comparison.topic is not None
+    assert comparison.topic.is_enough
+    (reason,) = comparison.why
+    assert reason.startswith(f"the topics score {comparison.topic.score:.2f} >= 0.26, but both are short")
+    assert reason.endswith("first sentences have no name in common: reports of one template")
+
+
+async def test_topics_with_too_few_common_terms_are_named() -> None:
+    one, other = (f"{text((seed, 1), 12)} Skerrow and Aldermoor\n{text(seed)}" for seed in ("one", "other"))
+    comparison = await compare(Given(one), Given(other), NearDupSettings())
+    assert comparison.why[0].endswith(", and the topics have 2 terms in common, under 5: another story")
+    assert comparison.topic is not None
+    assert (comparison.topic.role, comparison.topic.shared, comparison.topic.least_shared) == ("join", 2, 5)
+
+
+async def test_a_clear_copy_needs_no_topic() -> None:
+    comparison = await compare(Given(FERRY), Given(FERRY), NearDupSettings())
+    assert comparison.topic is not None
+    assert comparison.topic.role == "none"
+
+
+async def test_two_texts_of_one_source_under_different_titles_are_no_copies_and_the_reason_is_given() -> None:
+    first, second = (
+        Given(f"{text('common', 120)}\n{text(title, 60)}", f"https://paper.example/{title[:4]}", title)
+        for title in ("Ferry aground near Skerrow", "Harbour closed after storm")
+    )
+    comparison = await compare(first, second, NearDupSettings())
+    assert comparison.verdict.status == "original"
+    assert comparison.score >= NearDupSettings().resolved_preset().threshold
+    assert "one source has them under different titles, so a copy needs more" in comparison.why[0]
+
+
+async def test_a_scope_that_excludes_the_pair_is_named() -> None:
+    copies = [Given(FERRY + end, f"https://{site}.example/") for site, end in (("one", ""), ("two", " It is late."))]
+    comparison = await compare(*copies, NearDupSettings(scope="same-source"))
+    assert comparison.why == ("NEARDUP_SCOPE = same-source allows no match of two sources",)
+
+
+@given(st.data())
+def test_a_relation_can_be_seen_in_its_digits(data: st.DataObject) -> None:
+    bound = data.draw(st.sampled_from([0.13, 0.26, 0.45]))
+    value = data.draw(st.floats(bound - 0.1, bound + 0.1))
+    assume(value == bound or abs(value - bound) > 1e-5)
+    shown, sign, _ = relation(value, bound).split()
+    assert (float(shown) >= bound) == (value >= bound) == (sign == ">=")
+
+
 async def test_comparison_of_two_texts_that_share_only_a_part_of_unrelated_news() -> None:
     """A paragraph that a site uses again makes no relation, if the topics have nothing in common."""
     names = "Aldermoor Brandreth Calverley Dunstable", "Garroway Hollingbury Inchbold Jellicoe"
@@ -105,3 +168,22 @@ async def test_comparison_of_a_script_without_spaces() -> None:
     assert comparison.exact_containment == 1
     assert "".join(passage.text for passage in comparison.first.own).rstrip("。") in last
     assert comparison.second.words == sum(passage.words for passage in comparison.shared) > 20
+
+
+async def test_words_of_passages_add_up_in_a_script_without_spaces() -> None:
+    before = "昨夜、海峡でフェリーが沈没し、救助船が夜明けまで冷たい海を捜索した。"
+    behind = "は扉が開いていたと話した。漁師たちが乗客の大半を引き上げ、病院船が負傷者を運んだ。"
+    first, second = (f"「{before}{name}{behind}" for name in ("機関士", "船長"))
+    comparison = await compare(Given(first), Given(second), NearDupSettings())
+    side = comparison.second
+    passages = [*comparison.shared, *side.own]
+    assert side.own
+    assert sum(passage.words for passage in passages) == side.words
+    assert comparison.shared[0].text.startswith("「昨夜"), "a bracket goes with the first word"
+
+
+async def test_words_with_two_parts_add_up() -> None:
+    changed = FERRY.replace("car deck", "car-deck").replace("Sunday", "Monday")
+    comparison = await compare(Given(FERRY), Given(changed), NearDupSettings())
+    own = [passage.words for passage in comparison.second.own]
+    assert sum(own) + sum(passage.words for passage in comparison.shared) == comparison.second.words

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from scrapy_neardup.evaluation.curve import Point, TopicPoint, plateau, suggest, suggest_topic, thresholds
 from scrapy_neardup.evaluation.feed import Recorded
-from scrapy_neardup.evaluation.labels import read_background, read_labelled
+from scrapy_neardup.evaluation.labels import read_background, read_labelled, without_labelled
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.evaluation.protocols import Originals, evaluate, shuffled
@@ -308,6 +308,7 @@ def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
         ([row(1, original=True), row(2, True)], ["cluster"], 2, "must be a text or a whole number, not True"),
         ([row(1, original=True), row(1)], ["cluster"], 2, "line 1 has the same id 'd1'"),
         ([row(1, original=True), row(2, "B")], ["cluster"], 2, "no document of cluster 'B' has 'original': true"),
+        ([row(1, original=True), row(2, original=True)], ["cluster"], 2, "'A' has an original already, on line 1"),
         ([row(1, original="yes")], ["cluster"], 1, "'original' must be true or false, not 'yes'"),
         ([row(1, original=1)], ["cluster"], 1, "'original' must be true or false, not 1"),
         (
@@ -362,3 +363,18 @@ def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
     assert [document.id for document in read_background([path, path])] == [1, 2, 1, 2]
     with pytest.raises(InputError, match=r"labelled\.jsonl:1: not JSON"):
         read_background([written(tmp_path, "{")])
+
+
+def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> None:
+    known = [row(1, original=True), row(2, "B", original=True)]
+    labelled = read_labelled(written(tmp_path, known[0], {**known[1], "url": "https://paper.example/2", "text": COMET}))
+    rows = [
+        {"id": 1, "text": f"{FERRY} Nothing else."},
+        {"id": "other", "text": FERRY},
+        {"id": "changed", "url": "https://paper.example/2", "text": "An update of the second document."},
+    ]
+    background = tmp_path / "background.jsonl"
+    background.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    kept, left_out = without_labelled(read_background([background]), labelled.documents)
+    assert [document.id for document in kept] == [1], "another text may have the same id"
+    assert left_out == (f"{background}:2", f"{background}:3")
