@@ -27,12 +27,9 @@ def show_sketches(options: argparse.Namespace, a: Registered, b: Registered, fou
     matches = {"match_of_first": found.match_of_first, "match_of_second": found.match_of_second}
     if options.json:
         documents = {"a": a, "b": b, **matches}
-        shown = {
-            side: each and {"id": each.id, "url": each.url, "title": each.title} for side, each in documents.items()
-        }
-        values = {each.name: getattr(found, each.name) for each in fields(found) if each.name not in documents}
+        values = {each.name: getattr(found, each.name) for each in fields(found)}
         topic = None if found.topic is None else asdict(found.topic)
-        print_json({**values, "topic": topic, **shown, "note": note})
+        print_json({**values, "topic": topic, **{name: _named(each) for name, each in documents.items()}, "note": note})
         return
     console = PlainConsole()
     for side, each in (("A", a), ("B", b)):

@@ -195,10 +195,12 @@ def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None, presen
             rows.append((f"{point.threshold:.4g}", protocol, *(f"{rate:.4f}" for rate in astuple(score)), mark))
     headings = ("threshold", "protocol", "precision", "recall", "F1", "")
     print_table("stories, by topic threshold", headings, rows)
-    if suggested is None:
-        print(f"No topic threshold here has a pairwise precision of {TOPIC_PRECISION}; try a higher --topic-to.")
-        return
     console = PlainConsole()
+    if suggested is None:
+        console.print_indented(
+            f"No topic threshold here has a pairwise precision of {TOPIC_PRECISION}; try a higher --topic-to.", 0
+        )
+        return
     few = f"with a background of only {counted(background, 'document')} " if background < LEAST_BACKGROUND else ""
     if few or suggested.threshold < present:
         console.print_indented(
