@@ -96,3 +96,11 @@ def test_topics_do_not_count_for_a_copy(neardup: Neardup) -> None:
     printed = neardup("explain", "a.jsonl#a", "a.jsonl#a")
     assert "which does not count here\n  the texts alone decide about a copy\n" in printed
     assert "not enough" not in printed
+
+
+def test_reasons_go_on_indented_on_a_narrow_terminal(neardup: Neardup, tmp_path: Path) -> None:
+    given = ("neardup", "explain", *PAIR, "--seen", "seen.jsonl")
+    printed = run_scrapy(tmp_path, *given, environment={"COLUMNS": "60"}).stdout
+    reasons = printed.partition("B after A: original\n")[2].partition("\n\n")[0].splitlines()
+    assert len(reasons) > 2
+    assert all(line.startswith("  ") and len(line) <= 60 for line in reasons)
