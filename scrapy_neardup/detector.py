@@ -40,6 +40,8 @@ class NearDupDetector:
     With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with a list
     that has its id. If the process dies before that, the document does not count.
 
+    With ``reads_only`` nothing is written to the store: call no method that checks or removes documents.
+
     ``index`` and ``sketcher`` are for this package itself: they replace the ones that the settings describe.
     """
 
@@ -52,6 +54,7 @@ class NearDupDetector:
         index: Index | None = None,
         sketcher: Sketcher | None = None,
         delivers_later: bool = False,
+        reads_only: bool = False,
     ) -> None:
         self.settings = settings or NearDupSettings()
         self.preset = self.settings.resolved_preset()
@@ -63,6 +66,7 @@ class NearDupDetector:
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
             shards=self.settings.shards,
+            reads_only=reads_only,
         )
         self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)
         self.breaker = Breaker()

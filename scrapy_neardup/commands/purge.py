@@ -26,7 +26,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
     what = {"source": options.source, "url": options.url}
-    async with live_detector(options, values) as detector:
+    async with live_detector(options, values, reads_only=False) as detector:
         try:
             count = await detector.purge(**what, dry_run=True)
         except ValueError as error:
