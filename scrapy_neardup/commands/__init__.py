@@ -124,7 +124,7 @@ class Command(ScrapyCommand):
                 self.settings.pop(parameter, None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from scrapy_neardup.document import printable
+        from scrapy_neardup.commands.terminal import print_error
         from scrapy_neardup.exceptions import NearDupError
 
         if args:
@@ -132,7 +132,9 @@ class Command(ScrapyCommand):
         assert self.settings is not None
         configure_logging(self.settings)
         # The data directory may have the project's name; ``doctor`` looks at the others.
-        is_ours = re.compile("NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|FEED_STORAGES)$").match
+        is_ours = re.compile(
+            "NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|SPIDER_MIDDLEWARES|TWISTED_REACTOR|FEEDS|FEED_STORAGES)$"
+        ).match
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
             _refuse_forgotten_prefixes(opts.set)
@@ -140,7 +142,7 @@ class Command(ScrapyCommand):
             sys.stdout.flush()
         except NearDupError as error:
             # One line: Scrapy would print the usage of all subcommands before it.
-            print(f"scrapy neardup {opts.subcommand}: error: {printable(str(error))}", file=sys.stderr)
+            print_error(f"scrapy neardup {opts.subcommand}: error: {error}")
             self.exitcode = 2
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)

@@ -65,7 +65,7 @@ class StoreSummary:
     config: str
     documents_per_hour: dict[int, int]  # hour (Unix seconds // 3600) -> documents
     bytes: int | None = None  # None if the store cannot tell
-    stories: int = 0
+    stories: int = 0  # without those that became a part of another one
     events: int = 0  # that have not ended
     other_configs: tuple[str, ...] = ()  # other configurations in the namespace
     server: dict[str, str] = field(default_factory=dict)  # facts of the store itself, for people

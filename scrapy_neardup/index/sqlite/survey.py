@@ -35,7 +35,7 @@ def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, confi
         config=config,
         documents_per_hour=counts,
         bytes=pages * size,
-        stories=sql.execute(f"SELECT count(*) FROM stories_{space}").fetchone()[0],
+        stories=sql.execute(f"SELECT count(*) FROM stories_{space} WHERE moved = x''").fetchone()[0],
         events=sql.execute(events).fetchone()[0],
         other_configs=tuple(sorted(str(other) for (other,) in others)),
         server={"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)},
