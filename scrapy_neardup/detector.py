@@ -94,7 +94,7 @@ class NearDupDetector:
         try:
             await self.index.open()
         except StoreError as error:
-            self.breaker.failed(error)
+            self.breaker.failed(error, is_known=True)
             raise
         await self._begin()
         await self._share_frequencies(all_of_them=True)
@@ -119,7 +119,7 @@ class NearDupDetector:
             await self._share_frequencies(all_of_them=True)
             await self._share_boilerplate()
         try:
-            if self.delivery is not None:
+            if self.delivery is not None and self._is_open:
                 await self.delivery.end()
         finally:
             await self.index.close()
@@ -247,6 +247,8 @@ class NearDupDetector:
         """
         try:
             if self.breaker.is_open:
+                if not self._is_open:  # no story was read from a store that has never answered
+                    return {}
                 raise StoreUnavailable("it does not answer")
             return await self.stories.final_stories()
         except StoreError as error:

@@ -191,6 +191,26 @@ def test_an_empty_file_is_named(folder: Path) -> None:
     assert (done.returncode, done.stdout, errors(done)) == (0, "", ["empty.jsonl: the file has no documents"])
 
 
+def test_an_empty_file_keeps_no_limit(folder: Path) -> None:
+    done = neardup(folder, "replay", "empty.jsonl", "--fail-on", "errors>0")
+    assert (done.returncode, done.stdout) == (1, "")
+    said = "empty.jsonl: the file has no documents, so there is nothing to compare with --fail-on"
+    assert errors(done) == [said]
+
+
+def test_a_page_that_is_not_there_is_counted_once(tmp_path: Path) -> None:
+    given = [{"id": 1, "file": "nothing.html"}, {"id": 2, "text": text("one")}]
+    (tmp_path / "in.jsonl").write_text(lines(given) + "not JSON\n", encoding="utf-8")
+    done = neardup(tmp_path, "replay", "in.jsonl")
+    assert done.returncode == 1
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in done.stdout.splitlines() if "│" in line]
+    assert ["unchecked", "extraction-failed", "1", "50.0%"] in cells
+    assert ["wrong lines, not counted above", "", "1", ""] in cells
+    assert sum(int(cell[2]) for cell in cells) == 3, "two documents and a wrong line"
+    found = json.loads(neardup(tmp_path, "replay", "in.jsonl", "--json").stdout)
+    assert (found["documents"], found["wrong_lines"], found["errors"]) == (2, 1, 2)
+
+
 def test_a_repeated_id_is_named(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(lines([*rows(3), *rows(2)]), encoding="utf-8")
     done = neardup(tmp_path, "replay", "in.jsonl")
@@ -314,6 +334,29 @@ def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
 @pytest.mark.parametrize(("limit", "status"), [("duplicate>49%", 1), ("unchecked>0", 0), ("errors>0", 0), ("x>1", 2)])
 def test_replay_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
     assert neardup(folder, "replay", "in.jsonl", "--fail-on", limit).returncode == status
+
+
+# Mistyped commands
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["status", "--nmaespace", "x"], "status: error: there is no option --nmaespace; is it --namespace?"),
+        (["status", "--jsn=x"], "status: error: there is no option --jsn; is it --json?"),
+        (["status", "--frobnicate"], "status: error: there is no option --frobnicate (scrapy neardup status --help"),
+        (["status", "sports"], "status: error: 'sports' is one argument too many (scrapy neardup status --help"),
+        (["replay"], "replay: error: the following arguments are required: INPUT (scrapy neardup replay --help"),
+        (["stauts"], ": error: there is no subcommand stauts; is it status? (scrapy neardup --help"),
+        (["--store", "x", "status"], ": error: 'x' stands before 'status': options of a subcommand stand behind it"),
+        (["--json", "status"], ": error: --json stands before 'status': options of a subcommand stand behind it"),
+    ],
+)
+def test_what_is_mistyped_is_named_in_one_line(tmp_path: Path, given: list[str], said: str) -> None:
+    done = neardup(tmp_path, *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = errors(done)
+    assert line.startswith(f"scrapy neardup {said}" if said[0] != ":" else f"scrapy neardup{said}")
 
 
 # Settings
