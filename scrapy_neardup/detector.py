@@ -31,6 +31,20 @@ R = TypeVar("R")
 _MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
 
 
+def select(source: str = "", url: str = "") -> Selection:
+    """Return the selection of the documents of a source, of a page, or of all documents.
+
+    Raise ValueError if ``source`` is not a domain, or ``url`` is not a web address.
+    """
+    if source:
+        domain = require_domain(source)
+        return Selection(source=domain, source_hash=source_hash(domain))
+    if url:
+        page = require_page(url)
+        return Selection(url_hash=page_hash(page), is_page=lambda other: url_identity(other) == page)
+    return Selection()
+
+
 class NearDupDetector:
     """Judges documents one after the other against the window, which holds the recent documents.
 
@@ -135,14 +149,7 @@ class NearDupDetector:
         documents are removed. With ``dry_run`` only count them. Raise StoreError if the store fails, and ValueError if
         ``source`` is not a domain or ``url`` is not a web address.
         """
-        selection = Selection()
-        if source:
-            domain = require_domain(source)
-            selection = Selection(source=domain, source_hash=source_hash(domain))
-        elif url:
-            page = require_page(url)
-            selection = Selection(url_hash=page_hash(page), is_page=lambda other: url_identity(other) == page)
-        return await self.index.purge(selection, dry_run=dry_run)
+        return await self.index.purge(select(source, url), dry_run=dry_run)
 
     async def similar(self, document: Document, most: int = 20) -> list[Match]:
         """Return the stored documents that are copies of this one or related to it, best first.

@@ -13,7 +13,7 @@ from redis.exceptions import NoPermissionError
 
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import remaining_neighbours
+from scrapy_neardup.index.membership import names_any_document, remaining_neighbours
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, hours_of_slice
 from scrapy_neardup.index.redis.lua import WrongTypes, run_all, script
@@ -102,9 +102,12 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
             if not dry_run and not selection.is_all:
                 await client.hdel(name, key)
     if not dry_run:
+        gone = {key for _, key in removed}
         async for name in names_of(client, namespace):
             if selection.is_all:
                 await client.unlink(name)
+            elif name.endswith("}:grants"):
+                await _purge_grants(client, name, gone)
             elif ":story:" in name:
                 await _purge_members(client, name, selection, selected)
             elif ":learned" in name and selection.source_hash:
@@ -128,6 +131,13 @@ async def _purge_members(client: Redis, story: str, selection: Selection, select
             await client.hdel(story, key)
         elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, selected)) != packed:
             await run_all(client, [(script("forget"), (story,), (packed, kept))])
+
+
+async def _purge_grants(client: Redis, name: str, gone: set[bytes]) -> None:
+    """Forget the events of removed documents that wait to be passed on. Nobody can take them over while this runs."""
+    async for token, grant in client.hscan_iter(name, count=AT_ONCE):
+        if names_any_document(grant.decode("utf-8", "replace"), gone):
+            await client.hdel(name, token)
 
 
 async def _purge_learned(client: Redis, name: str, source: bytes) -> None:
