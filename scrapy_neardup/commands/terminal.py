@@ -65,15 +65,19 @@ class PlainConsole(Console):
 
 
 def print_wrapped(line: str, indent: int, *, stderr: bool = False) -> None:
-    """Print a long line in several, all but the first of them indented. Words are never cut, so paths stay whole.
+    """Print a long line in several that fit, all but the first of them indented."""
+    print("\n".join(wrapped(line, indent, stderr=stderr)), file=sys.stderr if stderr else sys.stdout)
 
-    If a word is too long for a line with this indent, the indent is smaller.
+
+def wrapped(line: str, indent: int, *, stderr: bool = False) -> list[str]:
+    """Return a long line in several that fit, all but the first of them indented.
+
+    Words are never cut, so paths stay whole. If a word is too long for a line with this indent, the indent is smaller.
     """
     width, text = PlainConsole(stderr=stderr).width, printable(line)
     if max(map(len, text.split()), default=0) > width - indent:
         indent = min(indent, _SMALL_INDENT)
-    wrapped = textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
-    print("\n".join(wrapped), file=sys.stderr if stderr else sys.stdout)
+    return textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:

@@ -9,8 +9,10 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import pytest
 from newsdesk import text
@@ -227,6 +229,38 @@ def test_doctor_breaks_no_path(tmp_path: Path, length: int) -> None:
     for line in done.stdout.splitlines():
         assert len(line) <= 80 or line.split()[0].startswith(str(folder)), "a long path begins its line"
         assert line[:4].isupper() or line.startswith(("ok ", "    "))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals")
+@pytest.mark.parametrize("command", [("events",), ("report", "a file that is not there.jsonl")])
+def test_a_message_on_a_terminal_is_wrapped_between_words(tmp_path: Path, command: tuple[str, ...]) -> None:
+    terminal, end = os.openpty()
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "60", "TERM": "xterm"}
+    arguments = [sys.executable, "-m", "scrapy", "neardup", *command, "-s", f"NEARDUP_DATA_DIR={tmp_path}"]
+    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=end, env=environment)
+    os.close(end)
+    with open(terminal, encoding="utf-8", closefd=True) as shown:
+        first, *others = read_until_closed(shown)
+    assert process.wait() == 2
+    assert first.startswith(f"scrapy neardup {command[0]}: error:")
+    assert all(line.startswith("  ") for line in others)
+    assert all(len(line) <= 60 or str(tmp_path) in line for line in (first, *others))
+
+
+def read_until_closed(terminal: IO[str]) -> list[str]:
+    """Return the lines of a terminal. Linux raises an error at the end of the last process that has it open."""
+    lines = []
+    with suppress(OSError):
+        lines += terminal  # keeps the lines that came before the error
+    return [line.rstrip() for line in lines]
+
+
+def test_the_heading_of_watch_is_wrapped_between_words(project: Project) -> None:
+    project.crawl(FERRY)
+    store = "sqlite:///.scrapy/neardup.sqlite"
+    lines = neardup(project.folder, "watch", "--once", "--store", store, columns=60).stdout.splitlines()
+    assert lines[0].endswith(" UTC  default")
+    assert lines[1] == f"  {store}"
 
 
 def test_status_shows_the_settings_that_people_ask_for(tmp_path: Path) -> None:
