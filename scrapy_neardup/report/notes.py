@@ -44,7 +44,13 @@ def _about_reading(contents: Contents) -> Iterator[Note]:
 def _about_tags(contents: Contents) -> Iterator[Note]:
     gathered, verdicts = contents.gathered, contents.overview.verdicts
     untagged = verdicts.get(UNTAGGED, 0)
-    if untagged:
+    if untagged == len(gathered.rows) and all(row.id and row.has_text for row in gathered.rows):
+        yield Note(
+            "These are documents without verdicts.",
+            "Judge them first (scrapy neardup replay INPUT -O verdicts.jsonl), then give the verdicts as the feed and "
+            "this file with --documents.",
+        )
+    elif untagged:
         yield Note(
             f"{_of(untagged, len(gathered.rows), 'item')} without a verdict.",
             'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}), and let the items take its tags: declare '

@@ -198,6 +198,14 @@ def test_an_empty_file_keeps_no_limit(folder: Path) -> None:
     assert errors(done) == [said]
 
 
+def test_a_feed_of_items_is_no_input_of_a_replay(tmp_path: Path) -> None:
+    (tmp_path / "items.jsonl").write_text(lines([{"url": WIRE}] * 2), encoding="utf-8")
+    done = neardup(tmp_path, "replay", "items.jsonl")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(errors(done)) == 3
+    assert errors(done)[-1].endswith("give documents as NEARDUP_RECORD writes them")
+
+
 def test_a_page_that_is_not_there_is_counted_once(tmp_path: Path) -> None:
     given = [{"id": 1, "file": "nothing.html"}, {"id": 2, "text": text("one")}]
     (tmp_path / "in.jsonl").write_text(lines(given) + "not JSON\n", encoding="utf-8")

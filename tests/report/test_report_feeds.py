@@ -212,6 +212,14 @@ def test_documents_of_another_recording_are_told_from_missing_ones(tmp_path: Pat
     assert not any("--documents INPUT" in each.mend for each in notes)
 
 
+def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
+    rows = [{"id": "a", "url": "https://paper1.example/1", "text": "The text of the first."}]
+    report = build_report(gather([written(tmp_path, json.dumps(rows[0]).encode())], NearDupSettings()))
+    (note,) = [each for each in report.notes if "verdict" in each.text]
+    assert note.text == "These are documents without verdicts."
+    assert "--documents" in note.mend
+
+
 def test_a_feed_in_which_everything_would_be_dropped_is_that_of_dropped_items(tmp_path: Path) -> None:
     kept = written(tmp_path, export("jsonl", [item(), item(1, "duplicate", neardup_would_drop=False)]), "kept")
     dropped = written(tmp_path, export("jsonl", [item(2, "duplicate")]), "dropped")
