@@ -139,10 +139,10 @@ def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path:
     assert [path.name for path in tmp_path.glob("window.sqlite-*")] == []
 
 
-@pytest.mark.parametrize("command", ["status", "watch", "events"])
-def test_an_empty_file_does_not_become_a_window(tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(("command", "option"), [("status", "--json"), ("watch", "--once"), ("events", "--json")])
+def test_an_empty_file_does_not_become_a_window(tmp_path: Path, command: str, option: str) -> None:
     (tmp_path / "window.sqlite").touch()
-    done = neardup(tmp_path, command, "--store", STORE)
+    done = neardup(tmp_path, command, option, "--store", STORE)
     assert (done.returncode, done.stdout) == (2, "")
     said = f"scrapy neardup {command}: error: window.sqlite: the file is empty: no crawl has kept its window there\n"
     assert done.stderr == said
