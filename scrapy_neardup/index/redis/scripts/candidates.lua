@@ -61,7 +61,7 @@ local function is_same_page(new, old, overlap, are_alike)
     return (are_alike and new.signature ~= '') or (have_titles and overlap >= LIKE_TITLES)
 end
 
--- As verification._is_copy.
+-- As verification.is_copy_by_text.
 local function is_copy(new, old, similarity, score, overlap, same_source, same_text)
     if not same_source or not policy.by_titles then return score >= policy.threshold end
     if new.signature == '' and overlap == 0 then return false end
