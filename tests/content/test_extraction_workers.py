@@ -326,7 +326,7 @@ def start_with_busy_workers(project: Project, site: NewsSite) -> subprocess.Pope
     """A crawl, started, whose workers are both in a page that never ends, with a full queue behind them."""
     urls = [site.publish(f"/endless{number}", page(article(number))) for number in range(10)]
     project.prepare(ITEM_A_PAGE, {**AWKWARD, "NEARDUP_EXTRACT_TIMEOUT": 2})
-    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl")
+    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", fresh=True)
     until(lambda: len(psutil.Process(process.pid).children()) == 2)
     until(lambda: all(child.cpu_times().user > 0.3 for child in psutil.Process(process.pid).children()))
     return process
@@ -374,7 +374,7 @@ WAITING = (
 def test_workers_end_when_the_crawl_is_killed(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(10)]
     project.prepare(WAITING, AWKWARD)
-    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}")
+    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", fresh=True)
     until(lambda: len(psutil.Process(process.pid).children()) > 0)
     process.kill()
     process.wait()
