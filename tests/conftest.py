@@ -7,8 +7,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import long_form  # noqa: F401 (registers the profile)
 import pytest
 from fleet import KINDS, Fleet, Sharded, store_of
+from hypothesis import settings
 from news_site import NewsSite
 from newsdesk import Newsroom, opened
 from newsstand import JudgedSite, judged_site
@@ -33,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("usual")
     config.addinivalue_line("markers", "every_store: runs on every kind of Redis, also without --all-stores")
     config.addinivalue_line("markers", "versions: also runs with the oldest versions of the dependencies")
 

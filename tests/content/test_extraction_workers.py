@@ -325,7 +325,7 @@ def left_behind(project: Project) -> list[str]:
 def start_with_busy_workers(project: Project, site: NewsSite) -> subprocess.Popen[str]:
     """A crawl, started, whose workers are both in a page that never ends, with a full queue behind them."""
     urls = [site.publish(f"/endless{number}", page(article(number))) for number in range(10)]
-    project.prepare(ITEM_A_PAGE, {**AWKWARD, "NEARDUP_EXTRACT_TIMEOUT": 2})
+    project.prepare(ITEM_A_PAGE, {**AWKWARD, "NEARDUP_EXTRACT_TIMEOUT": 1})
     process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", fresh=True)
     until(lambda: len(psutil.Process(process.pid).children()) == 2)
     until(lambda: all(child.cpu_times().user > 0.3 for child in psutil.Process(process.pid).children()))

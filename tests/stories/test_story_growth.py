@@ -5,11 +5,11 @@ NEARDUP_LONG_TESTS=1 runs the unrelated documents in full length.
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Sequence
 
+from long_form import LONG
 from texts import article, noisy
 
 from scrapy_neardup.detector import NearDupDetector
@@ -20,7 +20,7 @@ from scrapy_neardup.stories import StoryEvent
 START = 1_700_000_000
 HOUR = 3600
 DAY = 24 * HOUR
-DOCUMENTS = 50_000 if os.environ.get("NEARDUP_LONG_TESTS") else 5_000
+DOCUMENTS = 50_000 if LONG else 2_500
 HANDFUL = 4
 REWRITTEN = 0.3  # share of the words: enough to be related, too much for a copy
 _SOURCES = 200

@@ -11,6 +11,7 @@ import pytest
 from conftest import OpenIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from long_form import tries
 from redis import Redis
 from scrapy_processes import neardup
 from texts import START, article, opened
@@ -78,7 +79,7 @@ async def test_two_connections_count_together(open_index: OpenIndex, shared_url:
     assert unpack_sum(await other.add_frequencies("terms", counted(1, {1: 1})))[0] == 6
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(
         st.tuples(
