@@ -135,6 +135,7 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.slow
 def test_ctrl_c_ends_tune_with_the_thresholds_that_were_measured(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(lines(rows(400)), encoding="utf-8")
     process = start(tmp_path, "tune", "in.jsonl", "--step", "0.001", "--workers", "1")

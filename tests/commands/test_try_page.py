@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from pages import ROOT, run_page, run_shell
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_page_leads_from_a_record_to_a_drop(tmp_path: Path) -> None:
     project, printed = run_page("try.md", tmp_path)

@@ -10,6 +10,7 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
 from news_site import NewsSite, article, page
 from projects import FERRY, ITEM_A_PAGE, Project
 from scrapy_processes import neardup, start_scrapy
@@ -17,6 +18,7 @@ from scrapy_processes import neardup, start_scrapy
 STORE = "sqlite:///.scrapy/neardup.sqlite"
 
 
+@pytest.mark.slow
 def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
     wire = [site.publish(f"/{name}", page(article("wire"))) for name in range(4)]
     other = site.publish("/other", page(article("other")))

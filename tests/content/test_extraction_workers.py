@@ -282,6 +282,7 @@ WORKERS = {"NEARDUP_EXTRACT_WORKERS": 2, "LOG_LEVEL": "INFO"}
 AWKWARD = {**WORKERS, "NEARDUP_EXTRACTOR": "news.awkward.extract"}
 
 
+@pytest.mark.slow
 def test_a_crawl_with_workers_that_crash_and_hang_keeps_every_item(project: Project, site: NewsSite) -> None:
     failing = ["killed", "exits", "endless", "stopped", "forks", "raises", "none", "huge"]
     names = [*failing, *(f"good{number}" for number in range(20))]
@@ -298,6 +299,7 @@ def test_a_crawl_with_workers_that_crash_and_hang_keeps_every_item(project: Proj
 
 
 @pytest.mark.parametrize("extractor", ["trafilatura", "resiliparse"])
+@pytest.mark.slow
 def test_workers_and_threads_judge_alike(project: Project, site: NewsSite, extractor: str) -> None:
     if extractor == "resiliparse":
         pytest.importorskip("resiliparse")
@@ -340,6 +342,7 @@ def finish(project: Project, process: subprocess.Popen[str]) -> Crawl:
     return project.finished(process.returncode, log, 0)
 
 
+@pytest.mark.slow
 def test_ctrl_c_once_ends_the_crawl_with_every_item_it_began(project: Project, site: NewsSite) -> None:
     process = start_with_busy_workers(project, site)
     process.send_signal(signal.SIGINT)
@@ -351,6 +354,7 @@ def test_ctrl_c_once_ends_the_crawl_with_every_item_it_began(project: Project, s
     assert left_behind(project) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_ends_crawl_and_workers_at_once(project: Project, site: NewsSite) -> None:
     process = start_with_busy_workers(project, site)
     process.send_signal(signal.SIGINT)
@@ -406,6 +410,7 @@ SCRIPT = """
     """
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_run_once(tmp_path: Path, site: NewsSite) -> None:
     """``multiprocessing`` would import the script in its workers, and so crawl there too."""
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(5)]

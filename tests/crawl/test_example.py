@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from scrapy_processes import run_scrapy
 
-pytestmark = pytest.mark.versions
+pytestmark = [pytest.mark.slow, pytest.mark.versions]
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 

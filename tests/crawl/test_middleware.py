@@ -157,6 +157,7 @@ class News(Pages):
 """
 
 
+@pytest.mark.slow
 def test_listing_pages_cost_no_article(project: Project, site: NewsSite) -> None:
     """120 of them, with teasers in common words; neither the teasers nor the articles they name are dropped."""
     listings, articles = [], []
@@ -310,6 +311,7 @@ class Sieve:
 """
 
 
+@pytest.mark.slow
 def test_100_items_replaced_on_their_way_keep_each_its_own_text(project: Project, site: NewsSite) -> None:
     """A second crawl meets the texts of the first at other urls: each copy must name its own original."""
     originals = [site.publish(f"/first/{number}", page(article(number))) for number in range(100)]

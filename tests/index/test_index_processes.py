@@ -74,6 +74,7 @@ def _in_processes(pool: ProcessPoolExecutor, crawl: Callable[[str, str, int], R]
     return [each.result(timeout=120) for each in crawls]
 
 
+@pytest.mark.slow
 def test_processes_that_see_the_same_text_at_once_have_one_original(
     pool: ProcessPoolExecutor, shared_url: str, namespace: str
 ) -> None:

@@ -56,6 +56,7 @@ def crawl_guide(project: Project, site: NewsSite) -> CrawlGuide:
     return crawl
 
 
+@pytest.mark.slow
 def test_pages_that_a_script_fills_are_judged(crawl_guide: CrawlGuide, site: NewsSite) -> None:
     site.publish("/", "<h2><a href='/a'>A</a></h2><h2><a href='/b'>B</a></h2>")
     for path in ("/a", "/b"):

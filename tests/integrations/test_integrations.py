@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from servers import RedisServer, redis_binary
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "example_project"
 INTEGRATIONS = EXAMPLE / "integrations"

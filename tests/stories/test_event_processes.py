@@ -9,8 +9,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from newsdesk import HOUR, MINUTE, START, text
 from scrapy_processes import start_scrapy
+
+pytestmark = pytest.mark.slow
 
 
 def write_stream(path: Path, seed: int, clusters: int, share: float = 1.0) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
+import pytest
 from long_form import LONG
 from texts import article, noisy
 
@@ -16,6 +17,8 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent
+
+pytestmark = pytest.mark.slow
 
 START = 1_700_000_000
 HOUR = 3600

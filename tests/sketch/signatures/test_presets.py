@@ -190,6 +190,7 @@ async def _replayed(settings: NearDupSettings, store: type[SQLiteIndex], texts: 
 
 
 @pytest.mark.parametrize(("preset", "common_share"), [*((name, None) for name in NAMES), ("cedar", 0.05)])
+@pytest.mark.slow
 async def test_verdicts_do_not_depend_on_how_soon_the_store_answers(preset: str, common_share: float | None) -> None:
     """Of the same documents in the same order: what is learned from originals is learned at the same places."""
     common = "Every report of the agency begins with the same sentence about rights and prices"
