@@ -203,6 +203,7 @@ def test_eval_names_the_lines_whose_labels_are_wrong(neardup: Neardup, gold: Pat
     assert "gold.jsonl:8: line 7 has the same id 'storm2'" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_tune_prints_the_curve_and_a_threshold(neardup: Neardup, gold: Path) -> None:
     printed = neardup("tune", str(gold), "--label", "merged", "--from", "0.3", "--to", "0.5", "--step", "0.1").stdout
     assert all(f" {threshold} " in printed for threshold in ("0.3", "0.4", "0.5"))

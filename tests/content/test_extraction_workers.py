@@ -22,8 +22,6 @@ from projects import ITEM_A_PAGE, Crawl, Project
 from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction, worker_processes
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
 
-pytestmark = pytest.mark.versions
-
 EXTRACTOR = """
     import os
     import signal
@@ -300,6 +298,7 @@ def test_a_crawl_with_workers_that_crash_and_hang_keeps_every_item(project: Proj
 
 @pytest.mark.parametrize("extractor", ["trafilatura", "resiliparse"])
 @pytest.mark.slow
+@pytest.mark.versions
 def test_workers_and_threads_judge_alike(project: Project, site: NewsSite, extractor: str) -> None:
     if extractor == "resiliparse":
         pytest.importorskip("resiliparse")
@@ -375,6 +374,7 @@ WAITING = (
 )
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_crawl_is_killed(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(10)]
     project.prepare(WAITING, AWKWARD)
@@ -411,6 +411,7 @@ SCRIPT = """
 
 
 @pytest.mark.slow
+@pytest.mark.versions
 def test_a_script_without_a_guard_is_run_once(tmp_path: Path, site: NewsSite) -> None:
     """``multiprocessing`` would import the script in its workers, and so crawl there too."""
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(5)]

@@ -198,6 +198,7 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
     assert told["abridged"] == ["checked duplicate news False", f"found abridged news {first['wire']}", "dropped"]
 
 
+@pytest.mark.slow
 def test_a_source_that_is_crawled_again_is_dropped_as_a_whole(project: Project, site: NewsSite) -> None:
     """Its pages are duplicates of themselves: they are dropped, however many they are."""
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(60)]

@@ -286,6 +286,7 @@ def test_a_replay_alarms_nobody(replay: Replay) -> None:
     assert replay([{"id": 1, "text": text(1)}], "-s", "NEARDUP_EVENTS_STREAM=news")[0]["status"] == "original"
 
 
+@pytest.mark.slow
 def test_pages_with_one_canonical_url_are_one_page(replay: Callable[..., list[dict[str, Any]]]) -> None:
     link = '<link rel="canonical" href="/news/1">'
     rows = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from scrapy_neardup.similarity.verification import (
     to_match,
 )
 
+EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
 LATE, DEAD = 600.0, 1500.0
 SILENCES = {"late": 1000.0, "dead": 3000.0}
 POLICY = Policy(drops=True)
@@ -218,7 +220,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
         yield "memory://" if request.param == "memory" else f"sqlite:///{request.getfixturevalue('tmp_path')}/window"
 
 
-@settings(max_examples=tries(80), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(STEPS, min_size=5, max_size=50))
 def test_every_store_answers_as_a_list_would(url: str, steps: list[Step]) -> None:
     asyncio.run(Stage(url).play(steps))

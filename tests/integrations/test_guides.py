@@ -102,6 +102,7 @@ def test_the_extension_leaves_the_stats_in_a_file(project: Project) -> None:
     assert (stats["neardup/checked"], stats["neardup/original"], stats["neardup/run/kept"]) == (7, 1, 7)
 
 
+@pytest.mark.slow
 def test_a_script_needs_no_project(site: NewsSite, tmp_path: Path) -> None:
     site.publish("/4711", FERRY_PAGE)
     code = dict(blocks("asyncio.md"))["crawl.py"].replace(SITE, site.url)
