@@ -281,6 +281,8 @@ class NearDupPipeline(Component):
         name = self.settings.time_field
         value = adapter.get(name) if name else None
         if value is None:
+            if name:
+                self.summary.seen.problems["no-time"] += 1
             return None
         try:
             return min(parse_time(value), time.time())

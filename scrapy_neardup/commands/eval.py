@@ -12,8 +12,9 @@ from typing import Any
 from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, number, read_labelled_pages
 from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
-from scrapy_neardup.commands.terminal import print_error, print_json, print_table, track
+from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
+from scrapy_neardup.evaluation.labels import LabelledPages
 from scrapy_neardup.evaluation.pages import Page, read_corpus
 from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS, Plan, measure
 from scrapy_neardup.evaluation.published import PUBLISHED, published_for
@@ -23,6 +24,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 
 _RATES = ("precision", "recall", "F1")
+_ONE_MOMENT = 600  # seconds; a crawl takes no longer for a few hundred pages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,22 +68,24 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     seeds = range(options.seeds)
     plan = Plan(protocols, seeds, options.event_size, options.roc, corpus, by_language=options.by_language)
     presets: dict[str, Any] = {}
-    with suppress(KeyboardInterrupt):  # what was measured until then is shown
-        for each in track(configured, "presets"):
-            presets[each.preset] = asyncio.run(measure(source, each, plan))
+    total = len(configured) * plan.pages_to_judge(source)
+    with suppress(KeyboardInterrupt), counting("documents judged", total) as on_judged:
+        for each in configured:  # what was measured until Ctrl-C is shown
+            presets[each.preset] = asyncio.run(measure(source, each, plan, on_judged))
     if len(presets) < len(configured):
         print_error(f"Interrupted: {len(presets)} of {len(configured)} presets were measured.")
         if not presets:
             return INTERRUPTED
     has_failed = exceeds(options.fail_on, _values(options.fail_on, presets)) or source.errors > 0
     status = INTERRUPTED if len(presets) < len(configured) else int(has_failed)
-    background = len(source.pages) - source.labelled
+    background = source.background
     if options.json:
         print_json(
             {
                 "input": str(options.input),
                 "documents": source.labelled,
                 "background": background,
+                "left_out_of_background": len(source.left_out),
                 "without_text": source.without_text,
                 "errors": source.errors,
                 "clusters": source.cluster_counts,
@@ -93,14 +97,13 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     among = f" among {counted(background, 'other')}" if background else ""
     orders = f"mean of {counted(options.seeds, 'order')}"
     title = f"{counted(source.labelled, 'document')}{among}, {orders}"
-    _print_rates(title, presets)
+    _print_rates(title, presets, source)
     _print_stories(presets, background)
     costs = [(preset, *_costs(found)) for preset, found in presets.items()]
     print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
     if options.all_presets:
         _print_published()
-    if any("events" in found for found in presets.values()):
-        _print_events(presets, options.event_size)
+    _print_events(presets, source, options.event_size)
     return status
 
 
@@ -144,15 +147,26 @@ def _protocols(options: argparse.Namespace) -> frozenset[str]:
     return frozenset(EVERY_PROTOCOL if "all" in given else given)
 
 
-def _print_rates(title: str, presets: dict[str, Any]) -> None:
-    """Print a row for each preset, label and protocol. Columns that would be empty are left out."""
+def _print_rates(title: str, presets: dict[str, Any], source: LabelledPages) -> None:
+    """Print a row for each preset, label and protocol. Columns that would be empty are left out.
+
+    A rate over nothing is a dash: if no cluster has two documents, there are no copies to find.
+    """
+    has_copies = {label: documents > 1 for label, documents in source.largest_clusters.items()}
+    for label in (label for label, there_are in has_copies.items() if not there_are):
+        console = PlainConsole(stderr=True)
+        console.print_indented(
+            f"No {label} has two documents, so there are no copies to find: only wrong links can be counted.", 0
+        )
     has_area = all("au_roc" in found for found in presets.values())
     rows: list[list[str]] = []
     for preset, found in presets.items():
         for label, scores in found["labels"].items():
             area = f"{found['au_roc'][label]:.4f}" if has_area else ""
             for protocol, score in scores.items():
-                rates = [f"{score[name.lower()]:.4f}" for name in _RATES]
+                rates = [f"{score['precision']:.4f}", "-", "-"]
+                if has_copies[label]:
+                    rates = [f"{score[name.lower()]:.4f}" for name in _RATES]
                 published = "; ".join(str(row) for row in published_for(preset) if row.ours == protocol)
                 rows.append([preset, label, protocol, *rates, area, published])
                 area = ""
@@ -197,7 +211,27 @@ def _print_published() -> None:
     print_table("published figures", headings, rows)
 
 
-def _print_events(presets: dict[str, Any], size: int) -> None:
+def _print_events(presets: dict[str, Any], source: LabelledPages, size: int) -> None:
+    """Print how events were found, or in a sentence why there is nothing to print."""
+    console, largest = PlainConsole(), max(source.largest_clusters.values())
+    untimed = [page.recorded for page in source.pages if page.recorded.time is None]
+    if untimed and largest >= size:
+        console.print_indented(
+            f"Events are not scored: {len(untimed)} of {counted(len(source.pages), 'document')} have no 'time', the"
+            f" first at {untimed[0].where}. NEARDUP_RECORD writes one, from the field that NEARDUP_TIME_FIELD names.",
+            0,
+        )
+    scores = [score for found in presets.values() for score in found.get("events", {}).values()]
+    if not any(score["wanted"] or score["false_a_day"] for score in scores):
+        if scores:
+            console.print_indented(f"No cluster has {size} documents (--event-size), so no events are scored.", 0)
+        return
+    if (seconds := _time_span(source)) < _ONE_MOMENT:
+        console.print_indented(
+            f"All documents have times within {seconds:.0f} s. If they were recorded without NEARDUP_TIME_FIELD, these"
+            " are the times of the crawl, and the scores of events say nothing.",
+            0,
+        )
     rows = []
     for preset, found in presets.items():
         for label, score in found["events"].items():
@@ -207,3 +241,8 @@ def _print_events(presets: dict[str, Any], size: int) -> None:
             rows.append((preset, label, found_of, recall, delay, f"{score['false_a_day']:.2f}"))
     headings = ("preset", "label", "found", "recall", "median delay", "false alarms a day")
     print_table(f"events: clusters of {size} documents and more, at the documents' own times", headings, rows)
+
+
+def _time_span(source: LabelledPages) -> float:
+    times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
+    return max(times) - min(times) if times else 0.0

@@ -15,14 +15,20 @@ from typing import Any
 
 from scrapy.utils.project import inside_project
 
-from scrapy_neardup.commands.terminal import print_error, track, working
+from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, working
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.evaluation.feed import Recorded, WrongLine
-from scrapy_neardup.evaluation.labels import DEFAULT_LABEL, LabelledPages, read_background, read_labelled
+from scrapy_neardup.evaluation.feed import Recorded, WrongLine, shown
+from scrapy_neardup.evaluation.labels import (
+    DEFAULT_LABEL,
+    LabelledPages,
+    read_background,
+    read_labelled,
+    without_labelled,
+)
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import opened
-from scrapy_neardup.exceptions import SettingsError, StoreError
+from scrapy_neardup.exceptions import InputError, SettingsError, StoreError
 from scrapy_neardup.settings import NearDupSettings
 
 ORDERS = 5
@@ -80,7 +86,8 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         default=[],
-        help="documents without labels, mixed with the others; a link to one of them counts as wrong",
+        help="documents without labels, mixed with the others; a link to one of them counts as wrong; those with the"
+        " url or the text of a labelled document are left out",
     )
     parser.add_argument(
         "--seeds",
@@ -124,12 +131,21 @@ def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) 
     """
     with working("reading labels"):
         labelled = read_labelled(options.input, label_names(options))
-        documents = [*labelled.documents, *read_background(options.background)]
+        background, left_out = without_labelled(read_background(options.background), labelled.documents)
+        documents = [*labelled.documents, *background]
+    if left_out:
+        said = (
+            f"{left_out[0]}: this document of --background is labelled too (the same url or text), so it is left out"
+            f" of the background. Documents left out: {len(left_out)}"
+        )
+        print_wrapped(said, 2, stderr=True)
+    if len(documents) < 2:
+        raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     with PageReader(settings, options.workers) as reader:
         pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, Page)]
     others = [None] * (len(pages) - len(labelled.documents))
     clusters = {label: [*names, *others] for label, names in labelled.clusters.items()}
-    return LabelledPages(pages, clusters, len(labelled.documents))
+    return LabelledPages(pages, clusters, len(labelled.documents), left_out)
 
 
 @asynccontextmanager

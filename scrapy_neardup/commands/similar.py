@@ -5,13 +5,23 @@ from __future__ import annotations
 import argparse
 import asyncio
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, working
-from scrapy_neardup.document import Match, counted, printable
-from scrapy_neardup.evaluation.comparison import read_single
-from scrapy_neardup.evaluation.registered import find, may_be_registered, similar_to
+from scrapy_neardup.document import Match, Status, counted, printable
+from scrapy_neardup.evaluation.registered import (
+    Registered,
+    find,
+    may_be_registered,
+    other_members,
+    similar_to,
+    sketched,
+)
+from scrapy_neardup.evaluation.single import read_single
+
+BY_STORY = "story"
+"""Stands for the likeness of a document that joined the story by way of another one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,56 +36,95 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "one JSON object a document")
 
 
+class _Answer(NamedTuple):
+    rows: list[dict[str, Any]]
+    url: str  # of the given document
+
+
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     with working("reading the window"):
-        found = [_row(match) for match in asyncio.run(_similar(options, settings))]
+        rows, url = asyncio.run(_similar(options, settings))
     if options.json:
-        for row in found:
+        for row in rows:
             print_json(row)
         return 0
-    if not found:
-        print(f"No document of the window is like {printable(options.document)}.")
-        return 0
-    print(f"{counted(len(found), 'document')} like {printable(options.document)}")
-    for row in found:
-        _print(row)
+    like = [row for row in rows if row["like"] != BY_STORY]
+    count = counted(len(like), "document") if like else "No document of the window is"
+    print(printable(f"{count} like {options.document}{'' if like else '.'}"))
+    console = PlainConsole()
+    for row in like:
+        _print(console, row, url)
+    if len(like) < len(rows):
+        console.print()
+        console.print_indented("In its story by way of another document:", 0)
+    for row in rows[len(like) :]:
+        _print(console, row, url)
     return 0
 
 
-def _print(row: dict[str, Any]) -> None:
-    """Print a document on a few lines. No url is broken, so that it can be copied."""
+def _print(console: PlainConsole, row: dict[str, Any], given: str) -> None:
+    """Print a document on a few lines. ``given`` is the url of the document that it is like.
+
+    No url is broken, so that it can be copied. An original is named only if it is a third page.
+    """
     title = " ".join(row["title"].split())
-    PlainConsole().print(f"\n{row['seen_at'][:16].replace('T', ' ')} UTC  {row['like']} {row['score']:.3f}  {title}")
+    like = f"  {row['like']} {row['score']:.3f}"
+    if row["topic"]:
+        like = f"  related by topic {row['topic']:.3f}"
+    elif row["like"] == BY_STORY:
+        like = ""
+    console.print()
+    console.print_indented(f"{row['seen_at'][:16].replace('T', ' ')} UTC{like}  {title}", 0, hanging=4)
     print(printable(f"    {row['url'] or row['id']}"))
-    if row["original"] != row["id"]:
+    if row["original"] != row["id"] and row["original_url"] not in (row["url"], given):
         print(printable(f"    original: {row['original_url'] or row['original']}"))
 
 
-async def _similar(options: argparse.Namespace, values: dict[str, Any]) -> list[Match]:
+async def _similar(options: argparse.Namespace, values: dict[str, Any]) -> _Answer:
     async with live_detector(options, values) as detector:
-        if may_be_registered(options.document):
-            records = await detector.index.records()
-            if (registered := find(records, options.document)) is not None:
-                return similar_to(detector, records, registered, options.most)
-        given = read_single(options.document, detector.settings)
-        document = detector.document(given.text, url=given.url, title=given.title)
-        matches = await detector.similar(document, options.most)
-        if not matches:
+        records = await detector.index.records()
+        registered = find(records, options.document) if may_be_registered(options.document) else None
+        if registered is None:
+            given = read_single(options.document, detector.settings)
+            registered = sketched(detector, given.text, given.url, given.title)
+        rows = [_row(match, status) for match, status in similar_to(detector, records, registered, options.most)]
+        listed = {row["id"] for row in rows}
+        members = await other_members(detector, records, registered)
+        rows += [_row_of_member(member) for member in members if member.id not in listed]
+        if not records:
             await explain_emptiness(detector)
-        return matches
+        return _Answer(rows[: options.most], registered.url)
 
 
-def _row(match: Match) -> dict[str, Any]:
+def _row(match: Match, status: Status) -> dict[str, Any]:
     seen_at = datetime.fromtimestamp(int(match.candidate[:8], 16), timezone.utc)
     return {
         "id": match.candidate,
         "seen_at": seen_at.isoformat(),
-        "like": "related" if match.related else "copy",
+        "like": {"duplicate": "copy"}.get(status, status),
         "score": round(match.score, 4),
+        "topic": round(match.topic, 4),
         "url": match.candidate_url,
         "title": match.candidate_title,
         "original": match.original,
         "original_url": match.url,
         "original_title": match.title,
         "story": match.story,
+    }
+
+
+def _row_of_member(member: Registered) -> dict[str, Any]:
+    original_url, original_title = (each.decode("utf-8", "replace") for each in member.record.of_original(member.key))
+    return {
+        "id": member.id,
+        "seen_at": member.seen_at,
+        "like": BY_STORY,
+        "score": 0.0,
+        "topic": 0.0,
+        "url": member.url,
+        "title": member.title,
+        "original": member.record.original.hex(),
+        "original_url": original_url,
+        "original_title": original_title,
+        "story": member.record.story.hex(),
     }

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -49,11 +49,11 @@ class PlainConsole(Console):
         """Pass the error on, so that the command ends as it does for any other output. Rich would exit with 1."""
         raise BrokenPipeError
 
-    def print_indented(self, text: str) -> None:
-        """Print a text in lines that begin with two spaces."""
-        for line in Text(printable(text)).wrap(self, self.width - 2):
+    def print_indented(self, text: str, indent: int = 2, *, hanging: int = 0, style: str = "") -> None:
+        """Print a text in lines that begin with ``indent`` spaces, and all but the first with ``hanging`` more."""
+        for number, line in enumerate(Text(printable(text)).wrap(self, self.width - indent - hanging)):
             line.rstrip()
-            self.print(Text("  ") + line)
+            self.print(Text(" " * (indent + (hanging if number else 0))) + line, style=style)
 
     def render_str(self, text: str, **styles: Any) -> Text:
         return super().render_str(printable(text), **{**styles, "markup": False, "emoji": False})
@@ -89,9 +89,27 @@ def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T
     if not sys.stderr.isatty():
         yield from items
         return
-    columns = TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), redirect_stdout=False) as progress:
+    with _progress(unit) as progress:
         yield from progress.track(items, total=total)
+
+
+def _progress(unit: str) -> Progress:
+    columns = TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=Console(stderr=True), redirect_stdout=False)
+
+
+@contextmanager
+def counting(unit: str, total: int) -> Iterator[Callable[[int], object]]:
+    """Show how much of a total is done, and how long the rest will take, if standard error is a terminal.
+
+    Yield the function that counts: it takes the number that was done since its last call.
+    """
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    with _progress(unit) as progress:
+        task = progress.add_task(unit, total=total)
+        yield lambda done: progress.advance(task, done)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import Any
 
 from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label_names, number, read_labelled_pages
-from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, track
+from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
+from scrapy_neardup.document import counted
 from scrapy_neardup.evaluation.curve import (
     PLOT_FORMATS,
     AnyPoint,
@@ -27,12 +28,17 @@ from scrapy_neardup.evaluation.curve import (
     suggest_topic,
     thresholds,
 )
+from scrapy_neardup.evaluation.feed import shown
+from scrapy_neardup.evaluation.labels import LabelledPages
 from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.settings import NearDupSettings
 
 TOPIC_PRECISION = 0.9
 """The pairwise precision of stories that a suggested topic threshold must reach."""
+
+LEAST_BACKGROUND = 2000
+"""With fewer documents in the background, too low a topic threshold may be suggested."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             dest=f"topic_{name}",
             type=threshold,
             default=default,
-            help=f"{meaning} topic threshold ({default})",
+            help=f"{meaning} topic threshold ({default}); topics are tuned only with --background",
         )
     parser.add_argument(
         "--topic-step",
@@ -74,29 +80,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    if options.low > options.high:
-        raise SettingsError("--to", options.high, f"must be from {options.low} (--from) to 1")
-    if options.topic_from > options.topic_to:
-        raise SettingsError("--topic-to", options.topic_to, f"must be from {options.topic_from} (--topic-from) to 1")
-    if len(label_names(options)) > 1:
-        raise SettingsError("--label", ",".join(options.label), "tune takes one label")
-    if options.plot is not None:
-        if options.plot.suffix.lower() not in PLOT_FORMATS:
-            raise SettingsError("--plot", str(options.plot), f"must end in {' or '.join(PLOT_FORMATS)}")
-        require_matplotlib()
+    _check(options)
     configured = NearDupSettings.from_mapping(settings)
     source = read_labelled_pages(options, configured)
-    grid = thresholds(options.low, options.high, options.step)
-    (clusters,) = source.clusters.values()
-    seeds = range(options.seeds)
-    points = _collect(measure(source.pages, clusters, configured, track(grid, "thresholds"), seeds))
-    is_whole = _is_whole(points, grid, "thresholds")
+    ((label, largest),) = source.largest_clusters.items()
+    if largest < 2:
+        raise InputError(f"{shown(options.input)}: no {label} has two documents, so there are no copies to tune for")
     preset = configured.resolved_preset()
+    grid = thresholds(options.low, options.high, options.step)
+    points = _measure(source, configured, grid, options.seeds, measure)
+    is_whole = _is_whole(points, grid, "thresholds")
     suggested = suggest(points, options.precision, preset.threshold)
-    has_topics = is_whole and bool(preset.topic_terms)
+    has_topics = is_whole and bool(preset.topic_terms) and source.background > 0
     topic_grid = thresholds(options.topic_from, options.topic_to, options.topic_step) if has_topics else []
-    tracked = track(topic_grid, "topic thresholds")
-    topic_points = _collect(measure_topics(source.pages, clusters, configured, tracked, seeds))
+    topic_points = _measure(source, configured, topic_grid, options.seeds, measure_topics)
     is_whole = _is_whole(topic_points, topic_grid, "topic thresholds") and is_whole
     suggested_topic = suggest_topic(topic_points, TOPIC_PRECISION, preset.topic_threshold)
     if options.plot is not None:
@@ -109,6 +106,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         curve = [_row(point) for point in points]
         topics = {
             "wanted_precision": TOPIC_PRECISION,
+            "background": source.background,
             "suggested": None if suggested_topic is None else _topic_row(suggested_topic),
             "curve": [_topic_row(point) for point in topic_points],
         }
@@ -117,10 +115,47 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     else:
         _print(points, suggested, options.precision, preset.threshold)
         if has_topics:
-            _print_topics(topic_points, suggested_topic, preset.topic_threshold)
+            _print_topics(topic_points, suggested_topic, preset.topic_threshold, source.background)
+        elif is_whole and preset.topic_terms:
+            PlainConsole().print_indented(f"NEARDUP_TOPIC_THRESHOLD was not tuned: {_NO_BACKGROUND}", 0)
     if not is_whole:
         return INTERRUPTED
     return 1 if source.errors or suggested is None else 0
+
+
+_NO_BACKGROUND = (
+    "that needs other documents, which have no labels (--background). Without them low topic thresholds look better"
+    " than they are, because there is nothing that they could join wrongly."
+)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise SettingsError if options do not fit together."""
+    if options.low > options.high:
+        raise SettingsError("--to", options.high, f"must be from {options.low} (--from) to 1")
+    if options.topic_from > options.topic_to:
+        raise SettingsError("--topic-to", options.topic_to, f"must be from {options.topic_from} (--topic-from) to 1")
+    if len(label_names(options)) > 1:
+        raise SettingsError("--label", ",".join(options.label), "tune takes one label")
+    if options.plot is not None:
+        if options.plot.suffix.lower() not in PLOT_FORMATS:
+            raise SettingsError("--plot", str(options.plot), f"must end in {' or '.join(PLOT_FORMATS)}")
+        require_matplotlib()
+
+
+def _measure(
+    source: LabelledPages,
+    settings: NearDupSettings,
+    grid: Sequence[float],
+    orders: int,
+    points_of: Callable[..., AsyncIterator[AnyPoint]],
+) -> list[AnyPoint]:
+    """Return the points of the grid, and show how many documents were judged."""
+    if not grid:
+        return []
+    (clusters,) = source.clusters.values()
+    with counting("documents judged", len(grid) * orders * len(source.pages)) as on_judged:
+        return _collect(points_of(source.pages, clusters, settings, grid, range(orders), on_judged))
 
 
 def _collect(coming: AsyncIterator[AnyPoint]) -> list[AnyPoint]:
@@ -152,7 +187,7 @@ def _topic_row(point: TopicPoint) -> dict[str, Any]:
     return {"threshold": point.threshold, **rates}
 
 
-def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None, present: float) -> None:
+def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None, present: float, background: int) -> None:
     rows = []
     for point in points:
         mark = "<- suggested" if point is suggested else ""
@@ -160,11 +195,22 @@ def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None, presen
             rows.append((f"{point.threshold:.4g}", protocol, *(f"{rate:.4f}" for rate in astuple(score)), mark))
     headings = ("threshold", "protocol", "precision", "recall", "F1", "")
     print_table("stories, by topic threshold", headings, rows)
+    console = PlainConsole()
     if suggested is None:
-        print(f"No topic threshold here has a pairwise precision of {TOPIC_PRECISION}; try a higher --topic-to.")
+        console.print_indented(
+            f"No topic threshold here has a pairwise precision of {TOPIC_PRECISION}; try a higher --topic-to.", 0
+        )
         return
+    few = f"with a background of only {counted(background, 'document')} " if background < LEAST_BACKGROUND else ""
+    if few or suggested.threshold < present:
+        console.print_indented(
+            f"Take care: {few}low thresholds look better than they are, because wrong links between two documents of"
+            f" the background are not counted. Use a background of {LEAST_BACKGROUND:,} documents or more from the"
+            " same days, and look at related pairs (scrapy neardup report) before you lower the threshold.",
+            0,
+        )
     _print_plateau(points, suggested, present, "Label more reports of one event in other words")
-    PlainConsole().print("This is for labels of events. Labels of copies count all related coverage as wrong.")
+    console.print_indented("This is for labels of events. Labels of copies count all related coverage as wrong.", 0)
     print(f"NEARDUP_TOPIC_THRESHOLD = {suggested.threshold:g}")
 
 
@@ -174,9 +220,10 @@ def _print_plateau(points: Sequence[AnyPoint], suggested: AnyPoint, present: flo
     if len(same) < 2:
         return
     which = "the one nearest to the present setting" if same[0] <= present <= same[-1] else "the middle one"
-    PlainConsole().print(
+    PlainConsole().print_indented(
         f"All thresholds from {same[0]:g} to {same[-1]:g} have the same rates: these documents do not tell them apart, "
-        f"and {which} is suggested. {mend} to find more."
+        f"and {which} is suggested. {mend} to find more.",
+        0,
     )
 
 

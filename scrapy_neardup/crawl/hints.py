@@ -50,6 +50,12 @@ def hints(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]:
     yield from _of_missing_texts(seen, settings)
     yield from _of_short_texts(seen, settings)
     yield from _of_faults(seen)
+    if _is_notable(untimed := seen.problems["no-time"], seen):
+        text = (
+            f"{_share(untimed, seen)} have nothing in the field NEARDUP_TIME_FIELD = {settings.time_field!r}, so they"
+            " count as seen now: let the spider fill it, or name another field"
+        )
+        yield Hint("no-time", untimed, text)
     revisits = seen.statuses["duplicate/revisit"]
     if revisits >= max(_FEWEST_REVISITS, _NEARLY_ALL * seen.judged):
         hours = f"{settings.window / 3600:g} hours"

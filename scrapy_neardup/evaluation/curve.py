@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from scrapy_neardup.evaluation.metrics import Score
 from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.protocols import evaluate
+from scrapy_neardup.evaluation.protocols import OnJudged, evaluate, ignore
 from scrapy_neardup.evaluation.sketches import SharedSketches
 from scrapy_neardup.exceptions import NearDupError
 from scrapy_neardup.settings import NearDupSettings
@@ -46,6 +46,7 @@ async def measure(
     settings: NearDupSettings,
     grid: Iterable[float],
     seeds: Sequence[int],
+    on_judged: OnJudged = ignore,
 ) -> AsyncIterator[Point]:
     """Yield one point for each threshold of the grid: the mean over random orders, one for each seed.
 
@@ -55,7 +56,7 @@ async def measure(
     related = settings.resolved_preset().related_threshold
     for threshold in grid:
         tried = replace(settings, threshold=threshold, related_threshold=min(related, threshold))
-        evaluation = await evaluate(pages, tried, seeds, sketches)
+        evaluation = await evaluate(pages, tried, seeds, sketches, on_judged=on_judged)
         yield Point(threshold, evaluation.mean_scores(clusters)["online"])
 
 
@@ -65,11 +66,13 @@ async def measure_topics(
     settings: NearDupSettings,
     grid: Iterable[float],
     seeds: Sequence[int],
+    on_judged: OnJudged = ignore,
 ) -> AsyncIterator[TopicPoint]:
     """Yield one point for each topic threshold of the grid: the mean over random orders, one for each seed."""
     sketches = SharedSketches(settings)
     for threshold in grid:
-        evaluation = await evaluate(pages, replace(settings, topic_threshold=threshold), seeds, sketches)
+        tried = replace(settings, topic_threshold=threshold)
+        evaluation = await evaluate(pages, tried, seeds, sketches, on_judged=on_judged)
         scores = evaluation.mean_scores(clusters)
         yield TopicPoint(threshold, scores["pairwise"], scores["b-cubed"])
 

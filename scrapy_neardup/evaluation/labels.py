@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -31,6 +31,16 @@ class LabelledPages:
     pages: list[Page]
     clusters: dict[str, list[str | None]]
     labelled: int  # number of pages with labels
+    left_out: tuple[str, ...] = ()  # lines of the background that are labelled documents
+
+    @property
+    def background(self) -> int:
+        return len(self.pages) - self.labelled
+
+    @property
+    def largest_clusters(self) -> dict[str, int]:
+        """Return for each label the number of documents in its largest cluster."""
+        return {label: max(Counter(names[: self.labelled]).values()) for label, names in self.clusters.items()}
 
     @property
     def errors(self) -> int:
@@ -55,7 +65,7 @@ def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Label
     """Read labelled documents. Raise InputError, which names file and lines, if a label is missing or wrong.
 
     Every line needs every label, which is a text or a whole number. Ids are unique. ``original`` is true or false, and
-    true on the first document of each cluster. Other labels join whole clusters of ``cluster``, and do not cross.
+    true on one document of each cluster. Other labels join whole clusters of ``cluster``, and do not cross.
     """
     documents = _documents(path)
     if not documents:
@@ -65,13 +75,38 @@ def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Label
         raise InputError(f"{shown(path)}: no line has the label {missing[0]!r}; choose another with --label: {keys}")
     _require_none([*_wrong_values(documents, labels), *_duplicate_ids(documents)], path)
     clusters = {label: tuple(str(document.extra[label]) for document in documents) for label in labels}
-    _require_none([*_without_original(documents, clusters), *_crossing(documents, clusters)], path)
+    wrong_originals = [*_without_original(documents, clusters), *_second_originals(documents, clusters)]
+    _require_none([*wrong_originals, *_crossing(documents, clusters)], path)
     return Labelled(tuple(documents), clusters)
 
 
 def read_background(paths: Iterable[Path]) -> list[Recorded]:
     """Return the documents of several files without their labels. Raise InputError if a line is wrong."""
     return [document for path in paths for document in _documents(path)]
+
+
+def without_labelled(
+    background: Iterable[Recorded], labelled: Sequence[Recorded]
+) -> tuple[list[Recorded], tuple[str, ...]]:
+    """Return the background without the labelled documents, and the file and line of each document that is left out.
+
+    Two documents are one if they have the same url, or the same text, HTML or file.
+    """
+    known = {key for document in labelled for key in _identities(document)}
+    kept, left_out = [], []
+    for document in background:
+        if known.isdisjoint(_identities(document)):
+            kept.append(document)
+        else:
+            left_out.append(document.where)
+    return kept, tuple(left_out)
+
+
+def _identities(document: Recorded) -> Iterator[tuple[str, str]]:
+    file = "" if document.file is None else str(document.file.resolve())
+    for kind, value in (("url", document.url), ("text", document.text), ("html", document.html), ("file", file)):
+        if value:
+            yield kind, value
 
 
 _Error = tuple[int, str]  # line, what is wrong
@@ -115,6 +150,18 @@ def _without_original(documents: Sequence[Recorded], clusters: dict[str, tuple[s
             if not any(document.extra.get("original") for document in found):
                 message = f"no document of {label} {name!r} has 'original': true; its first document needs it"
                 yield found[0].line, message
+
+
+def _second_originals(documents: Sequence[Recorded], clusters: dict[str, tuple[str, ...]]) -> Iterable[_Error]:
+    """Find originals that are not the first of their cluster. Clusters of a coarser label have several originals."""
+    finest = max(clusters, key=lambda label: len(set(clusters[label])))
+    names = clusters[finest]
+    if all(DEFAULT_LABEL in document.extra for document in documents):
+        finest, names = DEFAULT_LABEL, tuple(str(document.extra[DEFAULT_LABEL]) for document in documents)
+    first: dict[str, int] = {}
+    for document, name in zip(documents, names, strict=True):
+        if document.extra.get("original") and (line := first.setdefault(name, document.line)) != document.line:
+            yield document.line, f"{finest} {name!r} has an original already, on line {line}; it needs exactly one"
 
 
 def _crossing(documents: Sequence[Recorded], clusters: dict[str, tuple[str, ...]]) -> Iterable[_Error]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from statistics import fmean
@@ -34,8 +34,16 @@ EVERY_PROTOCOL = (*PROTOCOLS, "online-once", *ORIGINAL_FIRST_PROTOCOLS, *ALL_PAI
 COPIES = ("duplicate", "update")
 """Verdicts that link a document to its original."""
 
+OnJudged = Callable[[int], object]
+"""Gets a number of pages that were judged, to show how much is done."""
+
 _WARM_UP = 16  # pages
+_TOLD_TOGETHER = 32  # pages
 _START = 1_000_000_000.0  # seen_at of the first document; labels say nothing of times
+
+
+def ignore(judged: int) -> None:
+    """Show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +122,15 @@ async def evaluate(
     *,
     corpus: Sequence[Page] = (),
     originals: Originals | None = None,
+    on_judged: OnJudged = ignore,
 ) -> Evaluation:
     """Check all pages once for each seed, in a random order.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
     are judged; the recorded times are not. ``sketches`` of the same configuration can be handed from one call to the
     next, so that no text is sketched twice. The features of a ``corpus`` are counted first. With ``originals`` all
-    pages are checked again in as many orders that begin each cluster with its original. Raise ValueError without a
-    seed.
+    pages are checked again in as many orders that begin each cluster with its original. ``on_judged`` gets the number
+    of pages that were checked since its last call. Raise ValueError without a seed.
     """
     if not seeds:
         raise ValueError("at least one order is needed")
@@ -138,7 +147,12 @@ async def evaluate(
         timed = _timed(pages, positions, settings.window)
         async with opened(detector):
             start = time.perf_counter()
-            judged = [each async for each in replay(timed, detector)]
+            judged = []
+            async for each in replay(timed, detector):
+                judged.append(each)
+                if len(judged) % _TOLD_TOGETHER == 0:
+                    on_judged(_TOLD_TOGETHER)
+            on_judged(len(judged) % _TOLD_TOGETHER)
             seconds += time.perf_counter() - start
             final_stories = await detector.final_stories()
             summary = await detector.summary()
@@ -263,15 +277,33 @@ class Plan:
     corpus: Sequence[Page] = ()
     by_language: bool = False
 
+    @property
+    def needs_originals(self) -> bool:
+        return not self.protocols.isdisjoint(ORIGINAL_FIRST_PROTOCOLS)
 
-async def measure(source: LabelledPages, settings: NearDupSettings, plan: Plan) -> dict[str, Any]:
+    @property
+    def scores_stories(self) -> bool:
+        return not self.protocols.isdisjoint(STORY_PROTOCOLS)
+
+    def pages_to_judge(self, source: LabelledPages) -> int:
+        """Return how many pages are judged, each as often as it comes, to measure one configuration in all orders."""
+        pages = len(source.pages) * (2 if self.needs_originals else 1)
+        if self.scores_stories and source.background:
+            pages += source.labelled
+        return pages * len(self.seeds)
+
+
+async def measure(
+    source: LabelledPages, settings: NearDupSettings, plan: Plan, on_judged: OnJudged = ignore
+) -> dict[str, Any]:
     """Return the rates of each label by each protocol, the costs of a document, and the published figures.
 
     Events are scored if every page has a time.
     """
-    needs_originals = plan.protocols.intersection(ORIGINAL_FIRST_PROTOCOLS)
-    originals = Originals.of(source.pages, source.finest_clusters) if needs_originals else None
-    evaluation = await evaluate(source.pages, settings, plan.seeds, corpus=plan.corpus, originals=originals)
+    originals = Originals.of(source.pages, source.finest_clusters) if plan.needs_originals else None
+    evaluation = await evaluate(
+        source.pages, settings, plan.seeds, corpus=plan.corpus, originals=originals, on_judged=on_judged
+    )
     found: dict[str, Any] = {"labels": {}}
     pairs = {}
     if plan.ranks or plan.protocols.intersection(ALL_PAIRS_PROTOCOLS):
@@ -285,8 +317,8 @@ async def measure(source: LabelledPages, settings: NearDupSettings, plan: Plan) 
             rates[protocol]["f1_by_order"] = [round(score.f1, 4) for score in each]
         wanted = [protocol for protocol in EVERY_PROTOCOL if protocol in plan.protocols and protocol in rates]
         found["labels"][label] = {protocol: rates[protocol] for protocol in wanted}
-    if plan.protocols.intersection(STORY_PROTOCOLS):
-        found["stories"] = await _measure_stories(source, settings, plan, evaluation)
+    if plan.scores_stories:
+        found["stories"] = await _measure_stories(source, settings, plan, evaluation, on_judged)
     times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
     if len(times) == len(source.pages):
         alarms = await raise_alarms(source.pages, settings)
@@ -302,13 +334,14 @@ async def measure(source: LabelledPages, settings: NearDupSettings, plan: Plan) 
 
 
 async def _measure_stories(
-    source: LabelledPages, settings: NearDupSettings, plan: Plan, evaluation: Evaluation
+    source: LabelledPages, settings: NearDupSettings, plan: Plan, evaluation: Evaluation, on_judged: OnJudged
 ) -> dict[str, Any]:
     """Return for each label the rates of stories: alone, among the background if there is one, and by language."""
     found: dict[str, Any] = {label: {} for label in source.clusters}
     alone = evaluation
-    if source.labelled < len(source.pages):
-        alone = await evaluate(source.pages[: source.labelled], settings, plan.seeds, corpus=plan.corpus)
+    if source.background:
+        labelled = source.pages[: source.labelled]
+        alone = await evaluate(labelled, settings, plan.seeds, corpus=plan.corpus, on_judged=on_judged)
     for label, clusters in source.clusters.items():
         found[label]["alone"] = story_scores(alone.orders, clusters[: source.labelled])
         if alone is not evaluation:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Literal
 
 from scrapy_neardup.content import require_page
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Match
+from scrapy_neardup.document import Kind, Match, Status
+from scrapy_neardup.evaluation.pairs import Pair
+from scrapy_neardup.evaluation.reasons import describe_kind, reasons_for
+from scrapy_neardup.evaluation.topics import TopicScore, score_topics
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.similarity.likeness import likeness_of
-from scrapy_neardup.similarity.verification import most_similar
+from scrapy_neardup.similarity.likeness import shared_terms
+from scrapy_neardup.similarity.verdicts import status_of
+from scrapy_neardup.similarity.verification import is_same_url, most_similar
 from scrapy_neardup.sketch import page_hash
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
+from scrapy_neardup.sketch.guards.topic import words_of
 
+_ASKED_TOGETHER = 4096  # stories, as many as a store answers for in time
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 
 
@@ -49,15 +54,18 @@ class Registered:
 class SketchComparison:
     """What the fingerprints of two documents tell: estimates in [0, 1], and what the second is after the first."""
 
-    status: Literal["copy", "related", "unlike"]
+    status: Status
+    kind: Kind | None
+    why: tuple[str, ...]
     resemblance: float
     containment: float
     score: float
     share: float | None  # of the text of the second that the first holds; None if it is no match
-    same_text: bool
-    same_page: bool
+    topic: TopicScore | None  # None if the preset compares no topics
+    title_terms: tuple[str, ...]  # of the terms that the topics share those that a title has, as its words
     changes: tuple[str, ...]  # of figures, without their labels
-    match_of_second: str  # document id of the match that the second got in the window, "" if it was an original
+    match_of_first: Registered | None  # what each was compared with when it came; None if it was an original, or if
+    match_of_second: Registered | None  # the window has forgotten its match
 
 
 def is_document_id(name: str) -> bool:
@@ -86,10 +94,39 @@ def find(records: Sequence[tuple[bytes, Record]], name: str) -> Registered | Non
 
 def similar_to(
     detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], wanted: Registered, most: int
-) -> list[Match]:
-    """Return the documents of the window that match a registered one, best first, without itself."""
-    others = [each for each in records if each[0] != wanted.key]
-    return most_similar(others, wanted.record, detector.index.policy, most)
+) -> list[tuple[Match, Status]]:
+    """Return the documents of the window that match the wanted one, best first, without the page itself.
+
+    The status is that of the wanted document if the match were the only one before it.
+    """
+    others = {key: record for key, record in records if not _is_page_of(wanted, key, record)}
+    policy = detector.index.policy
+    return [
+        (match, status_of(match, _changes(others[bytes.fromhex(match.candidate)], wanted.record), policy)[0])
+        for match in most_similar(others.items(), wanted.record, policy, most)
+    ]
+
+
+async def other_members(
+    detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], wanted: Registered
+) -> list[Registered]:
+    """Return the other pages in the final story of a document, the oldest first."""
+    stories = sorted({record.story.hex() for _, record in records})
+    final: dict[str, str] = {}
+    for start in range(0, len(stories), _ASKED_TOGETHER):
+        final |= await detector.index.final_stories(stories[start : start + _ASKED_TOGETHER])
+    story = wanted.record.story.hex()
+    members = (
+        Registered(key, record)
+        for key, record in records
+        if final.get(record.story.hex(), record.story.hex()) == final.get(story, story)
+        and not _is_page_of(wanted, key, record)
+    )
+    return sorted(members, key=lambda member: member.key)
+
+
+def _is_page_of(wanted: Registered, key: bytes, record: Record) -> bool:
+    return key == wanted.key or is_same_url(record, wanted.record)
 
 
 def sketched(detector: NearDupDetector, text: str, url: str, title: str) -> Registered:
@@ -98,23 +135,62 @@ def sketched(detector: NearDupDetector, text: str, url: str, title: str) -> Regi
     return Registered(bytes.fromhex(document.id), new_record(detector.sketcher.fingerprint(document), document))
 
 
-def compare_sketches(detector: NearDupDetector, first: Registered, second: Registered) -> SketchComparison:
+def compare_sketches(
+    detector: NearDupDetector,
+    records: Sequence[tuple[bytes, Record]],
+    first: Registered,
+    second: Registered,
+) -> SketchComparison:
+    """Compare two documents by their fingerprints. ``records`` is the window."""
     policy = detector.index.policy
-    found = likeness_of(first.record, second.record, policy.measure, policy.collisions)
     match = next(iter(most_similar([(first.key, first.record)], second.record, policy, 1)), None)
-    try:
-        changes = changed_figures(unpack_figures(first.record.figures), unpack_figures(second.record.figures))
-    except ValueError:  # damaged
-        changes = ()
-    candidate = second.record.candidate
+    changed = _changes(first.record, second.record) if match is not None and not match.related else ()
+    status: Status = "original" if second.record.signature else "unchecked"
+    kind: Kind | None = None
+    if match is not None:
+        status, kind = status_of(match, changed, policy)
+    pair = Pair(first.record, second.record, status, policy)
+    topic = score_topics(pair) if detector.preset.topic_terms else None
+    likeness = pair.likeness
     return SketchComparison(
-        status="unlike" if match is None else "related" if match.related else "copy",
-        resemblance=found.similarity,
-        containment=found.containment,
-        score=found.score,
+        status=status,
+        kind=kind,
+        why=(
+            *reasons_for(pair, topic),
+            *(["figures changed"] if changed else ()),
+            *describe_kind(kind, likeness.similarity, likeness.containment),
+        ),
+        resemblance=likeness.similarity,
+        containment=likeness.containment,
+        score=likeness.score,
         share=None if match is None else match.share,
-        same_text=first.record.text_hash == second.record.text_hash,
-        same_page=match is not None and match.same_url,
-        changes=tuple(change.line for change in changes) if match is not None and not match.related else (),
-        match_of_second="" if candidate == second.key else candidate.hex(),
+        topic=topic,
+        title_terms=tuple(_title_terms(first, second)) if topic else (),
+        changes=changed,
+        match_of_first=_match_of(first, records),
+        match_of_second=_match_of(second, records),
     )
+
+
+def _changes(old: Record, new: Record) -> tuple[str, ...]:
+    """Return the figures that changed. Records have no labels of figures."""
+    if not (old.figures and new.figures):
+        return ()
+    try:
+        found = changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
+    except ValueError:  # damaged
+        return ()
+    return tuple(change.line for change in found)
+
+
+def _match_of(document: Registered, records: Sequence[tuple[bytes, Record]]) -> Registered | None:
+    """Return the document that this one was compared with when it came, if the window still has it."""
+    wanted = document.record.candidate
+    return next((Registered(key, record) for key, record in records if key == wanted != document.key), None)
+
+
+def _title_terms(first: Registered, second: Registered) -> Iterator[str]:
+    """Yield the words of titles that stand for a term of both topics, those that add most to the score first."""
+    slots = [term.slot for term in shared_terms(first.record.topic, second.record.topic)]
+    words = words_of(slots, second.title, "") | words_of(slots, first.title, "")
+    yield from (words[slot] for slot in slots if slot in words)

@@ -3,7 +3,6 @@
 Features are counted by slot, the high 16 bits of their hash. The counts since the last exchange are packed as the
 number of documents (4 bytes), then slot and count (2 bytes each) of every slot that has a count. The sum of all counts
 is packed as the number of documents (4 bytes), then the count of every slot (2 bytes). All numbers are big-endian.
-``index/redis/scripts/learn.lua`` reads and writes the same bytes.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ MOST_DOCUMENTS = 1 << 15
 So old counts fade, and every count fits into 16 bits.
 """
 
-SUM_BYTES = 4 + 2 * SLOTS
-NOTHING = bytes(4)
+DOCUMENTS_BYTES = 4
+SUM_BYTES = DOCUMENTS_BYTES + 2 * SLOTS
+NOTHING = bytes(DOCUMENTS_BYTES)
 
 
 def pack_counted(documents: int, counts: NDArray[np.uint32]) -> bytes:

@@ -9,7 +9,7 @@ import math
 import struct
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from scrapy_neardup.document import Fingerprint
@@ -37,6 +37,9 @@ TITLE_BIT = 0x8000  # added to the slot of a term that is in the title
 MOST_TOPIC_TERMS = 48
 # The weight of a term follows from its place in the topic: HEAVIEST_TERM / sqrt(1 + place / PLACES_OF_WEIGHT)
 HEAVIEST_TERM, PLACES_OF_WEIGHT = 127, 2.5
+TERM_WEIGHTS = tuple(
+    math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5) for place in range(MOST_TOPIC_TERMS)
+)
 LEAST_SHARED_TERMS = 5  # of two topics: fewer are shared by accident, or are those of a theme
 COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
 UNKNOWN_COVERAGE = 0.23  # of a document without a title
@@ -311,27 +314,17 @@ class _Topic(NamedTuple):
 
 @lru_cache(2048)
 def _topic(packed: bytes) -> _Topic:
-    """Read a packed topic. Ignore terms that come again, and whatever is behind ``MOST_TOPIC_TERMS`` whole terms."""
-    weights, in_title = dict[int, int](), set[int]()
+    """Read a packed topic, whose terms are distinct. Ignore whatever is behind ``MOST_TOPIC_TERMS`` whole terms."""
     whole = packed[: min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS) * TOPIC_TERM_BYTES]
-    for place, (term,) in enumerate(struct.iter_unpack(">H", whole)):
-        slot = term % TITLE_BIT
-        if slot not in weights:
-            weights[slot] = weight_at(place)
-            if term >= TITLE_BIT:
-                in_title.add(slot)
+    terms = [term for (term,) in struct.iter_unpack(">H", whole)]
+    weights = {term % TITLE_BIT: weight for term, weight in zip(terms, TERM_WEIGHTS, strict=False)}
+    in_title = frozenset(term - TITLE_BIT for term in terms if term >= TITLE_BIT)
     return _Topic(
         weights,
         sum(weight * weight for weight in weights.values()),
-        frozenset(in_title),
+        in_title,
         sum(weights[slot] * weights[slot] for slot in in_title),
     )
-
-
-@cache
-def weight_at(place: int) -> int:
-    """Return the weight of the term at a place of a topic, counted from 0."""
-    return math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5)
 
 
 def _parts(packed: bytes, size: int) -> set[bytes]:
@@ -339,7 +332,12 @@ def _parts(packed: bytes, size: int) -> set[bytes]:
 
 
 def have_same_template(a: bytes, b: bytes) -> bool:
-    """Decide whether two texts are reports of one template: other names and figures between the same words.
+    """Decide whether two texts are reports of one template: other names and figures between the same words."""
+    return template_evidence(a, b) is not None
+
+
+def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | None:
+    """Return what shows that two texts are reports of one template, None if nothing does.
 
     Their specifics are packed as ``sketch.guards.specifics`` packs them. A document keeps only the specifics with the
     lowest keys, so keys are compared only up to the lower of the two highest ones. A report whose figures changed is an
@@ -353,11 +351,13 @@ def have_same_template(a: bytes, b: bytes) -> bool:
     names = [(in_a, in_b) for in_a, in_b in shared if in_a >= NAME_BIT]
     other_names = sum(in_a != in_b for in_a, in_b in names)
     if leads_a and leads_b and other_names == len(names) and leads_a.isdisjoint(leads_b):
-        return True
+        return "first names"
     same = sum(in_a == in_b for in_a, in_b in shared)
     if other_names:
-        return len(shared) >= LEAST_NAMES and same <= SAME_NAMES * len(shared)
-    return not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
+        is_other_report = len(shared) >= LEAST_NAMES and same <= SAME_NAMES * len(shared)
+    else:
+        is_other_report = not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
+    return "places" if is_other_report else None
 
 
 def _pop_leads(values: dict[int, int]) -> set[int]:

@@ -16,14 +16,7 @@ def verdict_of(
     """Return the verdict. ``changes`` are the figures that changed since the match, such as "dead: 4 -> 12"."""
     if match is None or not match.is_seen or (fingerprint.is_boilerplate and not match.same_text):
         return _unmatched(match.story if match else document.id, fingerprint)
-    status: Status
-    kind: Kind | None = None
-    if match.related:
-        status = "related"
-    elif changes or _is_changed_page(match, policy):
-        status = "update"
-    else:
-        status, kind = "duplicate", _kind(match)
+    status, kind = status_of(match, changes, policy)
     return Verdict(
         status,
         kind=kind,
@@ -38,6 +31,15 @@ def verdict_of(
         story=match.story,
         changes=tuple(changes),
     )
+
+
+def status_of(match: Match, changes: Sequence[str], policy: Policy) -> tuple[Status, Kind | None]:
+    """Return the status of a document with this match, and the kind if it is a duplicate."""
+    if match.related:
+        return "related", None
+    if changes or _is_changed_page(match, policy):
+        return "update", None
+    return "duplicate", _kind(match)
 
 
 def _unmatched(story: str, fingerprint: Fingerprint) -> Verdict:

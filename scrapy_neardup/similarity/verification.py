@@ -128,7 +128,7 @@ def score_candidate(
         return None
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
-    copy, topic = same_page or _is_copy(new, old, found, overlap, same_source, policy), 0.0
+    copy, topic = same_page or is_copy_by_text(new, old, found, overlap, same_source, policy), 0.0
     are_alike = found.score >= policy.related_threshold and overlap > 0
     if not copy and are_alike and not _supports(new, old, same_source, policy):
         return None
@@ -202,7 +202,15 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool) -> 
     return (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES)
 
 
-def _is_copy(new: Record, old: Record, found: Likeness, overlap: float, same_source: bool, policy: Policy) -> bool:
+def is_copy_by_text(
+    new: Fingerprint | Record,
+    old: Fingerprint | Record,
+    found: Likeness,
+    overlap: float,
+    same_source: bool,
+    policy: Policy,
+) -> bool:
+    """Decide whether the texts are alike enough for a copy. ``overlap`` is that of the titles within one source."""
     if not same_source or not policy.by_titles:
         return found.score >= policy.threshold
     if not new.signature and not overlap:

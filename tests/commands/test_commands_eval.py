@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -201,6 +202,36 @@ def test_eval_names_the_lines_whose_labels_are_wrong(neardup: Neardup, gold: Pat
     done = neardup("eval", str(write(gold, rows)), code=2)
     assert "gold.jsonl:5: the label 'cluster' is missing" in done.stdout + done.stderr
     assert "gold.jsonl:8: line 7 has the same id 'storm2'" in done.stdout + done.stderr
+
+
+def test_a_background_that_contains_the_labelled_documents_does_not_count_against_them(
+    neardup: Neardup, gold: Path, tmp_path: Path
+) -> None:
+    rows = [json.loads(line) for line in gold.read_text().splitlines()]
+    background = str(write(tmp_path / "background.jsonl", [*rows, {"id": "other", "text": story(50)}]))
+    done = neardup("eval", str(gold), "--label", "merged", "--background", background, "--seeds", "1", "--json")
+    found = json.loads(done.stdout)
+    assert (found["background"], found["left_out_of_background"]) == (1, 13)
+    assert found["presets"]["news"]["labels"]["merged"]["online"]["precision"] == 1
+    said = " ".join(done.stderr.split())
+    assert f"{background}:1: this document of --background is labelled too" in said
+    assert "Documents left out: 13" in said
+
+
+def test_a_single_document_cannot_be_measured(neardup: Neardup, tmp_path: Path) -> None:
+    one = str(write(tmp_path / "one.jsonl", [{"id": 1, "text": story(1), "cluster": "a", "original": True}]))
+    for command in ("eval", "tune"):
+        done = neardup(command, one, code=2)
+        assert "one.jsonl: a single document makes no pair, so there is nothing to measure" in done.stderr
+
+
+def test_clusters_of_one_document_have_no_recall(neardup: Neardup, tmp_path: Path) -> None:
+    rows = [{"id": n, "text": story(n), "cluster": str(n), "original": True} for n in range(3)]
+    alone = str(write(tmp_path / "alone.jsonl", rows))
+    done = neardup("eval", alone, "--seeds", "1")
+    assert "No cluster has two documents, so there are no copies to find" in done.stderr
+    assert re.search(r"online +│ +1\.0000 +│ +- +│ +- ", done.stdout)
+    assert "alone.jsonl: no cluster has two documents, so there are no copies" in neardup("tune", alone, code=2).stderr
 
 
 @pytest.mark.slow

@@ -110,7 +110,9 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
             rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
             rows[-1]["original"] = number == 0
     write(tmp_path / "gold.jsonl", rows)
-    given = "tune", "gold.jsonl", "--from", "0.45", "--to", "0.45", "--seeds", "1"
+    alone = "tune", "gold.jsonl", "--from", "0.45", "--to", "0.45", "--seeds", "1"
+    write(tmp_path / "background.jsonl", [{"id": n, "text": text(("other", n))} for n in range(3)])
+    given = *alone, "--background", "background.jsonl"
     grid = "--topic-from", "0.06", "--topic-to", "0.96", "--topic-step", "0.1"
     topics = json.loads(neardup(*given, *grid, "--json"))["topics"]
     low, *_, high = topics["curve"]
@@ -122,6 +124,8 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
     assert low["threshold"] < topics["suggested"]["threshold"] < high["threshold"]
 
     printed = neardup(*given, *grid)
+    assert "Take care: with a background of only 3 documents low thresholds look better than they are" in printed
+    assert printed.index("Take care") < printed.index("NEARDUP_TOPIC_THRESHOLD")
     assert f"NEARDUP_TOPIC_THRESHOLD = {topics['suggested']['threshold']:g}\n" in printed
     assert "<- suggested" in printed
     no_grid = "--topic-from", "0.06", "--topic-to", "0.06"
@@ -129,3 +133,8 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
         *given, *no_grid
     )
     assert "topics" not in json.loads(neardup(*given, "--preset", "ddd", "--json"))
+
+    assert "topics" not in json.loads(neardup(*alone, "--json"))
+    printed = neardup(*alone, *grid)
+    assert "NEARDUP_TOPIC_THRESHOLD was not tuned: that needs other documents, which have no labels" in printed
+    assert "NEARDUP_TOPIC_THRESHOLD = " not in printed

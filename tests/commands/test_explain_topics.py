@@ -50,8 +50,9 @@ def test_explain_shows_the_shared_terms_and_the_parts_of_the_score(neardup: Near
     printed = neardup("explain", *PAIR)
     needed = f"{topic['threshold']:g} (NEARDUP_TOPIC_THRESHOLD) + {SAME_SOURCE_EXTRA:g} (one source)"
     assert f"needed: {needed} = {topic['needed']:g}" in printed
-    assert "until weights are learned from 20 documents, only names and figures have one; use --seen" in printed
+    assert "no documents came before, so only names and figures are terms; words join them when 20" in printed
     assert " 0 documents" not in printed
+    assert f"terms in common: {topic['shared']}; with fewer than 5 the score is 0" in printed
     assert "Brandreth" in printed
     assert ("B after A: related" in printed) == (topic["score"] >= topic["needed"])
 
@@ -62,14 +63,15 @@ def test_explain_weighs_terms_by_what_was_seen(neardup: Neardup) -> None:
     assert (found["topic"]["documents"], found["topic"]["learned_from"]) == (30, "seen.jsonl")
     assert found["topic"]["terms"] == []
     assert found["verdict"]["status"] == "original"
-    assert any("the topics score 0.00 < " in line for line in found["why"])
+    assert "the topics have 0 terms in common, under 5: not enough either" in found["why"]
 
 
 def test_explain_weighs_terms_as_a_window_does(neardup: Neardup) -> None:
     store = "--store", "sqlite:///window.sqlite"
     neardup("replay", "seen.jsonl", *store)
     printed = neardup("explain", *PAIR, *store)
-    assert "weights learned from 30 documents: " in printed
+    assert "how rare terms are is known from 30 documents: " in printed
+    assert "in the language of" not in printed
     assert "window.sqlite" in printed
     assert "Brandreth" not in printed.partition("In both")[0].partition("Only in")[0]
 
@@ -78,3 +80,27 @@ def test_explain_shows_no_topic_if_topics_are_off(neardup: Neardup) -> None:
     for off in (("--preset", "cedar"), ("-s", "NEARDUP_TOPIC_THRESHOLD=1")):
         assert json.loads(neardup("explain", *PAIR, *off, "--json"))["topic"] is None
         assert "Topics" not in neardup("explain", *PAIR, *off)
+
+
+def test_documents_of_another_language_are_not_counted(neardup: Neardup, tmp_path: Path) -> None:
+    """The rarity of a term is known from the documents of its language only."""
+    japanese = "昨夜、海峡でフェリーが沈没し、救助船が夜明けまで冷たい海を捜索した。船長は扉が開いていたと話した。"
+    write(tmp_path / "japanese.jsonl", [{"id": n, "text": japanese} for n in range(30)])
+    found = json.loads(neardup("explain", *PAIR, "--seen", "japanese.jsonl", "--json"))["topic"]
+    assert (found["documents"], found["documents_of_language"]) == (30, [0, 0])
+    printed = neardup("explain", *PAIR, "--seen", "japanese.jsonl")
+    assert "about 0 of them are in the language of A, under 20: only its names and figures are terms" in printed
+
+
+def test_topics_do_not_count_for_a_copy(neardup: Neardup) -> None:
+    printed = neardup("explain", "a.jsonl#a", "a.jsonl#a")
+    assert "which does not count here\n  the texts alone decide about a copy\n" in printed
+    assert "not enough" not in printed
+
+
+def test_reasons_go_on_indented_on_a_narrow_terminal(neardup: Neardup, tmp_path: Path) -> None:
+    given = ("neardup", "explain", *PAIR, "--seen", "seen.jsonl")
+    printed = run_scrapy(tmp_path, *given, environment={"COLUMNS": "60"}).stdout
+    reasons = printed.partition("B after A: original\n")[2].partition("\n\n")[0].splitlines()
+    assert len(reasons) > 2
+    assert all(line.startswith("  ") and len(line) <= 60 for line in reasons)

@@ -220,8 +220,10 @@ def test_a_source_that_matches_nothing(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "Nothing to remove: the window has no document of wier.example.\n")
 
 
-def test_a_flat_tuning_curve_says_so(folder: Path) -> None:
+def test_a_flat_tuning_curve_says_so(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "others.jsonl").write_text(lines([{"id": "other", "text": text("other")}]), encoding="utf-8")
     window = "--from", "0.4", "--to", "0.6", "--topic-from", "0.1", "--topic-to", "0.3"
+    window = *window, "--background", str(tmp_path / "others.jsonl")
     done = neardup(folder, "tune", "in.jsonl", "--seeds", "1", *window)
     said = " ".join(done.stdout.split())
     assert "All thresholds from 0.4 to 0.6 have the same rates" in said
@@ -273,11 +275,13 @@ def test_explain_compares_by_sketches_and_says_that_there_are_no_texts(folder: P
     window = "--store", STORE, "--namespace", "sports"
     done = neardup(folder, "explain", WIRE, COPY, *window)
     assert done.returncode == 0
-    assert "B after A: a copy" in done.stdout
+    assert "B after A: duplicate/exact" in done.stdout
+    assert "the same text, except for case and punctuation" in done.stdout
+    assert "When B came, its match was A." in done.stdout
     assert "the window keeps no texts" in " ".join(done.stdout.split())
     (tmp_path / "given.txt").write_text(text("other"), encoding="utf-8")
     found = json.loads(neardup(folder, "explain", WIRE, str(tmp_path / "given.txt"), *window, "--json").stdout)
-    assert (found["status"], found["a"]["url"]) == ("unlike", WIRE)
+    assert (found["status"], found["a"]["url"]) == ("original", WIRE)
 
 
 # Limits for CI

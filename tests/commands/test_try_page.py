@@ -14,9 +14,17 @@ from pages import ROOT, run_page, run_shell
 pytestmark = pytest.mark.slow
 
 
+def _page() -> str:
+    return " ".join((ROOT / "docs/try.md").read_text(encoding="utf-8").split())
+
+
 def test_the_page_leads_from_a_record_to_a_drop(tmp_path: Path) -> None:
     project, printed = run_page("try.md", tmp_path)
-    assert "NEARDUP_THRESHOLD = 0.45\n" in "".join(printed)
+    tuned = " ".join("".join(printed).split())
+    assert "NEARDUP_THRESHOLD = 0.45 " in tuned
+    assert "NEARDUP_TOPIC_THRESHOLD was not tuned" in tuned
+    ranges = [re.findall(r"all thresholds from (\S+) to (\S+) have", said, re.IGNORECASE) for said in (tuned, _page())]
+    assert ranges[0] == ranges[1] != []
     kept, dropped, verdicts = (
         [json.loads(line) for line in (project / name).read_text(encoding="utf-8").splitlines()]
         for name in ("kept.jsonl", "dropped.jsonl", "verdicts.jsonl")

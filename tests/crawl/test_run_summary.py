@@ -77,6 +77,18 @@ def test_pages_without_text_are_another_hint(project: Project, site: NewsSite) -
     assert "1 of 1 items had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in said
 
 
+def test_items_without_the_field_of_their_time(project: Project, site: NewsSite) -> None:
+    listing = site.publish("/list", page("Today's news"))
+    items = [{"url": f"/{number}", "body": article(number), "published": "2026-11-20"} for number in range(3)]
+    del items[0]["published"]
+    given = {"NEARDUP_TEXT_FIELD": "body", "NEARDUP_STORE": "memory://", "urls": [listing]}
+    crawl = project.crawl(WITH_FIELDS.format(items=items), **given, NEARDUP_TIME_FIELD="published")
+    assert crawl.hints == {"no-time": 1}
+    said = " ".join(block(crawl.log).split())
+    assert "1 of 3 items have nothing in the field NEARDUP_TIME_FIELD = 'published', so they count as seen now" in said
+    assert project.crawl(WITH_FIELDS.format(items=items), **given).hints == {}
+
+
 DECLARED = """
 class Article(scrapy.Item):
     page = scrapy.Field()

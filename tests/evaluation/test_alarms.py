@@ -76,3 +76,26 @@ def test_without_times_no_events_are_scored(tmp_path: Path) -> None:
     done = neardup(tmp_path, "eval", str(given), "--seeds", "1", "--json")
 
     assert "events" not in json.loads(done.stdout)["presets"]["news"]
+
+
+def test_eval_says_why_no_events_are_scored(tmp_path: Path) -> None:
+    untimed, timed = (write(tmp_path / f"{name}.jsonl", timed=name == "timed") for name in ("untimed", "timed"))
+    given = "--event-size", "8", "--seeds", "1"
+    said = " ".join(neardup(tmp_path, "eval", str(untimed), *given).stdout.split())
+    count = len(untimed.read_text(encoding="utf-8").splitlines())
+    assert f"Events are not scored: {count} of {count} documents have no 'time', the first at {untimed}:1." in said
+    assert "the field that NEARDUP_TIME_FIELD names" in said
+
+    said = neardup(tmp_path, "eval", str(timed), "--seeds", "1").stdout
+    assert "No cluster has 30 documents (--event-size), so no events are scored." in said
+    assert "median delay" not in said
+
+
+def test_eval_warns_of_times_that_are_those_of_the_crawl(tmp_path: Path) -> None:
+    given = write(tmp_path / "timed.jsonl", timed=True)
+    rows = [json.loads(line) for line in given.read_text(encoding="utf-8").splitlines()]
+    given.write_text("".join(json.dumps({**row, "time": 1_700_000_000 + n}) + "\n" for n, row in enumerate(rows)))
+    said = neardup(tmp_path, "eval", str(given), "--event-size", "8", "--seeds", "1").stdout
+    assert (
+        f"All documents have times within {len(rows) - 1} s. If they were recorded without NEARDUP_TIME_FIELD" in said
+    )

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from articles import COMET, FERRY
 from hypothesis import given
 from hypothesis import strategies as st
-from other_words import report
 
-from scrapy_neardup.evaluation.comparison import Given, compare
 from scrapy_neardup.evaluation.curve import Point, TopicPoint, plateau, suggest, suggest_topic, thresholds
 from scrapy_neardup.evaluation.feed import Recorded
-from scrapy_neardup.evaluation.labels import read_background, read_labelled
+from scrapy_neardup.evaluation.labels import read_background, read_labelled, without_labelled
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.evaluation.protocols import Originals, evaluate, shuffled
@@ -25,16 +23,6 @@ from scrapy_neardup.evaluation.sketches import SharedSketches
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
 
-FERRY = (
-    "A ferry with ninety people on board sank in the strait on Sunday night, and rescue boats searched the cold water "
-    "until dawn. The captain told the coast guard that a door of the car deck had stood open. Fishermen from three "
-    "villages pulled most of the passengers out, and a hospital ship took the injured to the mainland."
-)
-COMET = (
-    "Astronomers at the southern observatory have found a comet that nobody had expected before next year. It will "
-    "pass the orbit of Mars in spring and may be seen without a telescope for about a week. Its tail holds more "
-    "carbon than any other on record, the team writes in a paper that came out yesterday."
-)
 BAKERY = (
     "The oldest bakery of the town closes after four generations because no apprentice wants to rise at two in the "
     "morning. The owner hopes that a museum takes the stone oven, which was built before the railway came. On the last "
@@ -320,6 +308,7 @@ def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
         ([row(1, original=True), row(2, True)], ["cluster"], 2, "must be a text or a whole number, not True"),
         ([row(1, original=True), row(1)], ["cluster"], 2, "line 1 has the same id 'd1'"),
         ([row(1, original=True), row(2, "B")], ["cluster"], 2, "no document of cluster 'B' has 'original': true"),
+        ([row(1, original=True), row(2, original=True)], ["cluster"], 2, "'A' has an original already, on line 1"),
         ([row(1, original="yes")], ["cluster"], 1, "'original' must be true or false, not 'yes'"),
         ([row(1, original=1)], ["cluster"], 1, "'original' must be true or false, not 1"),
         (
@@ -376,94 +365,16 @@ def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
         read_background([written(tmp_path, "{")])
 
 
-async def test_comparison_of_an_abridged_copy() -> None:
-    whole = f"By our reporter\n{FERRY}\n{COMET}"
-    comparison = await compare(Given(whole), Given(COMET), NearDupSettings())
-    assert (comparison.verdict.status, comparison.verdict.kind) == ("duplicate", "abridged")
-    assert comparison.exact_containment == 1
-    assert comparison.exact_resemblance == pytest.approx(comparison.second.shingles / comparison.first.shingles)
-    assert comparison.resemblance == pytest.approx(comparison.exact_resemblance, abs=0.15)
-    assert [passage.text for passage in comparison.shared] == [COMET]
-    assert [passage.text for passage in comparison.first.own] == [FERRY]
-    assert comparison.second.own == ()
-    assert [(left.line, left.why) for left in comparison.first.left_out] == [("By our reporter", "3 words, under 8")]
-    assert any("NEARDUP_THRESHOLD = 0.45: a copy" in line for line in comparison.why)
-
-
-async def test_comparison_names_what_changed() -> None:
-    comparison = await compare(Given(FERRY), Given(FERRY.replace("ninety", "forty")), NearDupSettings())
-    assert comparison.verdict.status == "update"
-    assert any("figures changed" in line and "90 -> 40" in line for line in comparison.why)
-    assert [passage.text for passage in comparison.second.own] == ["forty"]
-
-
-async def test_comparison_of_two_reports_of_one_template() -> None:
-    def report(company: str, cents: int, day: int) -> Given:
-        return Given(
-            f"The directors of {company} said that the board has declared a dividend of {cents} cents for every share "
-            f"of the company. It is payable on the {day} of the month to holders of record on the {day + 2} of it."
-        )
-
-    comparison = await compare(report("Harbour Optics", 12, 3), report("Northern Cement", 31, 14), NearDupSettings())
-
-    assert comparison.verdict.status == "original"
-    assert "reports of one template" in comparison.why[0]
-
-
-async def test_comparison_of_strangers() -> None:
-    comparison = await compare(Given(FERRY), Given(COMET), NearDupSettings())
-    assert comparison.verdict.status == "original"
-    assert comparison.shared_bands == 0
-    assert comparison.shared == ()
-    (reason,) = comparison.why
-    assert reason.startswith("none of 38 bands in common, and the topics score 0.00 < 0.")
-    assert reason.endswith(": never compared")
-
-
-async def test_comparison_of_two_reports_on_one_event() -> None:
-    names = "Magnus Aird and Isla Reid of Northlink came to Skerrow, Barra and Oban"
-    one = f"Lifeboats took everybody from the ferry when {names} to see what was left of the hull on the rocks."
-    other = f"Nobody knows yet why the steering failed, but yesterday {names}, and today divers look at the rudder."
-
-    comparison = await compare(Given(one), Given(other), NearDupSettings(related_threshold=0.45))
-
-    assert comparison.verdict.status == "related"
-    assert comparison.topic is not None
-    assert comparison.topic.score >= comparison.topic.needed
-    score, needed = f"{comparison.topic.score:.2f}", f"{comparison.topic.needed:g}"
-    assert f"but the topics score {score} >= {needed}: the same story, not a copy" in comparison.why[0]
-
-
-async def test_comparison_of_two_texts_that_share_only_a_part_of_unrelated_news() -> None:
-    """A paragraph that a site uses again makes no relation, if the topics have nothing in common."""
-    names = "Aldermoor Brandreth Calverley Dunstable", "Garroway Hollingbury Inchbold Jellicoe"
-    frame = prose("frame", 40)
-
-    comparison = await compare(*(Given(f"{report(each, each)}\n{frame}") for each in names), NearDupSettings())
-
-    assert comparison.verdict.status == "original"
-    assert comparison.why[0].endswith(": a part that unrelated texts share")
-
-
-async def test_comparison_of_a_text_too_short_to_compare() -> None:
-    comparison = await compare(Given(FERRY), Given("Ferry sinks in the strait."), NearDupSettings())
-    assert comparison.verdict.reason == "too-short"
-    assert comparison.why[0].startswith("B has 5 words, under NEARDUP_MIN_WORDS = 20")
-
-
-async def test_comparison_of_one_url() -> None:
-    url = "https://paper.example/ferry"
-    comparison = await compare(Given(FERRY, url), Given(COMET, url), NearDupSettings())
-    assert comparison.verdict.status == "update"
-    assert "the same url, with another text" in comparison.why
-
-
-async def test_comparison_of_a_script_without_spaces() -> None:
-    first = (
-        "昨夜、海峡でフェリーが沈没し、救助船が夜明けまで冷たい海を捜索した。船長は車両甲板の扉が開いていたと話した。"
-    )
-    last = "漁師たちが乗客の大半を引き上げ、病院船が負傷者を本土へ運んだ。"
-    comparison = await compare(Given(first + last), Given(first), NearDupSettings())
-    assert comparison.exact_containment == 1
-    assert "".join(passage.text for passage in comparison.first.own).rstrip("。") in last
-    assert math.isclose(comparison.second.words, sum(passage.words for passage in comparison.shared) // 2, abs_tol=1)
+def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> None:
+    known = [row(1, original=True), row(2, "B", original=True)]
+    labelled = read_labelled(written(tmp_path, known[0], {**known[1], "url": "https://paper.example/2", "text": COMET}))
+    rows = [
+        {"id": 1, "text": f"{FERRY} Nothing else."},
+        {"id": "other", "text": FERRY},
+        {"id": "changed", "url": "https://paper.example/2", "text": "An update of the second document."},
+    ]
+    background = tmp_path / "background.jsonl"
+    background.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    kept, left_out = without_labelled(read_background([background]), labelled.documents)
+    assert [document.id for document in kept] == [1], "another text may have the same id"
+    assert left_out == (f"{background}:2", f"{background}:3")

@@ -38,6 +38,7 @@ from scrapy_neardup.index.redis.survey import purge, records_of, survey
 from scrapy_neardup.index.redis.verdict_counts import addition, read_counts
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, shared_folder
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
+from scrapy_neardup.records.feature_counts import DOCUMENTS_BYTES, NOTHING, add_counts
 from scrapy_neardup.similarity.policy import HOUR, Policy
 from scrapy_neardup.similarity.verification import (
     CANDIDATE_STATES,
@@ -172,10 +173,17 @@ class RedisIndex(Index):
         return await self._ask(lambda client: records_of(client, self.layout))
 
     async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
-        arguments = (counted, str(self.policy.window + HOUR).encode())
-        call = script("learn"), (f"{self.layout.prefix}:frequencies:{kind}",), arguments
-        (total,) = await self._call_all([call])
-        return cast("bytes", total)
+        key, seconds = f"{self.layout.prefix}:frequencies:{kind}", str(self.policy.window + HOUR).encode()
+        before, total = b"", b""  # at first only read
+        while True:
+            (answer,) = await self._call_all([(script("learn"), (key,), (before[:DOCUMENTS_BYTES], total, seconds))])
+            if answer == 1:
+                return total
+            # Counts are added here and not by the server, because a script takes a hundred times as long.
+            before = cast("bytes", answer or b"")
+            total = add_counts(before, counted)
+            if counted == NOTHING:  # somebody only reads: an idle namespace stays empty, and expires
+                return total
 
     async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
         """See ``Index``. An addition also renews the time limit of the older lines or documents of the source."""

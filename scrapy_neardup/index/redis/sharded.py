@@ -26,8 +26,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from redis.asyncio import Redis
-
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.index.base import DamageLog
 from scrapy_neardup.index.batching import Batcher
@@ -248,20 +246,12 @@ class ShardedRedisIndex(RedisIndex):
         return [[next(answers) for _ in calls] for calls in batch]
 
     async def _run_looks(self, batch: Sequence[tuple[int, bytes]]) -> list[bytes | BaseException | None]:
-        async def look(client: Redis) -> list[object]:
-            pipeline = client.pipeline(transaction=False)
-            for number, key in batch:
-                prefix = self.layout.prefixes[number]
-                # Ask this before the record is read: then a document that looks settled has its final record.
-                pipeline.hexists(f"{prefix}:pending", key)
-                pipeline.hget(self.layout.records(prefix, key), key)
-            return cast("list[object]", await pipeline.execute())
-
-        answers = await self._ask(look)
-        return [
-            None if undecided else cast("bytes", record or b"")
-            for undecided, record in zip(answers[::2], answers[1::2], strict=True)
+        prefixes = [self.layout.prefixes[number] for number, _ in batch]
+        calls: list[ScriptCall] = [
+            (script("look"), (f"{prefix}:pending", self.layout.records(prefix, key)), (key,))
+            for prefix, (_, key) in zip(prefixes, batch, strict=True)
         ]
+        return cast("list[bytes | BaseException | None]", await self._call_all(calls))
 
 
 def _known_answer(

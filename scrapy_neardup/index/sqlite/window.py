@@ -6,6 +6,7 @@ read as a signed integer with the highest bit flipped, so that numbers are in th
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 import time
 from collections import Counter
@@ -145,8 +146,12 @@ class SQLiteWindow:
         crowded = found.crowded
         gone = [(each, oldest) for each, oldest in crowded.items() if oldest < number]
         sql.executemany(f"DELETE FROM {table} WHERE band = ? AND key = ?", gone)
-        posted = [(each, number) for each in keys if each not in crowded or crowded[each] < number]
-        sql.executemany(f"INSERT OR IGNORE INTO {table} (band, key) VALUES (?, ?)", posted)
+        posted = [each for each in keys if each not in crowded or crowded[each] < number]
+        # One statement, because the interpreter's lock is given up and taken again around every step of SQLite.
+        rows = ", ".join(["(?, ?)"] * len(posted))
+        if posted:
+            both = itertools.chain.from_iterable((each, number) for each in posted)
+            sql.execute(f"INSERT OR IGNORE INTO {table} (band, key) VALUES {rows}", tuple(both))
 
     def expire(self, sql: sqlite3.Connection, span: ExpiredSpan) -> None:
         """Remove the records that have left the window, and the generations of postings."""

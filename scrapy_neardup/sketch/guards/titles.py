@@ -6,6 +6,7 @@ without spaces a term is a pair of characters.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -39,7 +40,7 @@ _DIGIT = re.compile(r"\d")
 _DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
 _MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
-_MOST_REMEMBERED = 1 << 16  # runs of characters between blanks
+_MOST_REMEMBERED = 1 << 16  # words
 _LONGEST_REMEMBERED = 40  # characters
 NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
 
@@ -65,7 +66,8 @@ def term_codes(line: str) -> list[int]:
 
     A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the line.
     """
-    codes = [code for token in line.split() for code in _codes[token]]
+    normal = line if line.isascii() else unicodedata.normalize("NFKC", line)
+    codes = list(itertools.chain.from_iterable(map(_codes.__getitem__, _WORD.findall(normal))))
     if codes:
         codes[0] &= ~NAME
     return codes
@@ -143,24 +145,19 @@ def _hash(term: str) -> int:
 
 
 class _Codes(dict[str, tuple[int, ...]]):
-    """Codes of the words between two blanks, remembered because words repeat."""
+    """The codes of a word, remembered because words repeat."""
 
-    def __missing__(self, token: str) -> tuple[int, ...]:
+    def __missing__(self, word: str) -> tuple[int, ...]:
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        normal = token if token.isascii() else unicodedata.normalize("NFKC", token)
-        if not normal.isascii() and _UNSPACED.search(normal):
-            codes = tuple(map(_hash, _terms(normal)))
+        if not word.isascii() and _UNSPACED.search(word):
+            codes = tuple(map(_hash, _terms(word)))
         else:
-            codes = tuple(map(_code, _WORD.findall(normal)))
-        if len(token) <= _LONGEST_REMEMBERED:
-            self[token] = codes
+            mark = NAME if word[0].isupper() else FIGURE if word[0].isdigit() else 0
+            codes = ((_hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM) | mark,)
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = codes
         return codes
-
-
-def _code(word: str) -> int:
-    code = _hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM
-    return code | (NAME if word[0].isupper() else FIGURE if word[0].isdigit() else 0)
 
 
 _codes = _Codes()

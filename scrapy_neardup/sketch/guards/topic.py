@@ -16,6 +16,7 @@ Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a st
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
 from collections.abc import Collection, Iterable
 
@@ -114,7 +115,7 @@ class TopicWeights:
         is_name = times >= _NAME_FLAG
         counts = self.frequencies.counts(slots)
         self.frequencies.learn_slots(slots)
-        documents = int(np.sort(counts)[-_COMMONEST:][0])
+        documents = _documents_of_language(counts)
         if documents < FEWEST_DOCUMENTS:
             weights = np.where(is_name, 1.0, 0.0)
         else:
@@ -125,9 +126,23 @@ class TopicWeights:
         heaviest = np.argsort(-weights, kind="stable")[: self._most_terms]
         heaviest = heaviest[: int(np.count_nonzero(weights.take(heaviest)))]
         chosen, of_title = slots.take(heaviest), in_title.take(heaviest)
-        packed = (chosen % TITLE_BIT + of_title * np.uint32(TITLE_BIT)).astype(">u2").tobytes()
+        # Two slots may have the same low bits. Only the first of them is kept.
+        terms = dict[int, int]()
+        for slot, is_titled in zip((chosen % TITLE_BIT).tolist(), of_title.tolist(), strict=True):
+            terms.setdefault(slot, slot + TITLE_BIT * is_titled)
         looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen.tolist()))
-        return packed, tuple(map(topic_key, list(looked_up)[:KEYS]))
+        return struct.pack(f">{len(terms)}H", *terms.values()), tuple(map(topic_key, list(looked_up)[:KEYS]))
+
+
+def documents_of_language(lead: bytes, frequencies: Frequencies) -> int:
+    """Return how many documents in the language of these first lines were counted, about. ``lead`` has its terms."""
+    if not lead:
+        return 0
+    return _documents_of_language(frequencies.counts(np.frombuffer(lead, np.uint32) >> _BYTE))
+
+
+def _documents_of_language(counts: NDArray[np.uint32]) -> int:
+    return int(np.sort(counts)[-_COMMONEST:][0])
 
 
 def topic_key(slot: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -56,6 +57,20 @@ async def test_a_window_goes_on_beside_a_key_of_another_type(
         assert keys.get(name) == b"somebody else's"
         assert f"{name} is of another type, but must be a hash: delete this key (DEL)" in caplog.text
         assert any(name in warning for warning in summary.warnings)
+
+
+async def test_shards_wait_for_decisions_beside_keys_of_another_type(
+    open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str
+) -> None:
+    for shard in range(3):
+        keys.set(f"{{neardup:{namespace}:{CONFIG}/3.{shard}}}:records:{START // HOUR}", "somebody else's")
+    indexes = [await open_index(Sharded(redis_url, 3)) for _ in range(4)]
+    article = Article()
+    copies = [article, *(article.copy(at=seconds) for seconds in range(1, 20))]
+
+    matches = await asyncio.gather(*(check(indexes[at % 4], each) for at, each in enumerate(copies)))
+
+    assert any(matches)  # without an error; on a slow machine a few may be judged before others are decided
 
 
 async def test_stories_go_on_beside_keys_of_another_type(

@@ -6,6 +6,7 @@ import random
 import struct
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from documents import DAY
 from hypothesis import given, settings
@@ -17,10 +18,10 @@ from texts import opened
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, TITLE_BIT, TOPIC_TERM_BYTES, topic_score, weight_at
+from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, TERM_WEIGHTS, TITLE_BIT, TOPIC_TERM_BYTES, topic_score
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.guards.titles import term_codes
-from scrapy_neardup.sketch.guards.topic import KEYS
+from scrapy_neardup.sketch.guards.topic import KEYS, TopicWeights
 from scrapy_neardup.stories import StoryEvent
 
 START = 1_700_000_000
@@ -54,7 +55,7 @@ def fingerprint(text: str, title: str = "", preset: str = "news") -> Fingerprint
 
 def weights(packed: bytes) -> dict[int, int]:
     terms = struct.iter_unpack(">H", packed)
-    return {term % TITLE_BIT: weight_at(place) for place, (term,) in enumerate(terms)}
+    return {term % TITLE_BIT: weight for (term,), weight in zip(terms, TERM_WEIGHTS, strict=False)}
 
 
 def slots(words: str) -> set[int]:
@@ -155,6 +156,14 @@ def test_terms_of_the_title_are_marked() -> None:
 
     assert marked == slots("Skerrow")
     assert weights(packed).keys() == slots("Skerrow Magnus Aird")
+
+
+def test_two_slots_with_the_same_low_bits_are_one_term() -> None:
+    lead = np.array([slot << 8 | 0x81 for slot in (7, 9, 7 + TITLE_BIT)], np.uint32)
+    packed, keys = TopicWeights(MOST_TOPIC_TERMS).topic(lead.tobytes(), {7})
+
+    assert struct.unpack(">2H", packed) == (7 + TITLE_BIT, 9)
+    assert len(keys) == 3
 
 
 # Once the stream is known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from scrapy_neardup.document import Document
 from scrapy_neardup.index import Index
 from scrapy_neardup.records.feature_counts import (
     MOST_DOCUMENTS,
+    NOTHING,
     SUM_BYTES,
     add_counts,
     pack_counted,
@@ -77,6 +79,16 @@ async def test_two_connections_count_together(open_index: OpenIndex, shared_url:
     await one.add_frequencies("terms", counted(5, {1: 5}))
 
     assert unpack_sum(await other.add_frequencies("terms", counted(1, {1: 1})))[0] == 6
+
+
+async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenIndex, shared_url: str) -> None:
+    several = [await open_index(shared_url) for _ in range(8)]
+    additions = [(index, counted(1, {1: 1, number: 1})) for index in several for number in range(2, 7)]
+    await asyncio.gather(*(index.add_frequencies("terms", addition) for index, addition in additions))
+
+    documents, counts = unpack_sum(await several[0].add_frequencies("terms", NOTHING))
+    assert documents == counts[1] == len(additions)
+    assert [*counts[2:7]] == [len(several)] * 5
 
 
 @settings(max_examples=tries(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -137,88 +137,68 @@ local function count_shared(a, b, size)
     return in_a, in_b, shared
 end
 
--- The weight of the term at each place of a topic, counted from 0. It is computed when it is first needed.
-local weight_at = setmetatable({}, { __index = function(weights, place)
-    weights[place] = math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5)
-    return weights[place]
-end })
-
--- Read a packed topic: the weights by slot, the sum of their squares; the weights of the terms that are in the title,
--- and the sum of their squares. A topic is read once. Terms behind the last place are ignored.
+-- Read a packed topic: the weights by slot, the sum of their squares; which slots are in the title, and the sum of the
+-- squares of their weights. The topic of the document is read once, though it is compared with every candidate.
 local topics = {}
 local function read_topic(packed)
     local topic = topics[packed]
     if topic then return topic end
     topic = { weights = {}, square = 0, titles = {}, title_square = 0 }
-    for place = 0, math.min(math.floor(#packed / TOPIC_TERM_BYTES), MOST_TOPIC_TERMS) - 1 do
-        local high, low = byte(packed, place * TOPIC_TERM_BYTES + 1, place * TOPIC_TERM_BYTES + 2)
-        local term = high * 256 + low
+    local bytes = { byte(packed, 1, MOST_TOPIC_TERMS * TOPIC_TERM_BYTES) }
+    for place = 1, math.floor(#bytes / TOPIC_TERM_BYTES) do
+        local term, weight = bytes[2 * place - 1] * 256 + bytes[2 * place], TERM_WEIGHTS[place]
         local slot = term % TITLE_BIT
-        if not topic.weights[slot] then
-            local weight = weight_at[place]
-            topic.weights[slot] = weight
-            topic.square = topic.square + weight * weight
-            if term >= TITLE_BIT then
-                topic.titles[slot] = weight
-                topic.title_square = topic.title_square + weight * weight
-            end
+        topic.weights[slot] = weight
+        topic.square = topic.square + weight * weight
+        if term >= TITLE_BIT then
+            topic.titles[slot] = true
+            topic.title_square = topic.title_square + weight * weight
         end
     end
     topics[packed] = topic
     return topic
 end
 
--- Decide whether two topics share too few terms to be alike, without reading the second one. Most candidates do.
-local function share_few(topic, packed)
-    local shared = 0
-    for at = 1, #packed - TOPIC_TERM_BYTES + 1, TOPIC_TERM_BYTES do
-        local high, low = byte(packed, at, at + 1)
-        if topic.weights[(high * 256 + low) % TITLE_BIT] then
-            shared = shared + 1
-            if shared == LEAST_SHARED_TERMS then return false end
+-- Compare a topic that was read with a packed one, in one pass. Return the sum of the products of their weights, the
+-- largest product, the number of products; the squares of the packed topic and of its title; and of both titles the
+-- squares of the terms that the other topic has.
+local function compare_topics(ours, packed)
+    local sum, largest, count, square, title_square, covered, covered_of_ours = 0, 0, 0, 0, 0, 0, 0
+    local bytes, weights = { byte(packed, 1, MOST_TOPIC_TERMS * TOPIC_TERM_BYTES) }, ours.weights
+    for place = 1, math.floor(#bytes / TOPIC_TERM_BYTES) do
+        local term, weight = bytes[2 * place - 1] * 256 + bytes[2 * place], TERM_WEIGHTS[place]
+        local slot = term % TITLE_BIT
+        local own, own_square = weights[slot], weight * weight
+        square = square + own_square
+        if slot < term then title_square = title_square + own_square end
+        if own then
+            local product = own * weight
+            sum, count = sum + product, count + 1
+            if product > largest then largest = product end
+            if slot < term then covered = covered + own_square end
+            if ours.titles[slot] then covered_of_ours = covered_of_ours + own * own end
         end
     end
-    return true
+    return sum, largest, count, square, title_square, covered, covered_of_ours
 end
 
--- Return the sum of the products of two topics, the largest product, and the number of products.
-local function products(weights_a, weights_b)
-    local sum, largest, count = 0, 0, 0
-    for slot, weight in pairs(weights_a) do
-        local other = weights_b[slot]
-        if other then
-            sum = sum + weight * other
-            largest = math.max(largest, weight * other)
-            count = count + 1
-        end
-    end
-    return sum, largest, count
-end
-
-local function coverage(topic, other)
-    if topic.title_square == 0 then return UNKNOWN_COVERAGE end
-    local square = 0
-    for slot, weight in pairs(topic.titles) do
-        if other.weights[slot] then square = square + weight * weight end
-    end
-    return square / topic.title_square
+local function coverage(covered, title_square)
+    return title_square == 0 and UNKNOWN_COVERAGE or covered / title_square
 end
 
 local function topic_score(a, b)
     local ours = read_topic(a)
-    if share_few(ours, b) then return 0 end
-    local theirs = read_topic(b)
-    local sum, largest, count = products(ours.weights, theirs.weights)
+    local sum, largest, count, square, title_square, covered, covered_of_ours = compare_topics(ours, b)
     if count < LEAST_SHARED_TERMS then return 0 end
-    local cosine_of_topics = (sum - largest) / math.sqrt(ours.square * theirs.square)
-    local both = (coverage(ours, theirs) + coverage(theirs, ours)) / 2
+    local cosine_of_topics = (sum - largest) / math.sqrt(ours.square * square)
+    local both = (coverage(covered_of_ours, ours.title_square) + coverage(covered, title_square)) / 2
     return (1 - COVERAGE_SHARE) * cosine_of_topics + COVERAGE_SHARE * both
 end
 
 local function topic_cosine(a, b)
-    local ours, theirs = read_topic(a), read_topic(b)
-    local sum = products(ours.weights, theirs.weights)
-    return sum > 0 and sum / math.sqrt(ours.square * theirs.square) or 0
+    local ours = read_topic(a)
+    local sum, _, _, square = compare_topics(ours, b)
+    return sum > 0 and sum / math.sqrt(ours.square * square) or 0
 end
 
 local function least_topic_score(same_source)
@@ -233,16 +213,14 @@ local function related_topic_score(a, b, story, same_source)
 end
 
 local function add_topic(story, topic)
-    local weights, terms = {}, {}
+    local weights, order = {}, {}
     for slot, weight in pairs(read_topic(story).weights) do weights[slot] = STORY_PARTS * weight end
     for slot, weight in pairs(read_topic(topic).weights) do weights[slot] = (weights[slot] or 0) + weight end
-    for slot, weight in pairs(weights) do terms[#terms + 1] = { slot = slot, weight = weight } end
-    table.sort(terms, function(a, b)
-        if a.weight ~= b.weight then return a.weight > b.weight end
-        return a.slot < b.slot
-    end)
+    -- Numbers in ascending order are the heaviest terms first, those of one weight by their slots.
+    for slot, weight in pairs(weights) do order[#order + 1] = slot - weight * TITLE_BIT end
+    table.sort(order)
     local packed = {}
-    for index = 1, math.min(#terms, MOST_TOPIC_TERMS) do packed[index] = struct.pack('>I2', terms[index].slot) end
+    for place = 1, math.min(#order, MOST_TOPIC_TERMS) do packed[place] = struct.pack('>I2', order[place] % TITLE_BIT) end
     return table.concat(packed)
 end
 

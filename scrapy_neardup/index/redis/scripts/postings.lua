@@ -81,15 +81,16 @@ local own_index = own_generation - first_generation + 1 -- in KEYS
 local own_start = own_generation * policy.generation_seconds
 local own_posting = struct.pack('>I' .. SECOND_BYTES, second - own_start) .. sub(key, 5, 8)
 
--- The weight of each candidate by its document key; the document keys in the order they were found.
-local weights, candidates = {}, {}
+-- The keys of all candidates, and their weights by key.
+local candidates, weights = {}, {}
 local room = {} -- by key: how many more postings are read
 local own_values, own_bits = {}, nil -- postings of the own generation by key, and the bits that name its shards
 local is_crowded = {} -- by key: whether others of the own generation may have it too
 
--- Collect the newest postings of a key that lie in the window; a posting outside the window does not count. ``own`` is the
--- document's own posting if the document is known already: postings behind it came later and are no candidates.
-local function collect(value, index, start, own)
+-- Collect the newest postings of a key that lie in the window; a posting outside the window does not count. ``posted`` has
+-- the weights of the postings of this generation, false for one outside the window. ``own`` is the document's own
+-- posting if the document is known already: postings behind it came later and are no candidates.
+local function collect(value, index, start, posted, own)
     local found = positions(value, tags[index])
     local left = room[index] or MOST_POSTINGS
     local last = #found
@@ -102,20 +103,17 @@ local function collect(value, index, start, own)
         for _, at in ipairs(found) do orders[at] = order_of(value, at) end
         table.sort(found, function(a, b) return orders[a] > orders[b] end)
     end
+    local weight = index <= identities and IDENTITY_WEIGHT or index > #tags - topic_keys and TOPIC_WEIGHT or TEXT_WEIGHT
     for _, at in ipairs(found) do
         if left == 0 then break end
-        local seen, hash = struct.unpack(AS_NUMBER, value, at + 2)
-        seen = seen + start
-        if math.abs(seen - second) <= policy.window then
-            local candidate = struct.pack('>I4I4', seen, hash)
-            if not weights[candidate] then
-                weights[candidate] = 0
-                candidates[#candidates + 1] = candidate
-            end
-            local weight = index <= identities and IDENTITY_WEIGHT or index > #tags - topic_keys and TOPIC_WEIGHT or TEXT_WEIGHT
-            weights[candidate] = weights[candidate] + weight
-            left = left - 1
+        local posting = sub(value, at + 2, at + POSTING_BYTES - 1)
+        local known = posted[posting]
+        if known == nil then
+            local seen = struct.unpack(AS_NUMBER, posting)
+            known = math.abs(start + seen - second) <= policy.window and 0
         end
+        posted[posting] = known and known + weight
+        if known then left = left - 1 end
     end
     room[index] = left
 end
@@ -127,17 +125,25 @@ local function find_candidates(least_weight, is_known)
         local bits = bits_of(generation)
         local values = bits and redis.call('HMGET', KEYS[generation], unpack(shards_of(bits))) or {}
         if generation == own_index then own_values, own_bits = values, bits end
+        local start, posted = (first_generation + generation - 1) * policy.generation_seconds, {}
         for index = 1, #values do
             local value = values[index]
             -- Most keys belong to no other document: one scan shows that.
             if value and find(value, tags[index], 1, true) then
                 if generation == own_index then is_crowded[index] = true end
-                collect(value, index, (first_generation + generation - 1) * policy.generation_seconds,
-                        is_known and generation == own_index and own_posting)
+                collect(value, index, start, posted, is_known and generation == own_index and own_posting)
+            end
+        end
+        -- Most postings share one key of the topic only. So a document key is packed for the others, not for each posting.
+        for posting, weight in pairs(posted) do
+            if weight and weight >= least_weight then
+                local seen, hash = struct.unpack(AS_NUMBER, posting)
+                local candidate = struct.pack('>I4I4', start + seen, hash)
+                candidates[#candidates + 1] = candidate
+                weights[candidate] = weight
             end
         end
     end
-    candidates = filter(candidates, function(each) return weights[each] >= least_weight end)
     table.sort(candidates, function(a, b)
         if weights[a] ~= weights[b] then return weights[a] > weights[b] end
         return is_older(a, b)

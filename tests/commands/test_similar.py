@@ -1,0 +1,116 @@
+"""``similar`` and ``explain`` on documents of a window: topics, stories, updates, and pages that came again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from newsdesk import toll
+from other_words import BOTH, BUDGET, BUDGET_NAMES, report
+from scrapy_processes import neardup
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+
+STORE = "--store", "sqlite:///window.sqlite"
+FIRST, SECOND, THIRD, FIRE, NEWER = (f"https://{name}.example/news" for name in ("a", "b", "c", "fire", "newer"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A window with a story in other words, whose third report is like the second only; and a fire and its update."""
+    folder = tmp_path_factory.mktemp("window")
+    asyncio.run(_fill(f"sqlite:///{folder}/window.sqlite"))
+    return folder
+
+
+async def _fill(store: str) -> None:
+    third = report(" ".join(BOTH_ONLY), "third")
+    detector = NearDupDetector(NearDupSettings(store=store))
+    await detector.open()
+    texts = [(FIRST, BUDGET), (SECOND, BOTH), (THIRD, third), (FIRE, toll(4)), (NEWER, toll(12)), (FIRST, BUDGET)]
+    start = time.time() - 600
+    for number, (url, body) in enumerate(texts):
+        document = detector.document(body, url=url, title=f"News from {url[8:11]}", seen_at=start + 10 * number)
+        await detector.check(document)
+    await detector.close()
+
+
+BOTH_ONLY = [word for word in BOTH.split() if word.istitle() and word not in BUDGET_NAMES.split()]
+
+
+def similar(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in neardup(folder, "similar", name, *STORE, "--json").stdout.splitlines()]
+
+
+def test_reports_that_joined_by_topic_show_its_score(folder: Path) -> None:
+    by_url = {row["url"]: row for row in similar(folder, FIRST)}
+    assert by_url[SECOND]["like"] == "related"
+    assert by_url[SECOND]["topic"] >= 0.26 > by_url[SECOND]["score"]
+    assert (
+        f"related by topic {by_url[SECOND]['topic']:.3f}  News from b.e"
+        in neardup(folder, "similar", FIRST, *STORE).stdout
+    )
+
+
+def test_other_members_of_the_story_are_listed_too(folder: Path) -> None:
+    *_, last = similar(folder, FIRST)
+    assert (last["url"], last["like"]) == (THIRD, "story")
+    printed = neardup(folder, "similar", FIRST, *STORE).stdout
+    like, _, others = printed.partition("In its story by way of another document:")
+    assert THIRD not in like
+    assert THIRD in others
+
+
+def test_a_page_is_not_like_itself(folder: Path) -> None:
+    """The first page was crawled twice."""
+    assert FIRST not in {row["url"] for row in similar(folder, FIRST)}
+    printed = neardup(folder, "similar", FIRST, *STORE).stdout
+    assert printed.count(FIRST) == 1, "only in the heading"
+    assert f"    original: {FIRE}" not in neardup(folder, "similar", FIRE, *STORE).stdout
+
+
+def test_an_update_is_listed_as_one(folder: Path) -> None:
+    assert [(row["url"], row["like"]) for row in similar(folder, FIRE)] == [(NEWER, "update")]
+
+
+def test_explain_says_by_which_terms_two_documents_of_the_window_were_joined(folder: Path) -> None:
+    found = json.loads(neardup(folder, "explain", FIRST, SECOND, *STORE, "--json").stdout)
+    assert found["status"] == "related"
+    assert found["topic"]["score"] >= found["topic"]["needed"]
+    assert found["why"] == [f"the topics score {found['topic']['score']:.2f} >= 0.26: the same story, not a copy"]
+    printed = neardup(folder, "explain", FIRST, SECOND, *STORE).stdout
+    assert f"Topics: {found['topic']['score']:.3f}, enough" in printed
+    assert f"terms in common: {found['topic']['shared']}; with fewer than 5 the score is 0" in printed
+
+
+def test_explain_calls_an_update_an_update(folder: Path) -> None:
+    printed = neardup(folder, "explain", FIRE, NEWER, *STORE).stdout
+    assert "B after A: update" in printed
+    assert "4 -> 12" in printed
+    assert "When B came, its match was A." in printed
+
+
+def test_explain_names_the_match_by_title_and_url(folder: Path) -> None:
+    printed = neardup(folder, "explain", FIRE, THIRD, *STORE).stdout
+    assert "B after A: original" in printed
+    _, _, match = printed.partition("When B came, its match was ")
+    assert match.splitlines()[0].endswith(": News from b.e")
+    assert match.splitlines()[1] == f"   {SECOND}"
+
+
+def test_a_url_that_cannot_be_fetched_was_not_in_the_window(folder: Path) -> None:
+    unknown = "http://nowhere.invalid/news"
+    done = neardup(folder, "explain", unknown, "http://elsewhere.invalid/", *STORE)
+    assert done.returncode == 2
+    assert f"{unknown}: cannot be fetched: " in done.stderr
+    assert "it was fetched because the window has no document with this url" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("similar", FIRST), ("explain", FIRST, SECOND), ("explain", FIRE, THIRD)])
+def test_lines_end_before_column_80_and_go_on_indented(folder: Path, arguments: tuple[str, ...]) -> None:
+    done = neardup(folder, *arguments, *STORE, columns=80)
+    assert max(len(line) for line in done.stdout.splitlines() if "://" not in line) <= 80

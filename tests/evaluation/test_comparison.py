@@ -1,0 +1,189 @@
+"""Two documents side by side: what they share, and the reasons that are given for the verdict."""
+
+from __future__ import annotations
+
+import pytest
+from articles import COMET, FERRY
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from newsdesk import text
+from other_words import report
+
+from scrapy_neardup.evaluation.comparison import compare
+from scrapy_neardup.evaluation.reasons import relation
+from scrapy_neardup.evaluation.single import Given
+from scrapy_neardup.settings import NearDupSettings
+
+
+async def test_comparison_of_an_abridged_copy() -> None:
+    whole = f"By our reporter\n{FERRY}\n{COMET}"
+    comparison = await compare(Given(whole), Given(COMET), NearDupSettings())
+    assert (comparison.verdict.status, comparison.verdict.kind) == ("duplicate", "abridged")
+    assert comparison.exact_containment == 1
+    assert comparison.exact_resemblance == pytest.approx(comparison.second.shingles / comparison.first.shingles)
+    assert comparison.resemblance == pytest.approx(comparison.exact_resemblance, abs=0.15)
+    assert [passage.text for passage in comparison.shared] == [COMET]
+    assert [passage.text for passage in comparison.first.own] == [FERRY]
+    assert comparison.second.own == ()
+    assert [(left.line, left.why) for left in comparison.first.left_out] == [("By our reporter", "3 words, under 8")]
+    assert any("NEARDUP_THRESHOLD = 0.45: a copy" in line for line in comparison.why)
+
+
+async def test_comparison_names_what_changed() -> None:
+    comparison = await compare(Given(FERRY), Given(FERRY.replace("ninety", "forty")), NearDupSettings())
+    assert comparison.verdict.status == "update"
+    assert any("figures changed" in line and "90 -> 40" in line for line in comparison.why)
+    assert [passage.text for passage in comparison.second.own] == ["forty"]
+
+
+async def test_comparison_of_two_reports_of_one_template() -> None:
+    def report(company: str, cents: int, day: int) -> Given:
+        return Given(
+            f"The directors of {company} said that the board has declared a dividend of {cents} cents for every share "
+            f"of the company. It is payable on the {day} of the month to holders of record on the {day + 2} of it."
+        )
+
+    comparison = await compare(report("Harbour Optics", 12, 3), report("Northern Cement", 31, 14), NearDupSettings())
+
+    assert comparison.verdict.status == "original"
+    assert "reports of one template" in comparison.why[0]
+
+
+async def test_comparison_of_strangers() -> None:
+    comparison = await compare(Given(FERRY), Given(COMET), NearDupSettings())
+    assert comparison.verdict.status == "original"
+    assert comparison.shared_bands == 0
+    assert comparison.shared == ()
+    looked_up, by_topic = comparison.why
+    assert looked_up == (
+        "never compared: none of 38 bands and 0 look-up keys of the topics in common; 1 band or 2 keys are needed"
+    )
+    assert by_topic == "the topics have 0 terms in common, under 5: not enough either"
+
+
+async def test_comparison_of_two_reports_on_one_event() -> None:
+    names = "Magnus Aird and Isla Reid of Northlink came to Skerrow, Barra and Oban"
+    one = f"Lifeboats took everybody from the ferry when {names} to see what was left of the hull on the rocks."
+    other = f"Nobody knows yet why the steering failed, but yesterday {names}, and today divers look at the rudder."
+
+    comparison = await compare(Given(one), Given(other), NearDupSettings(related_threshold=0.45))
+
+    assert comparison.verdict.status == "related"
+    assert comparison.topic is not None
+    assert comparison.topic.score >= comparison.topic.needed
+    score, needed = f"{comparison.topic.score:.2f}", f"{comparison.topic.needed:g}"
+    assert f"the topics score {score} >= {needed}: the same story, not a copy" in comparison.why[0]
+
+
+async def test_the_template_rule_is_named_if_the_topics_are_enough() -> None:
+    one = (
+        "Yesterday Agnes Fell was calm. Lifeboats of Skerrow took everybody from the ferry when Aird and the crew of"
+        " Northlink saw what Barra had sent, and later Oban sent what Reid had asked for."
+    )
+    other = (
+        "Today Robert Dunn was not. Nobody at Northlink knows why the steering failed, says Reid, but divers from Oban"
+        " look at the rudder near Skerrow while people in Barra wait for news of Aird."
+    )
+
+    comparison = await compare(Given(one), Given(other), NearDupSettings())
+
+    assert comparison.verdict.status == "original"
+    assert comparison.topic is not None
+    assert comparison.topic.is_enough
+    (reason,) = comparison.why
+    assert reason.startswith(f"the topics score {comparison.topic.score:.2f} >= 0.26, but both are short")
+    assert reason.endswith("first sentences have no name in common: reports of one template")
+
+
+async def test_topics_with_too_few_common_terms_are_named() -> None:
+    one, other = (f"{text((seed, 1), 12)} Skerrow and Aldermoor\n{text(seed)}" for seed in ("one", "other"))
+    comparison = await compare(Given(one), Given(other), NearDupSettings())
+    assert comparison.why[0].endswith(", and the topics have 2 terms in common, under 5: another story")
+    assert comparison.topic is not None
+    assert (comparison.topic.role, comparison.topic.shared, comparison.topic.least_shared) == ("join", 2, 5)
+
+
+async def test_a_clear_copy_needs_no_topic() -> None:
+    comparison = await compare(Given(FERRY), Given(FERRY), NearDupSettings())
+    assert comparison.topic is not None
+    assert comparison.topic.role == "none"
+
+
+async def test_two_texts_of_one_source_under_different_titles_are_no_copies_and_the_reason_is_given() -> None:
+    first, second = (
+        Given(f"{text('common', 120)}\n{text(title, 60)}", f"https://paper.example/{title[:4]}", title)
+        for title in ("Ferry aground near Skerrow", "Harbour closed after storm")
+    )
+    comparison = await compare(first, second, NearDupSettings())
+    assert comparison.verdict.status == "original"
+    assert comparison.score >= NearDupSettings().resolved_preset().threshold
+    assert "one source has them under different titles, so a copy needs more" in comparison.why[0]
+
+
+async def test_a_scope_that_excludes_the_pair_is_named() -> None:
+    copies = [Given(FERRY + end, f"https://{site}.example/") for site, end in (("one", ""), ("two", " It is late."))]
+    comparison = await compare(*copies, NearDupSettings(scope="same-source"))
+    assert comparison.why == ("NEARDUP_SCOPE = same-source allows no match of two sources",)
+
+
+@given(st.data())
+def test_a_relation_can_be_seen_in_its_digits(data: st.DataObject) -> None:
+    bound = data.draw(st.sampled_from([0.13, 0.26, 0.45]))
+    value = data.draw(st.floats(bound - 0.1, bound + 0.1))
+    assume(value == bound or abs(value - bound) > 1e-5)
+    shown, sign, _ = relation(value, bound).split()
+    assert (float(shown) >= bound) == (value >= bound) == (sign == ">=")
+
+
+async def test_comparison_of_two_texts_that_share_only_a_part_of_unrelated_news() -> None:
+    """A paragraph that a site uses again makes no relation, if the topics have nothing in common."""
+    names = "Aldermoor Brandreth Calverley Dunstable", "Garroway Hollingbury Inchbold Jellicoe"
+    frame = text("frame", 40)
+
+    comparison = await compare(*(Given(f"{report(each, each)}\n{frame}") for each in names), NearDupSettings())
+
+    assert comparison.verdict.status == "original"
+    assert comparison.why[0].endswith(": a part that unrelated texts share")
+
+
+async def test_comparison_of_a_text_too_short_to_compare() -> None:
+    comparison = await compare(Given(FERRY), Given("Ferry sinks in the strait."), NearDupSettings())
+    assert comparison.verdict.reason == "too-short"
+    assert comparison.why[0].startswith("B has 5 words, under NEARDUP_MIN_WORDS = 20")
+
+
+async def test_comparison_of_one_url() -> None:
+    url = "https://paper.example/ferry"
+    comparison = await compare(Given(FERRY, url), Given(COMET, url), NearDupSettings())
+    assert comparison.verdict.status == "update"
+    assert "the same url, with another text" in comparison.why
+
+
+async def test_comparison_of_a_script_without_spaces() -> None:
+    first = (
+        "昨夜、海峡でフェリーが沈没し、救助船が夜明けまで冷たい海を捜索した。船長は車両甲板の扉が開いていたと話した。"
+    )
+    last = "漁師たちが乗客の大半を引き上げ、病院船が負傷者を本土へ運んだ。"
+    comparison = await compare(Given(first + last), Given(first), NearDupSettings())
+    assert comparison.exact_containment == 1
+    assert "".join(passage.text for passage in comparison.first.own).rstrip("。") in last
+    assert comparison.second.words == sum(passage.words for passage in comparison.shared) > 20
+
+
+async def test_words_of_passages_add_up_in_a_script_without_spaces() -> None:
+    before = "昨夜、海峡でフェリーが沈没し、救助船が夜明けまで冷たい海を捜索した。"
+    behind = "は扉が開いていたと話した。漁師たちが乗客の大半を引き上げ、病院船が負傷者を運んだ。"
+    first, second = (f"「{before}{name}{behind}" for name in ("機関士", "船長"))
+    comparison = await compare(Given(first), Given(second), NearDupSettings())
+    side = comparison.second
+    passages = [*comparison.shared, *side.own]
+    assert side.own
+    assert sum(passage.words for passage in passages) == side.words
+    assert comparison.shared[0].text.startswith("「昨夜"), "a bracket goes with the first word"
+
+
+async def test_words_with_two_parts_add_up() -> None:
+    changed = FERRY.replace("car deck", "car-deck").replace("Sunday", "Monday")
+    comparison = await compare(Given(FERRY), Given(changed), NearDupSettings())
+    own = [passage.words for passage in comparison.second.own]
+    assert sum(own) + sum(passage.words for passage in comparison.shared) == comparison.second.words
