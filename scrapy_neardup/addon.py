@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
+from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
+
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
@@ -23,23 +25,6 @@ class WrongSetting(UsageError, SystemExit):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.code = f"scrapy: error: {message}"
-
-
-class WrongSpiderSetting(UsageError):
-    """A wrong setting that is found when the crawl has begun, as those of a spider are."""
-
-
-class _InOneLine(logging.Filter):
-    """Leaves out the traceback when asyncio logs a wrong setting. Changes no other line."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if isinstance(error, WrongSpiderSetting):
-            record.msg, record.args, record.exc_info = f"scrapy: error: {error}", (), None
-        return True
-
-
-_IN_ONE_LINE = _InOneLine()
 
 
 class Addon:
@@ -59,8 +44,7 @@ class Addon:
         try:
             checked = checked_settings(settings)
         except UsageError as error:
-            logging.getLogger("asyncio").addFilter(_IN_ONE_LINE)  # it logs the errors of a crawl that has begun
-            raise WrongSpiderSetting(str(error)) from None
+            raise wrong_spider_setting(error) from None
         _warn_of_forgotten_prefixes(settings)
         if not checked.enabled:
             return
@@ -103,10 +87,8 @@ def checked_settings(settings: BaseSettings) -> NearDupSettings:
         load_rule(checked.event_rule)
         for each in checked.item_classes:
             load_item_class(each)
-        feeds = {"DROPPED_FEED": checked.dropped_feed, "EVENTS_FEED": checked.events_feed, "RECORD": checked.record}
-        for name, uri in feeds.items():
-            if uri is not None:
-                storage_class(settings, f"NEARDUP_{name}", uri)
+        for name, uri in checked.feeds().items():
+            storage_class(settings, name, uri)
     except SettingsError as error:
         is_of_spider = settings.getpriority(error.name) == SETTINGS_PRIORITIES["spider"]
         raise UsageError(f"{error}{' (in the custom_settings of the spider)' if is_of_spider else ''}") from None

@@ -31,6 +31,20 @@ R = TypeVar("R")
 _MOST_WARNINGS = 100  # how many different warnings are logged; many warnings name a document, so they all differ
 
 
+def select(source: str = "", url: str = "") -> Selection:
+    """Return the selection of the documents of a source, of a page, or of all documents.
+
+    Raise ValueError if ``source`` is not a domain, or ``url`` is not a web address.
+    """
+    if source:
+        domain = require_domain(source)
+        return Selection(source=domain, source_hash=source_hash(domain))
+    if url:
+        page = require_page(url)
+        return Selection(url_hash=page_hash(page), is_page=lambda other: url_identity(other) == page)
+    return Selection()
+
+
 class NearDupDetector:
     """Judges documents one after the other against the window, which holds the recent documents.
 
@@ -39,6 +53,8 @@ class NearDupDetector:
 
     With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with a list
     that has its id. If the process dies before that, the document does not count.
+
+    With ``reads_only`` nothing is written to the store: call no method that checks or removes documents.
 
     ``index`` and ``sketcher`` are for this package itself: they replace the ones that the settings describe.
     """
@@ -52,6 +68,7 @@ class NearDupDetector:
         index: Index | None = None,
         sketcher: Sketcher | None = None,
         delivers_later: bool = False,
+        reads_only: bool = False,
     ) -> None:
         self.settings = settings or NearDupSettings()
         self.preset = self.settings.resolved_preset()
@@ -63,6 +80,7 @@ class NearDupDetector:
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
             shards=self.settings.shards,
+            reads_only=reads_only,
         )
         self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)
         self.breaker = Breaker()
@@ -90,7 +108,7 @@ class NearDupDetector:
         try:
             await self.index.open()
         except StoreError as error:
-            self.breaker.failed(error)
+            self.breaker.failed(error, is_known=True)
             raise
         await self._begin()
         await self._share_frequencies(all_of_them=True)
@@ -115,7 +133,7 @@ class NearDupDetector:
             await self._share_frequencies(all_of_them=True)
             await self._share_boilerplate()
         try:
-            if self.delivery is not None:
+            if self.delivery is not None and self._is_open:
                 await self.delivery.end()
         finally:
             await self.index.close()
@@ -131,14 +149,7 @@ class NearDupDetector:
         documents are removed. With ``dry_run`` only count them. Raise StoreError if the store fails, and ValueError if
         ``source`` is not a domain or ``url`` is not a web address.
         """
-        selection = Selection()
-        if source:
-            domain = require_domain(source)
-            selection = Selection(source=domain, source_hash=source_hash(domain))
-        elif url:
-            page = require_page(url)
-            selection = Selection(url_hash=page_hash(page), is_page=lambda other: url_identity(other) == page)
-        return await self.index.purge(selection, dry_run=dry_run)
+        return await self.index.purge(select(source, url), dry_run=dry_run)
 
     async def similar(self, document: Document, most: int = 20) -> list[Match]:
         """Return the stored documents that are copies of this one or related to it, best first.
@@ -243,6 +254,8 @@ class NearDupDetector:
         """
         try:
             if self.breaker.is_open:
+                if not self._is_open:  # no story was read from a store that has never answered
+                    return {}
                 raise StoreUnavailable("it does not answer")
             return await self.stories.final_stories()
         except StoreError as error:

@@ -29,7 +29,7 @@ from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.crawl.sinks import EventSinks
 from scrapy_neardup.crawl.verdict_counter import VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict, unchecked
+from scrapy_neardup.document import Document, Verdict, counted, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.stories import special_report
 
@@ -80,6 +80,8 @@ class NearDupPipeline(Component):
         self._prepared: asyncio.Task[None] | None = None
         self._is_frozen = False
         self._is_closed = False
+        self._is_over = False  # while items are under way
+        self._under_way = 0  # items
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
 
@@ -99,6 +101,8 @@ class NearDupPipeline(Component):
             self.log_fault(error, "Opening the store")
 
     async def close_spider(self) -> None:
+        if self._under_way:
+            self._leave_late_items()
         try:
             await self.detector.finish()
             await self._send_events()
@@ -127,9 +131,18 @@ class NearDupPipeline(Component):
                 unfreeze()
 
     async def process_item(self, item: Any) -> Any:
+        self._under_way += 1
+        try:
+            return await self._judge(item)
+        finally:
+            self._under_way -= 1
+
+    async def _judge(self, item: Any) -> Any:
+        """Return the item with its tags, or raise NearDuplicate to drop it."""
         context = current_item.get()
         try:
             if context.opted_out:
+                self.summary.seen.opted_out += 1
                 return item
             if not self.is_judged(item):
                 self.summary.skip(item)
@@ -195,7 +208,8 @@ class NearDupPipeline(Component):
         try:
             await self.detector.prepare()
         except Exception:  # checks will meet the same error, and their items pass as ``internal-error``
-            logger.exception("A module for judging items cannot be loaded: items pass unchecked")
+            if not self._is_over:
+                logger.exception("A module for judging items cannot be loaded: items pass unchecked")
         freeze()
         self._is_frozen = True
 
@@ -210,6 +224,9 @@ class NearDupPipeline(Component):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 self.delivery.add_item(self.delivery.pending_document(document.id))
                 return asyncio.create_task(self._verdict(document, page))
+            if not page.url and page.reason == "no-text":
+                self.summary.miss_text(adapter, "no-page")
+                return _answered(unchecked("no-text"))
             if not is_of_page:
                 self.summary.miss_text(adapter, "other-page")
                 return _answered(unchecked("no-text"))
@@ -252,15 +269,26 @@ class NearDupPipeline(Component):
                 self.detector.take_over(document, page.sketch)
             return await self.detector.check(document)
         except Exception as error:
-            self.log_fault(error, document.url or "An item")
+            if not self._is_over:
+                self.log_fault(error, document.url or "An item")
             return unchecked("internal-error")
+
+    def _leave_late_items(self) -> None:
+        """Warn that the crawl ends before its items are judged. Scrapy's own crawls wait for them."""
+        self._is_over = True
+        self.summary.seen.late = self._under_way
+        logger.warning(
+            "The crawl ends before its items are judged: %s without a verdict. `scrapy parse --pipelines` does not wait"
+            " for pipelines. To see verdicts, use `scrapy crawl` with -s NEARDUP_DRY_RUN=True",
+            counted(self._under_way, "item"),
+        )
 
     def _report_times(self) -> None:
         """Log how long each step took, and add it to the stats. Call this after the last item left the pipelines."""
         steps = {"extract": self.shared.extraction_timings, **self.detector.timings}
-        lines = [line for step, times in steps.items() if (line := times.line(step))]
+        lines = [f"\n  {line}" for step, times in steps.items() if (line := times.line(step))]
         if lines:
-            logger.info("Time taken: %s", "; ".join(lines))
+            logger.info("Time taken:%s", "".join(lines))
         if self.crawler.stats is not None:
             for step, times in steps.items():
                 for name, value in times.summary().items():

@@ -79,8 +79,9 @@ def _one_of(*allowed: str) -> Check:
     return check
 
 
-def _number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False) -> Check:
-    allowed = f"must be {'a whole number' if kind is int else 'a number'} from {low:g} to {high:g}"
+def _number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False, unit: str = "") -> Check:
+    """Return the check of a number. ``unit`` is shown behind the limits."""
+    allowed = f"must be {'a whole number' if kind is int else 'a number'} from {low} to {high}{unit}"
 
     def check(value: Any) -> int | float | str:
         if or_auto and value == "auto":
@@ -247,7 +248,7 @@ class NearDupSettings:
     store: str = _setting("sqlite:///neardup.sqlite", _store, _without_password)
     shards: int = _setting(1, _number(int, 1, 64))
     namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
-    window: int = _setting(24 * 3600, _number(int, 7200, 31 * 24 * 3600))
+    window: int = _setting(24 * 3600, _number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
     preset: str = _setting("news", _one_of(*PRESETS))
     num_perm: int | None = _setting(None, _optional(_number(int, 5, 512)))
     bands: int | Literal["auto"] | None = _setting(None, _optional(_number(int, 1, 256, or_auto=True)))
@@ -280,11 +281,11 @@ class NearDupSettings:
     fields: dict[str, str] = _setting({tag: tag for tag in TAGS}, _field_names)
     extractor: str = _setting("trafilatura", _text(r"[\w.]+", "the name or import path of an extractor"))
     extract_workers: int | Literal["auto"] | None = _setting(None, _optional(_number(int, 0, 256, or_auto=True)))
-    extract_timeout: float = _setting(10.0, _number(float, 0.01, 3600))
-    extract_memory: int | None = _setting(2_000_000_000, _optional(_number(int, 10_000_000, 10**15)))
-    max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31))
+    extract_timeout: float = _setting(10.0, _number(float, 0.01, 3600, unit=" seconds"))
+    extract_memory: int | None = _setting(2_000_000_000, _optional(_number(int, 10_000_000, 10**15, unit=" bytes")))
+    max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31, unit=" bytes"))
     on_store_error: OnStoreError = _setting("keep", _one_of(*get_args(OnStoreError)))
-    store_timeout: float = _setting(2.0, _number(float, 0.01, 600))
+    store_timeout: float = _setting(2.0, _number(float, 0.01, 600, unit=" seconds"))
     event_rule: str = _setting("sources", _text(r"[\w.]+", ALLOWED_RULES))
     events_per_day: float = _setting(17.0, _number(float, 0, 1_000_000))
     source_owners: dict[str, str] = _setting({}, _owners)
@@ -326,6 +327,12 @@ class NearDupSettings:
                 allowed = f"must be {_ALLOWED_STREAMS}; {without_password(server)!r} {error}"
                 shown = _without_password("", self.events_stream)
                 raise SettingsError(PREFIX + "EVENTS_STREAM", shown, allowed) from None
+
+    def feeds(self) -> dict[str, str]:
+        """Return the uri of each feed that is set, by the name of its setting."""
+        names = "dropped_feed", "events_feed", "record", "stories_feed"
+        uris = {PREFIX + name.upper(): getattr(self, name) for name in names}
+        return {name: uri for name, uri in uris.items() if uri is not None}
 
     def resolved_preset(self) -> Preset:
         """Return the preset with the parameters that the user set."""

@@ -129,6 +129,11 @@ async def test_without_text_nothing_is_judged(detector: NearDupDetector, text: s
     assert await judge(detector, text) == Verdict("unchecked", reason="no-text")
 
 
+async def test_a_document_without_words_may_be_among_others(detector: NearDupDetector) -> None:
+    documents = [detector.document(text, url=URL) for text in ("...", text_of(STORY))]
+    assert [verdict.status for verdict in await detector.check_in_order(documents)] == ["unchecked", "original"]
+
+
 async def test_a_short_text_is_judged_only_against_itself(detector: NearDupDetector) -> None:
     short = "Watch the video of the bridge"
 

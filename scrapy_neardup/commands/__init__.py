@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import re
 import sys
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
@@ -67,7 +69,39 @@ class _SubcommandParser(argparse.ArgumentParser):
             help="set a setting, as NEARDUP_WINDOW=7200",
         )
         _module(self._subcommand).add_arguments(self)
-        return super().parse_known_args(*arguments, **options)
+        found, unknown = super().parse_known_args(*arguments, **options)
+        if unknown:
+            self.error(_about_unknown(unknown[0], self._option_string_actions))
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """End with one line, and not with the usage of all options before it."""
+        self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help lists the options)\n")
+
+
+class _Subcommands(argparse._SubParsersAction):  # type: ignore[type-arg]  # no generic type when it runs
+    """Chooses the parser of a subcommand. An unknown name ends the command with one line."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        if values[0] not in SUBCOMMANDS:
+            behind = next((name for name in values[1:] if name in SUBCOMMANDS), "")
+            what = (
+                f"{values[0]!r} stands before {behind!r}: options of a subcommand stand behind it"
+                if behind
+                else _about_unknown(values[0], SUBCOMMANDS)
+            )
+            parser.exit(2, f"scrapy neardup: error: {what} (scrapy neardup --help lists the subcommands)\n")
+        super().__call__(parser, namespace, values, option)
+
+
+def _about_unknown(given: str, known: Iterable[str]) -> str:
+    """Say that an argument is unknown, and which of the known ones is nearest."""
+    name = given.partition("=")[0]
+    if not name.startswith("-") and known is not SUBCOMMANDS:
+        return f"{given!r} is one argument too many"
+    kind = "subcommand" if known is SUBCOMMANDS else "option"
+    near = difflib.get_close_matches(name, known, 1)
+    return f"there is no {kind} {name}; is it {near[0]}?" if near else f"there is no {kind} {name}"
 
 
 class Command(ScrapyCommand):
@@ -83,7 +117,9 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        subparsers = parser.add_subparsers(dest="subcommand", metavar="subcommand", parser_class=_SubcommandParser)
+        subparsers = parser.add_subparsers(
+            dest="subcommand", metavar="subcommand", parser_class=_SubcommandParser, action=_Subcommands
+        )
         for name, summary in SUBCOMMANDS.items():
             subparsers.add_parser(
                 name,
@@ -93,6 +129,7 @@ class Command(ScrapyCommand):
                 description=f"{name}: {summary}",
                 epilog=f"example: scrapy neardup {name} {EXAMPLES[name]}",
             )
+        subparsers.choices = None  # type: ignore[assignment]  # argparse would print them all before it looks for the name
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.subcommand is None:
@@ -124,15 +161,20 @@ class Command(ScrapyCommand):
                 self.settings.pop(parameter, None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from scrapy_neardup.document import printable
+        from scrapy_neardup.commands.terminal import print_error
         from scrapy_neardup.exceptions import NearDupError
 
         if args:
-            raise UsageError(f"unknown arguments: {' '.join(args)}")
+            what = f"{' '.join(args)} stands before {opts.subcommand!r}: options of a subcommand stand behind it"
+            print_error(f"scrapy neardup: error: {what}")
+            self.exitcode = 2
+            return
         assert self.settings is not None
         configure_logging(self.settings)
         # The data directory may have the project's name; ``doctor`` looks at the others.
-        is_ours = re.compile("NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|FEED_STORAGES)$").match
+        is_ours = re.compile(
+            "NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|SPIDER_MIDDLEWARES|TWISTED_REACTOR|FEEDS|FEED_STORAGES)$"
+        ).match
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
             _refuse_forgotten_prefixes(opts.set)
@@ -140,7 +182,7 @@ class Command(ScrapyCommand):
             sys.stdout.flush()
         except NearDupError as error:
             # One line: Scrapy would print the usage of all subcommands before it.
-            print(f"scrapy neardup {opts.subcommand}: error: {printable(str(error))}", file=sys.stderr)
+            print_error(f"scrapy neardup {opts.subcommand}: error: {error}")
             self.exitcode = 2
         except KeyboardInterrupt:
             print("Interrupted.", file=sys.stderr)

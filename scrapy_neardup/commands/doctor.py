@@ -15,7 +15,7 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.addon import checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.crawl.checkup import Finding, check_up
+from scrapy_neardup.crawl.checkup import Finding, check_add_on, check_up
 from scrapy_neardup.crawl.file_locations import locate_files
 
 _MARKS = {"ok": "ok", "warning": "WARNING", "failed": "FAILED"}
@@ -43,31 +43,23 @@ def _print(findings: Sequence[Finding]) -> None:
     """Print each finding, and below it how to mend it. Lines break between words, so that a path stays whole."""
     width = max(len(finding.check) for finding in findings)
     for finding in findings:
-        lines = [f"{_MARKS[finding.state]:<7}  {finding.check:<{width}}  {finding.found}"]
+        print_wrapped(f"{_MARKS[finding.state]:<7}  {finding.check:<{width}}  {finding.found}", indent=width + 11)
         if finding.state != "ok":
-            lines.append(f"{'':<{width + 11}}-> {finding.mend}")
-        for line in lines:
-            print_wrapped(line, indent=width + 11)
+            print_wrapped(f"{'':<{width + 11}}-> {finding.mend}", indent=width + 11)
 
 
 def _find(values: dict[str, Any], *, send_events: bool, store: str | None) -> list[Finding]:
+    scrapy_settings = Settings(values)
     try:
-        settings = checked_settings(Settings(values))
+        settings = checked_settings(scrapy_settings)
     except UsageError as error:
-        return [Finding("settings", "failed", str(error), "change this setting")]
+        wrong = Finding("settings", "failed", str(error), "change this setting")
+        return [wrong, check_add_on(scrapy_settings, in_project=inside_project())]
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
-    first = [Finding("settings", "ok", chosen)]
-    if inside_project() and not _is_wired(values):
-        mend = 'add ADDONS = {"scrapy_neardup.Addon": 500} to settings.py'
-        first.append(Finding("add-on", "warning", "these settings do not turn the plugin on", mend))
+    add_on = check_add_on(scrapy_settings, in_project=inside_project(), enabled=settings.enabled)
+    first = [Finding("settings", "ok", chosen), add_on]
     located = locate_files(settings, values)
     if store:  # a path on the command line is relative to the current directory
         located = replace(located, store=store)
     with working("checking"):
         return [*first, *asyncio.run(check_up(located, send_events=send_events))]
-
-
-def _is_wired(values: dict[str, Any]) -> bool:
-    components = [*values.get("ADDONS", ()), *values.get("ITEM_PIPELINES", ())]
-    names = [each if isinstance(each, str) else f"{each.__module__}.{each.__qualname__}" for each in components]
-    return any(name.startswith("scrapy_neardup.") for name in names)

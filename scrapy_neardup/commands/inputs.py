@@ -149,7 +149,9 @@ def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) 
 
 
 @asynccontextmanager
-async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> AsyncIterator[NearDupDetector]:
+async def live_detector(
+    options: argparse.Namespace, values: dict[str, Any], *, reads_only: bool = True
+) -> AsyncIterator[NearDupDetector]:
     """Open a detector on the window of the options, or else of the settings. Raise StoreError if there is none.
 
     Nothing that the detector learns from documents of the command goes to the store.
@@ -164,7 +166,7 @@ async def live_detector(options: argparse.Namespace, values: dict[str, Any]) -> 
         raise StoreError(f"{path}: there is no such file; {_why_there(options, values)}")
     if settings.store == "memory://":
         raise StoreError("memory://: such a window ends with its process, so there is nothing to see; name another one")
-    async with opened(NearDupDetector(settings)) as detector:
+    async with opened(NearDupDetector(settings, reads_only=reads_only)) as detector:
         try:
             yield detector
         finally:

@@ -5,11 +5,22 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from scrapy.settings import Settings
+
 from scrapy_neardup.commands.inputs import add_store, explain_emptiness, live_detector
+from scrapy_neardup.commands.terminal import print_error
+from scrapy_neardup.crawl.file_locations import in_data_dir, locate_files
+from scrapy_neardup.detector import select
 from scrapy_neardup.document import counted, printable
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.index import Selection
+from scrapy_neardup.index.redis.connection import without_password
+from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
+from scrapy_neardup.stories.outbox_files import OutboxFiles
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,27 +36,69 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 
 
 async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
-    what = {"source": options.source, "url": options.url}
-    async with live_detector(options, values) as detector:
-        try:
-            count = await detector.purge(**what, dry_run=True)
-        except ValueError as error:
-            raise InputError(str(error)) from error
+    chosen = options.source or options.url
+    try:
+        selection = select(options.source, options.url)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    settings = locate_files(NearDupSettings.from_mapping(values), values)
+    async with live_detector(options, values, reads_only=False) as detector:
+        count = await detector.index.purge(selection, dry_run=True)
+        events = 0 if selection.is_all else _remove_events(settings, selection, dry_run=True)
         if not count:
             await explain_emptiness(detector)
-        if not count and (options.source or options.url):
-            print(f"Nothing to remove: the window has no document of {printable(options.source or options.url)}.")
+        if chosen and not count and not events:
+            print(f"Nothing to remove: the window has no document of {printable(chosen)}.")
+            _name_other_places(settings, values, chosen)
             return 0
-        summary = await detector.summary()
-        chosen = options.source or options.url or "and all stories"
-        question = (
-            f"Remove {counted(count, 'document')} ({chosen}) of namespace {summary.namespace!r} in {summary.location}?"
-        )
         if not options.yes:
-            # Ask on standard error, so that a script that reads standard output gets only the result.
-            print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            summary = await detector.summary()
+            waiting = f" and {counted(events, 'waiting event')}" if events else ""
+            what = f"{counted(count, 'document')}{waiting} ({chosen or 'and all stories'})"
+            if not _agrees(f"Remove {what} of namespace {summary.namespace!r} in {summary.location}?"):
                 print("Nothing was removed.")
                 return 1
-        print(f"Removed {counted(await detector.purge(**what), 'document')}.")
+        print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
+    if chosen:
+        if events := _remove_events(settings, selection):
+            print(f"Removed {counted(events, 'event')} that waited for a receiver.")
+        _name_other_places(settings, values, chosen)
     return 0
+
+
+def _agrees(question: str) -> bool:
+    # Ask on standard error, so that a script that reads standard output gets only the result.
+    print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _remove_events(settings: NearDupSettings, selection: Selection, *, dry_run: bool = False) -> int:
+    """Remove the events that name the source or page from the outboxes of all receivers. Return their number."""
+    outboxes = Path(in_data_dir(settings, "neardup-events")).glob("*/")
+    try:
+        return sum(OutboxFiles(folder).remove_named(selection.takes_name, dry_run=dry_run) for folder in outboxes)
+    except OSError as error:
+        raise InputError(f"{error.filename}: an event cannot be removed: {error.strerror}") from error
+
+
+def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen: str) -> None:
+    """Name, on standard error, the feeds that may hold documents and that this command does not change."""
+    print_error(f"Not changed, and may hold documents of {chosen} too (docs/howto/purge.md shows how to clean them):")
+    for place in _other_places(settings, values):
+        print_error(f"  {place}")
+
+
+def _other_places(settings: NearDupSettings, values: dict[str, Any]) -> Iterator[str]:
+    for uri in Settings(values).getdict("FEEDS"):
+        yield f"{without_password(str(uri))} (FEEDS)"
+    yield "feeds that were given to a crawl with -o or -O"
+    for name, uri in settings.feeds().items():
+        if name == "NEARDUP_STORIES_FEED":  # it names no source
+            continue
+        if name == "NEARDUP_DROPPED_FEED" and uri == DEFAULT_DROPPED_FEED:
+            uri = in_data_dir(settings, uri)
+            if not Path(uri).parent.is_dir():
+                continue
+        yield f"{without_password(uri)} ({name})"
+    if settings.events_stream:
+        yield f"{without_password(settings.events_stream)} (NEARDUP_EVENTS_STREAM)"

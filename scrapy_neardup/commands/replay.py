@@ -137,7 +137,14 @@ def _check_names(limits: Sequence[Limit], tally: Tally) -> None:
 
 def _has_failed(options: argparse.Namespace, tally: Tally) -> bool:
     if not tally.documents and not tally.errors:
-        print_error(f"{shown(options.input)}: the file has no documents")
+        nothing = f"{shown(options.input)}: the file has no documents"
+        print_error(f"{nothing}, so there is nothing to compare with --fail-on" if options.fail_on else nothing)
+        return bool(options.fail_on)
+    if not tally.documents and tally.errors:
+        print_error(
+            f"{shown(options.input)}: no line is a document with an id and a text, html or file; give documents as"
+            " NEARDUP_RECORD writes them"
+        )
     if tally.repeated:
         print_error(
             f"{tally.first_repeated} is the id of an earlier line too (lines that repeat an id: {tally.repeated:,}); "
@@ -193,6 +200,7 @@ def _print_json(tally: Tally, seconds: float, profile: dict[str, dict[str, float
         {
             "documents": tally.documents,
             "errors": tally.errors,
+            "wrong_lines": tally.wrong_lines,
             "seconds": round(seconds, 3),
             "verdicts": counts,
             **({"profile": profile} if profile else {}),
@@ -206,10 +214,10 @@ def _print_json(tally: Tally, seconds: float, profile: dict[str, dict[str, float
 def _print_tables(
     tally: Tally, seconds: float, profile: dict[str, dict[str, float]], stderr: bool, *, has_stories: bool
 ) -> None:
-    if not tally.documents and not tally.errors:
+    if not tally.documents:
         return
     rows: list[tuple[object, ...]] = [
-        (status, detail, count, f"{count / tally.documents:.1%}")
+        (status, detail, f"{count:,}", f"{count / tally.documents:.1%}")
         for (status, detail), count in sorted(
             tally.verdicts.items(), key=lambda item: (STATUSES.index(item[0][0]), item[0][1])
         )
@@ -217,9 +225,9 @@ def _print_tables(
     if tally.events:
         rows += [(), *(("event", level, tally.events[level], "") for level in LEVELS)]
     if tally.stories_united or has_stories:
-        rows += [(), ("stories that became a part of another one", "", tally.stories_united, "")]
-    if tally.errors:
-        rows += [(), ("wrong lines and pages", "", tally.errors, "")]
+        rows += [(), ("stories that became a part of another one", "", f"{tally.stories_united:,}", "")]
+    if tally.wrong_lines:
+        rows += [(), ("wrong lines, not counted above", "", f"{tally.wrong_lines:,}", "")]
     title = f"{counted(tally.documents, 'document')} in {seconds:.1f} s"
     print_table(title, ("status", "kind or reason", "documents", "share"), rows, stderr=stderr)
     if profile:

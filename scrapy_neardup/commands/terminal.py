@@ -21,6 +21,7 @@ from scrapy_neardup.document import UNSAFE, printable
 T = TypeVar("T")
 
 _NUMBER = re.compile(r"[-\d.,%]*")
+_SMALL_INDENT = 4
 _WIDTH = 150  # characters, unless the output goes to a terminal
 
 
@@ -34,7 +35,11 @@ def print_json(value: object, *, stderr: bool = False) -> None:
 
 
 def print_error(message: str) -> None:
-    print(printable(message), file=sys.stderr)
+    """Print a message on standard error: on a terminal in lines that fit, else in one line."""
+    if sys.stderr.isatty():
+        print_wrapped(message, 2, stderr=True)
+    else:
+        print(printable(message), file=sys.stderr)
 
 
 class PlainConsole(Console):
@@ -60,12 +65,19 @@ class PlainConsole(Console):
 
 
 def print_wrapped(line: str, indent: int, *, stderr: bool = False) -> None:
-    """Print a long line in several, all but the first of them indented. Words are never cut, so paths stay whole."""
-    width, space = PlainConsole(stderr=stderr).width, " " * indent
-    wrapped = textwrap.wrap(
-        printable(line), width, subsequent_indent=space, break_long_words=False, break_on_hyphens=False
-    )
-    print("\n".join(wrapped), file=sys.stderr if stderr else sys.stdout)
+    """Print a long line in several that fit, all but the first of them indented."""
+    print("\n".join(wrapped(line, indent, stderr=stderr)), file=sys.stderr if stderr else sys.stdout)
+
+
+def wrapped(line: str, indent: int, *, stderr: bool = False) -> list[str]:
+    """Return a long line in several that fit, all but the first of them indented.
+
+    Words are never cut, so paths stay whole. If a word is too long for a line with this indent, the indent is smaller.
+    """
+    width, text = PlainConsole(stderr=stderr).width, printable(line)
+    if max(map(len, text.split()), default=0) > width - indent:
+        indent = min(indent, _SMALL_INDENT)
+    return textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:

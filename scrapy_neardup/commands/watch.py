@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
-from scrapy_neardup.commands.terminal import PlainConsole, print_json
+from scrapy_neardup.commands.terminal import PlainConsole, print_json, wrapped
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES, Story
 from scrapy_neardup.evaluation.registered import is_document_id
@@ -148,7 +148,7 @@ class Watcher:
 
 
 def _drawn(view: View) -> Group:
-    heading = Text(f"{view.time[:19].replace('T', ' ')} UTC  {view.namespace}  {view.store}")
+    heading = Text("\n".join(wrapped(f"{view.time[:19].replace('T', ' ')} UTC  {view.namespace}  {view.store}", 2)))
     parts: list[Any] = [heading, _verdicts(view)]
     if view.stories:
         stories = _table("growing stories", "joined in 10 min", "in an hour", "headline")

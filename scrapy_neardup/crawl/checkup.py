@@ -12,8 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from scrapy.settings import BaseSettings
+
 from scrapy_neardup.content import ExtractionProcesses, start_extraction
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
+from scrapy_neardup.crawl.wiring import LINE, has_asyncio, loading_errors, missing_parts
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import counted
 from scrapy_neardup.exceptions import ExtractionError, NearDupError
@@ -35,6 +38,18 @@ _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog c
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
 )
+_MEND_DISK = "set NEARDUP_DATA_DIR to a directory that this user may write to, or check the disk"
+_ARTICLE = """The ferry to the northern islands ran aground on Tuesday night after its steering had failed in a storm.
+Passengers were asked to put on life jackets and to wait in the lounge while two tugs came out from the mainland.
+A fisherman who had seen the lights from his kitchen took his own boat across the sound and brought back a family.
+By dawn the wind had dropped, and a helicopter lifted the oldest travellers from the upper deck to a meadow.
+The harbour master said that the vessel would stay on the rocks until divers could look at the damage below.
+Schools along the coast opened their gyms, and bakers sent baskets of warm bread, soup and coffee to the guests.
+The company has stopped all sailings and promises to pay for beds, meals and new tickets within a few days.
+An inquiry will ask why the warning of bad weather, which was broadcast at noon, did not keep the ship in port.
+Islanders have long wanted a second connection, since their only road bridge was closed for repairs in spring.
+"""
+_EDITED = f"{_ARTICLE.replace('a few days', 'a week')}Our reporter spoke to three of the passengers on the quay."
 _TITLE = "Test event of `scrapy neardup doctor`: please ignore"
 
 
@@ -64,11 +79,34 @@ async def check_up(settings: NearDupSettings, *, send_events: bool = True) -> li
     return [finding for findings in found for finding in findings]
 
 
+def check_add_on(settings: BaseSettings, *, in_project: bool, enabled: bool = True) -> Finding:
+    """Decide whether crawls with these settings of Scrapy judge items."""
+    for found, mend in loading_errors(settings):
+        return Finding("add-on", "failed", found, mend)
+    if not enabled:
+        mend = "remove NEARDUP_ENABLED from the settings, or set it to True"
+        return Finding("add-on", "warning", "NEARDUP_ENABLED = False: no item is judged", mend)
+    missing = missing_parts(settings)
+    if missing == ["the add-on"]:
+        if not in_project:
+            return Finding("add-on", "ok", f"not looked for, as there is no project here; in a script, set {LINE}")
+        return Finding("add-on", "warning", "these settings do not turn the plugin on", f"add {LINE} to settings.py")
+    if missing:
+        mend = f'add it (docs/settings.md, "Wiring by hand"), or write {LINE} instead'
+        return Finding("add-on", "failed", f"wired by hand, without {' and '.join(missing)}", mend)
+    if not has_asyncio(settings):
+        found = f"TWISTED_REACTOR = {settings.get('TWISTED_REACTOR')!r}: no item is judged"
+        return Finding("add-on", "failed", found, "remove TWISTED_REACTOR: the plugin needs asyncio, Scrapy's default")
+    return Finding("add-on", "ok", "these settings turn the plugin on")
+
+
 async def _checked(name: str, check: Awaitable[Sequence[Finding]]) -> Sequence[Finding]:
     try:
         return await asyncio.wait_for(check, _PATIENCE)
     except asyncio.TimeoutError:
         return [Finding(name, "failed", f"no answer within {_PATIENCE:g} s", "check address, firewall and load")]
+    except OSError as error:
+        return [Finding(name, "failed", f"{error.filename or name}: {error.strerror or error}", _MEND_DISK)]
     except Exception as error:
         return [Finding(name, "failed", f"{type(error).__name__}: {error}", "this is unexpected: please report it")]
 
@@ -88,7 +126,7 @@ def _check_data_dir(settings: NearDupSettings) -> Finding:
         with tempfile.NamedTemporaryFile(dir=nearest):
             free = shutil.disk_usage(nearest).free
     except OSError as error:
-        return Finding("data directory", "failed", f"{nearest}: {error.strerror}", "make room, or check the disk")
+        return Finding("data directory", "failed", f"{nearest}: {error.strerror}", _MEND_DISK)
     found = f"{folder}{'' if folder.exists() else ' (the first crawl makes it)'}, {free / 1e9:,.1f} GB free"
     if free < _LITTLE_SPACE:
         return Finding("data directory", "warning", found, "make room: the window and dropped items need it")
@@ -115,28 +153,35 @@ async def _check_store(settings: NearDupSettings) -> Sequence[Finding]:
         if scheme == "sqlite":
             return await _check_file(settings, Path(path))
     except NearDupError as error:
-        return [Finding("store", "failed", str(error), "check NEARDUP_STORE; is the server running?")]
+        mend = (
+            "move this file away, or name another file in NEARDUP_STORE"
+            if scheme == "sqlite"
+            else "check NEARDUP_STORE; is the server running?"
+        )
+        return [Finding("store", "failed", str(error), mend)]
     mend = "use a file or a Redis, so that the next crawl knows what this one has seen"
     return [Finding("store", "warning", "memory://: the window ends with its process", mend)]
 
 
 async def _check_file(settings: NearDupSettings, path: Path) -> Sequence[Finding]:
-    if not await asyncio.to_thread(path.exists):
+    if not await asyncio.to_thread(_has_bytes, path):
+        if not can_be_written(path.parent):
+            return [Finding("store", "failed", f"no file can be made in {path.parent}", _MEND_DISK)]
         # Try the file system with a file beside the place of the window.
         with tempfile.TemporaryDirectory(dir=_nearest(path.parent)) as folder:
             seconds = await _seconds_to_open(replace(settings, store=f"sqlite:///{folder}/probe.sqlite"))
-        return [Finding("store", "ok", f"{path}: the first crawl makes it; SQLite works there ({_shown(seconds)})")]
+        return [Finding("store", "ok", f"{path} (the first crawl makes it), SQLite works there in {_shown(seconds)}")]
     if not (can_be_written(path.parent) and os.access(path, os.W_OK)):
         mend = "give this user the right to write the file and its folder"
         return [Finding("store", "failed", f"{path} cannot be written", mend)]
-    seconds = await _seconds_to_open(settings)
+    seconds = await _seconds_to_open(settings, reads_only=True)
     size = (await asyncio.to_thread(path.stat)).st_size / 1e6
     return [Finding("store", "ok", f"{path}, {size:,.1f} MB, opened in {_shown(seconds)}")]
 
 
-async def _seconds_to_open(settings: NearDupSettings) -> float:
+async def _seconds_to_open(settings: NearDupSettings, *, reads_only: bool = False) -> float:
     start = time.perf_counter()
-    index = NearDupDetector(settings).index
+    index = NearDupDetector(settings, reads_only=reads_only).index
     await index.open()
     await index.close()
     return time.perf_counter() - start
@@ -205,14 +250,21 @@ async def _check_judging(settings: NearDupSettings) -> Sequence[Finding]:
     await detector.open()
     try:
         await detector.prepare()
-        for source in "ab":
-            verdict = await detector.check(detector.document(_SENTENCE * 8, url=f"https://{source}.example/ferry"))
+        texts = enumerate((_ARTICLE, _ARTICLE, _EDITED))
+        documents = [detector.document(text, url=f"https://paper{n}.example/ferry") for n, text in texts]
+        first, copy, edited = [await detector.check(document) for document in documents]
     finally:
         await detector.close()
-    found = f"preset {settings.preset}: a text and its copy are {verdict.status}/{verdict.kind or verdict.reason}"
-    if verdict.status == "duplicate":
+    shown = " and ".join("/".join(filter(None, (v.status, v.kind or v.reason))) for v in (copy, edited))
+    found = f"preset {settings.preset}: a copy of an article and an edited copy are {shown}"
+    if first.reason == "too-short" or edited.reason == "too-short":
+        words = len(_ARTICLE.split())
+        mend = f"lower NEARDUP_MIN_WORDS = {settings.min_words}: articles of {words} words are too short for it"
+        return [Finding("judging", "warning", found, mend)]
+    if copy.status == edited.status == "duplicate":
         return [Finding("judging", "ok", found)]
-    mend = "these settings find no exact copies across sources: check NEARDUP_SCOPE and the thresholds"
+    what = "no copies" if copy.status != "duplicate" else "only exact copies"
+    mend = f"these settings find {what} across sources: check NEARDUP_SCOPE and the thresholds"
     return [Finding("judging", "warning", found, mend)]
 
 
@@ -269,6 +321,10 @@ async def make_test_report() -> dict[str, Any]:
         return special_report(detector.take_events()[0])
     finally:
         await detector.close()
+
+
+def _has_bytes(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _nearest(folder: Path) -> Path:

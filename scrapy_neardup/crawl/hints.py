@@ -31,6 +31,8 @@ class Observed:
     """What a run saw of its items besides their verdicts."""
 
     judged: int = 0
+    late: int = 0  # items that were under way when the crawl ended
+    opted_out: int = 0  # items of requests with ``neardup=False`` in their meta
     statuses: Counter[str] = field(default_factory=Counter)  # and details: ``duplicate/revisit``
     problems: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)  # classes of items that NEARDUP_ITEM_CLASSES left out
@@ -88,6 +90,12 @@ def _of_missing_texts(seen: Observed, settings: NearDupSettings) -> Iterator[Hin
     elsewhere, empty = seen.problems["other-page"], seen.problems["empty-page"]
     long_field = _most(seen.long_fields) if seen.long_fields else ""
     mend = f"set NEARDUP_TEXT_FIELD = {long_field!r}, which holds long texts" if long_field else ""
+    if no_page := seen.problems["no-page"]:
+        text = (
+            f"{_share(no_page, seen)} had no text and came without a page, as items of start() and of `scrapy parse` "
+            f"do: {mend or 'yield each item from the callback of its page, or set NEARDUP_TEXT_FIELD'}"
+        )
+        yield Hint("no-page", no_page, text)
     if elsewhere:
         text = (
             f"{_share(elsewhere, seen)} had no text, because their url is not the page that they were found on: "

@@ -111,10 +111,21 @@ class RunSummary:
             yield f"hints/{hint.name}", hint.items
 
     def text(self) -> str:
-        """Return the block, "" if the run had no items."""
+        """Return the block. If the run had no items, say so and where to look."""
         if not self.seen.judged and not self.seen.skipped:
-            return ""
+            return self._why_empty()
         return printable("\n".join(self._lines()))
+
+    def _why_empty(self) -> str:
+        if self.seen.late:
+            return ""
+        if self.seen.opted_out:
+            left = counted(self.seen.opted_out, "item")
+            return f"scrapy-neardup: no item judged; {left} of requests with neardup=False left alone"
+        return (
+            "scrapy-neardup: no item came to be judged\n"
+            "  If you expected some, look for errors and dropped items in the log above."
+        )
 
     def _lines(self) -> Iterator[str]:
         yield f"scrapy-neardup: {counted(self.seen.judged, 'item')} judged, {self._fate()}"

@@ -16,6 +16,8 @@ from scrapy_neardup.crawl.fairness import Backlog, FairTurns
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.crawl.item_fields import load_item_class
+from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
+from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
 
@@ -74,7 +76,10 @@ class Component:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
+        try:
+            return cls(crawler)
+        except SettingsError as error:
+            raise wrong_spider_setting(error) from None
 
     def is_judged(self, item: object) -> bool:
         """Decide whether an item is one of ``NEARDUP_ITEM_CLASSES``. An empty list selects every item."""

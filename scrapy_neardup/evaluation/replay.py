@@ -38,7 +38,8 @@ class Tally:
     """Counts for the summary."""
 
     documents: int = 0
-    errors: int = 0
+    errors: int = 0  # wrong lines, and pages that cannot be read
+    wrong_lines: int = 0
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     stories_united: int = 0
@@ -49,6 +50,7 @@ class Tally:
     def add(self, judged: Judged) -> None:
         verdict = judged.verdict
         self.errors += judged.page.error is not None
+        self.wrong_lines += isinstance(judged.page, WrongLine)
         if isinstance(judged.page, Page):
             self.documents += 1
             self.verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1

@@ -59,9 +59,19 @@ def check_shards(shards: int, url: str) -> None:
 
 
 def index_from_url(
-    url: str, *, namespace: str, config: str, policy: Policy, timeout: float = 2.0, shards: int = 1
+    url: str,
+    *,
+    namespace: str,
+    config: str,
+    policy: Policy,
+    timeout: float = 2.0,
+    shards: int = 1,
+    reads_only: bool = False,
 ) -> Index:
-    """Return the store that a url names, not opened yet. Raise SettingsError if the url names none."""
+    """Return the store that a url names, not opened yet. Raise SettingsError if the url names none.
+
+    With ``reads_only`` a SQLite file is not even made into a store when it is opened.
+    """
     try:
         check_url(url)
     except ValueError as error:
@@ -73,7 +83,7 @@ def index_from_url(
 
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
         path = MEMORY if scheme == "memory" else Path(rest[1:])
-        return SQLiteIndex(path, namespace, config, policy, timeout=timeout)
+        return SQLiteIndex(path, namespace, config, policy, timeout=timeout, reads_only=reads_only)
     if shards > 1:
         from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
 

@@ -65,7 +65,7 @@ class StoreSummary:
     config: str
     documents_per_hour: dict[int, int]  # hour (Unix seconds // 3600) -> documents
     bytes: int | None = None  # None if the store cannot tell
-    stories: int = 0
+    stories: int = 0  # without those that became a part of another one
     events: int = 0  # that have not ended
     other_configs: tuple[str, ...] = ()  # other configurations in the namespace
     server: dict[str, str] = field(default_factory=dict)  # facts of the store itself, for people
@@ -106,8 +106,12 @@ class Selection:
         return is_source or (self.is_page is not None and self.is_page(member.url))
 
     def takes_neighbour(self, neighbour: Neighbour) -> bool:
-        is_source = bool(self.source) and f".{_host(neighbour.url)}".endswith(f".{self.source}")
-        return self.is_all or is_source or (self.is_page is not None and self.is_page(neighbour.url))
+        return self.is_all or self.takes_name(neighbour.url)
+
+    def takes_name(self, name: str) -> bool:
+        """Return whether a text is the source, a url of it, or a url of the page."""
+        is_source = bool(self.source) and f".{_host(name) or name}".endswith(f".{self.source}")
+        return is_source or (self.is_page is not None and self.is_page(name))
 
 
 def _host(url: str) -> str:

@@ -41,9 +41,11 @@ class Breaker:
         self._retry_at = self._clock() + _LONGEST_PAUSE  # if this check is never answered, another one may try then
         return True
 
-    def failed(self, error: Exception) -> None:
+    def failed(self, error: Exception, *, is_known: bool = False) -> None:
+        """Note a failure. Log the first one, unless the caller tells the user of it (``is_known``)."""
         if not self.is_open:
-            logger.warning("The store is lost; items pass unchecked until it is back. %s", error)
+            if not is_known:
+                logger.warning("The store is lost; items pass unchecked until it is back. %s", error)
             self._pause = _FIRST_PAUSE
         elif self._probing:
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable
 
 from scrapy_neardup.document import Claim, Extent, Join, Member, Neighbour
@@ -59,6 +60,8 @@ MOST_FOLLOWED = MOST_UNITED + 1
 
 MOST_GRANTS = 10_000
 """How many grants of a namespace and configuration wait for their confirmation. Further ones cannot be taken over."""
+
+_DOCUMENT = re.compile(r"\b[0-9a-f]{16}\b")
 
 SETTLED = b"\xff" * 4
 """Stands for the owner of a value that several owners printed, or that was there before the change."""
@@ -243,6 +246,14 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
         if claim.level != "ended":
             counters.signalled = pack_extent(Extent(*map(max, signalled, claim.extent)))
     return granted
+
+
+def names_any_document(grant: str, gone: Container[bytes]) -> bool:
+    """Decide whether a grant, as a store keeps it, is of a story that begins with one of these documents.
+
+    It is also if one of the documents has raised the event.
+    """
+    return any(bytes.fromhex(document) in gone for document in _DOCUMENT.findall(grant))
 
 
 def remaining_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:

@@ -43,6 +43,7 @@ class Gathered:
     problem_count: int = 0
     fields: Counter[str] = field(default_factory=Counter)  # tags that were there, by the number of items
     has_named_dropped: bool = False
+    repeated: int = 0  # items that an earlier feed has too
 
     def __post_init__(self) -> None:
         self.format = RowFormat(self.settings)
@@ -95,10 +96,13 @@ def gather(
     """
     gathered = Gathered(settings, feeds, documents, dropped)
     counts = [(path, _read_feed(path, gathered, track)) for path in (*feeds, *dropped)]
-    start = 0
+    start, earlier = 0, set[int]()
     for path, count in counts:
         rows = gathered.rows[start : start + count]
         start += count
+        keys = [key for row in rows if (key := _item_key(row)) is not None]
+        gathered.repeated += sum(key in earlier for key in keys)
+        earlier.update(keys)
         if path in dropped or (len(feeds) > 1 and _are_dropped(rows, gathered.rows)):
             gathered.has_named_dropped = True
             for row in rows:
@@ -136,6 +140,17 @@ def _is_event(raw: Raw) -> bool:
 def _are_dropped(rows: Sequence[Row], all_rows: Sequence[Row]) -> bool:
     """Recognise a feed of dropped items: all of them would be dropped, and none of the other feeds would be."""
     return bool(rows) and all(row.would_drop for row in rows) and sum(row.would_drop for row in all_rows) == len(rows)
+
+
+def _item_key(row: Row) -> int | None:
+    """Return what an item has in every feed that holds it, None if another visit of its page may have the same.
+
+    The verdict is no part of it: it differs if two crawls judged the item in windows of their own.
+    """
+    is_another_visit = row.kind == "revisit" or row.status in ("update", "unchecked")
+    if not (row.url or row.id) or (is_another_visit and row.time is None):
+        return None
+    return hash((row.id, row.url, row.title, row.time))
 
 
 def _recorded(paths: Sequence[Path]) -> Iterator[Recorded]:

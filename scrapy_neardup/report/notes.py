@@ -8,6 +8,7 @@ from scrapy_neardup.document import counted
 from scrapy_neardup.report.contents import Contents, Note
 from scrapy_neardup.report.rows import UNTAGGED
 
+_WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
 _LINKED = ("duplicate", "update", "related")
 
 
@@ -25,12 +26,31 @@ def _about_reading(contents: Contents) -> Iterator[Note]:
         more = gathered.problem_count - len(gathered.problems)
         listed = [*gathered.problems, *([f"and {more:,} more"] if more else [])]
         yield Note(f"{counted(gathered.problem_count, 'line')} could not be read.", details=tuple(listed))
+    if gathered.repeated:
+        yield Note(
+            f"{_of(gathered.repeated, len(gathered.rows), 'item')} in a feed before it too, and counted again.",
+            "Leave out the feed whose items the other feeds hold.",
+        )
+    wanting = [row for row in gathered.rows if row.reason not in _WITHOUT_DOCUMENT]
+    without = sum(row.document < 0 for row in wanting)
+    if gathered.documents and without:
+        names = " and ".join(path.name for path in gathered.documents)
+        yield Note(
+            f"{_of(without, len(wanting), 'item')} without a document of its id or url in {names}.",
+            "Give the recording of the same crawl (NEARDUP_RECORD) with --documents.",
+        )
 
 
 def _about_tags(contents: Contents) -> Iterator[Note]:
     gathered, verdicts = contents.gathered, contents.overview.verdicts
     untagged = verdicts.get(UNTAGGED, 0)
-    if untagged:
+    if untagged == len(gathered.rows) and all(row.id and row.has_text for row in gathered.rows):
+        yield Note(
+            "These are documents without verdicts.",
+            "Judge them first (scrapy neardup replay INPUT -O verdicts.jsonl), then give the verdicts as the feed and "
+            "this file with --documents.",
+        )
+    elif untagged:
         yield Note(
             f"{_of(untagged, len(gathered.rows), 'item')} without a verdict.",
             'Turn the plugin on (ADDONS = {"scrapy_neardup.Addon": 500}), and let the items take its tags: declare '
@@ -61,7 +81,7 @@ def _about_times(contents: Contents) -> Iterator[Note]:
         yield Note(
             "No item has a time: nothing can be shown over time, and items stand in the order of their feed.",
             "Let the spider fill a field with the time, and name it in NEARDUP_TIME_FIELD (here: -s "
-            "NEARDUP_TIME_FIELD=published), or give --documents.",
+            f"NEARDUP_TIME_FIELD=published){'' if contents.gathered.documents else ', or give --documents'}.",
         )
     elif without:
         where = f" in the field {field!r}" if field else ""
@@ -76,7 +96,9 @@ def _about_size(contents: Contents) -> Iterator[Note]:
     if not with_text:
         yield Note(
             "There are no texts, so nothing can be compared side by side.",
-            "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
+            ""
+            if contents.gathered.documents  # another note says that they are those of other items
+            else "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
             f"NEARDUP_TEXT_FIELD names (now {contents.gathered.settings.text_field!r}).",
         )
     elif len(payload.chunk_of) < len(rows):

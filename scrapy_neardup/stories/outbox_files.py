@@ -7,7 +7,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +101,25 @@ class OutboxFiles:
             self._owned(name).replace(path)
         return path
 
+    def remove_named(self, is_named: Callable[[str], bool], *, dry_run: bool = False) -> int:
+        """Remove the events in which ``is_named`` is True of a text, also those that are set aside or in other hands.
+
+        A process that is about to send such an event finds that it is gone. Return how many there are. With ``dry_run``
+        only count them.
+        """
+        if not self.folder.is_dir():
+            return 0
+        for draft in self.folder.glob("*.draft"):
+            self._is_alive(draft.stem)  # removes the draft of a dead process
+        found: set[str] = set()
+        while named := {path for path in self._sizes() if _holds(path, is_named)}:
+            found |= {path.name.partition(".json")[0] for path in named}
+            if dry_run:
+                break
+            for path in named:
+                path.unlink(missing_ok=True)
+        return len(found)
+
     def usage(self) -> tuple[int, int]:
         """Return how many files of events there are, and how many bytes."""
         sizes = self._sizes().values()
@@ -153,6 +172,26 @@ class OutboxFiles:
             with contextlib.suppress(OSError):
                 left.unlink()
         return False
+
+
+def _holds(path: Path, is_named: Callable[[str], bool]) -> bool:
+    """Decide whether ``is_named`` is True of a text in an event. A file that is no JSON is searched word by word."""
+    try:
+        data = path.read_bytes()
+    except OSError:  # another process took it meanwhile, and then it has another name
+        return False
+    try:
+        return any(map(is_named, _texts(json.loads(data))))
+    except (ValueError, RecursionError):
+        return any(map(is_named, re.findall(r"[^\s\"'<>]+", data.decode("utf-8", "replace"))))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def encode(report: Mapping[str, Any]) -> bytes:

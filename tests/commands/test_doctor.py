@@ -20,6 +20,8 @@ from scrapy_neardup.index.redis.probe import FOR_PEOPLE, commands
 
 pytestmark = pytest.mark.versions
 
+ADDON_LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
+REACTOR = "twisted.internet.selectreactor.SelectReactor"
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/event.schema.json").read_text(encoding="utf-8"))
 
 
@@ -49,6 +51,46 @@ def test_a_project_that_does_not_turn_the_plugin_on(project: Project) -> None:
     assert status == 0
     assert found["add-on"]["state"] == "warning"
     assert "scrapy_neardup.Addon" in found["add-on"]["mend"]
+
+
+@pytest.mark.parametrize(
+    ("given", "state", "found", "mend"),
+    [
+        ('ADDONS={"scrapy_neardup.Adon": 500}', "failed", "'scrapy_neardup.Adon', which cannot be loaded", ADDON_LINE),
+        ('ADDONS={"nowhere.Addon": 1}', "failed", "'nowhere.Addon', which cannot be loaded", "correct or remove"),
+        ('ADDONS={"scrapy_neardup.Addon": null}', "warning", "do not turn the plugin on", ADDON_LINE),
+        ("NEARDUP_ENABLED=False", "warning", "NEARDUP_ENABLED = False: no item is judged", "remove NEARDUP_ENABLED"),
+        (f"TWISTED_REACTOR={REACTOR}", "failed", "no item is judged", "remove TWISTED_REACTOR"),
+        ("ADDONS={}", "warning", "do not turn the plugin on", ADDON_LINE),
+        ("NEARDUP_WINDOW=86400", "ok", "these settings turn the plugin on", ""),
+    ],
+)
+def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: str, mend: str) -> None:
+    project.prepare(ITEM_A_PAGE, {})
+    status, lines = findings(project.folder, "-s", given)
+    assert (lines["add-on"]["state"], status) == (state, 1 if state == "failed" else 0)
+    assert found in lines["add-on"]["found"]
+    assert mend in lines["add-on"]["mend"]
+
+
+def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
+    pipelines = {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300}
+    middleware = {"scrapy_neardup.NearDupSpiderMiddleware": 10}
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines, "SPIDER_MIDDLEWARES": middleware})
+    assert findings(project.folder)[1]["add-on"]["state"] == "ok"
+    project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines})
+    assert findings(project.folder)[1]["add-on"]["found"].endswith("NearDupSpiderMiddleware in SPIDER_MIDDLEWARES")
+
+
+def test_settings_under_which_articles_are_not_judged(tmp_path: Path) -> None:
+    status, found = findings(tmp_path, "-s", "NEARDUP_MIN_WORDS=5000")
+    assert (status, found["judging"]["state"]) == (0, "warning")
+    assert found["judging"]["mend"].startswith("lower NEARDUP_MIN_WORDS = 5000")
+    assert found["add-on"]["state"] == "ok", "there is no project here"
+    (judging,) = [
+        each for name, each in findings(tmp_path, "-s", "NEARDUP_THRESHOLD=1")[1].items() if name == "judging"
+    ]
+    assert "find only exact copies" in judging["mend"]
 
 
 @pytest.mark.every_store
@@ -140,13 +182,20 @@ def test_a_file_that_is_no_window(tmp_path: Path) -> None:
     assert "window.sqlite" in found["store"]["found"]
 
 
-def test_a_data_directory_that_cannot_be_made(tmp_path: Path) -> None:
-    status, found = findings(tmp_path, "-s", "NEARDUP_DATA_DIR=/dev/null/data")
-    assert (status, found["data directory"]["state"]) == (1, "failed")
-    assert "NEARDUP_DATA_DIR" in found["data directory"]["mend"]
+@pytest.mark.parametrize("folder", ["/dev/null/data", "/proc/data", "a-file"])
+def test_a_data_directory_that_cannot_be_made(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "a-file").touch()
+    status, found = findings(tmp_path, "-s", f"NEARDUP_DATA_DIR={folder}")
+    assert status == 1
+    for check in ("data directory", "store"):
+        assert found[check]["state"] == "failed"
+        assert "set NEARDUP_DATA_DIR to a directory that this user may write to" in found[check]["mend"]
 
 
-@pytest.mark.parametrize("setting", ["NEARDUP_WINDOW=5", "NEARDUP_EXTRACTOR=no.such.extractor", "NEARDUP_WINDWO=5"])
+@pytest.mark.parametrize(
+    "setting",
+    ["NEARDUP_WINDOW=5", "NEARDUP_EXTRACTOR=no.such.extractor", "NEARDUP_WINDWO=5", "NEARDUP_STORIES_FEED=foo://x"],
+)
 def test_a_wrong_setting(tmp_path: Path, setting: str) -> None:
     status, found = findings(tmp_path, "-s", setting)
     assert status == 1

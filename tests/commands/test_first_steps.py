@@ -9,7 +9,10 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import pytest
 from newsdesk import text
@@ -17,7 +20,7 @@ from other_words import BOTH, BUDGET, STRIKE
 from projects import FERRY, ITEM_A_PAGE, Project
 from scrapy_processes import neardup, run_scrapy
 
-from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup import NearDupDetector, NearDupSettings, StoreError
 
 STORE = "sqlite:///window.sqlite"
 
@@ -124,6 +127,44 @@ def test_similar_and_explain_leave_what_the_window_has_learned_as_it_is(tmp_path
     assert asyncio.run(learned(f"sqlite:///{tmp_path}/window.sqlite")) == before
 
 
+def test_commands_that_only_read_leave_the_file_of_the_window_as_it_is(tmp_path: Path) -> None:
+    record(tmp_path, *map(text, range(3)))
+    assert neardup(tmp_path, "replay", "in.jsonl", "--store", STORE).returncode == 0
+    window = tmp_path / "window.sqlite"
+    before = window.read_bytes()
+    for command in (("status",), ("watch", "--once"), ("events",), ("similar", "in.jsonl#d1"), ("doctor",)):
+        done = neardup(tmp_path, *command, "--store", STORE, "--namespace", "mistyped")
+        assert done.returncode == 0, done.stderr
+        assert window.read_bytes() == before, command
+    assert [path.name for path in tmp_path.glob("window.sqlite-*")] == []
+
+
+@pytest.mark.parametrize(("command", "option"), [("status", "--json"), ("watch", "--once"), ("events", "--json")])
+def test_an_empty_file_does_not_become_a_window(tmp_path: Path, command: str, option: str) -> None:
+    (tmp_path / "window.sqlite").touch()
+    done = neardup(tmp_path, command, option, "--store", STORE)
+    assert (done.returncode, done.stdout) == (2, "")
+    said = f"scrapy neardup {command}: error: window.sqlite: the file is empty: no crawl has kept its window there\n"
+    assert done.stderr == said
+    assert (tmp_path / "window.sqlite").stat().st_size == 0
+
+
+async def test_a_window_that_is_only_read_shows_what_others_make_and_remove_meanwhile(tmp_path: Path) -> None:
+    settings = NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite")
+    first, writer = NearDupDetector(replace(settings, namespace="other")), NearDupDetector(settings)
+    reader = NearDupDetector(settings, reads_only=True)
+    await first.open()
+    await reader.open()
+    assert (await reader.summary()).documents == 0
+    await writer.open()
+    await writer.check(writer.document(text("one"), url="https://a.example/1"))
+    assert (await reader.summary()).documents == 1
+    with pytest.raises(StoreError):
+        await reader.purge()
+    for each in (reader, writer, first):
+        await each.close()
+
+
 # Ended early
 
 
@@ -179,12 +220,47 @@ def test_the_usage_can_be_read_at_80_columns(tmp_path: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_doctor_breaks_no_path(tmp_path: Path) -> None:
-    folder = tmp_path / ("a-long-name-of-a-folder-" * 4) / "data"
+@pytest.mark.parametrize("length", [1, 4])
+def test_doctor_breaks_no_path(tmp_path: Path, length: int) -> None:
+    folder = tmp_path / ("a-long-name-of-a-folder-" * length) / "data"
     done = neardup(tmp_path, "doctor", "-s", f"NEARDUP_DATA_DIR={folder}", columns=80)
     assert done.returncode == 0, done.stderr
     assert str(folder) in done.stdout
-    assert all(len(line) <= 80 or str(folder) in line for line in done.stdout.splitlines())
+    for line in done.stdout.splitlines():
+        assert len(line) <= 80 or line.split()[0].startswith(str(folder)), "a long path begins its line"
+        assert line[:4].isupper() or line.startswith(("ok ", "    "))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals")
+@pytest.mark.parametrize("command", [("events",), ("report", "a file that is not there.jsonl")])
+def test_a_message_on_a_terminal_is_wrapped_between_words(tmp_path: Path, command: tuple[str, ...]) -> None:
+    terminal, end = os.openpty()
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "60", "TERM": "xterm"}
+    arguments = [sys.executable, "-m", "scrapy", "neardup", *command, "-s", f"NEARDUP_DATA_DIR={tmp_path}"]
+    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=end, env=environment)
+    os.close(end)
+    with open(terminal, encoding="utf-8", closefd=True) as shown:
+        first, *others = read_until_closed(shown)
+    assert process.wait() == 2
+    assert first.startswith(f"scrapy neardup {command[0]}: error:")
+    assert all(line.startswith("  ") for line in others)
+    assert all(len(line) <= 60 or str(tmp_path) in line for line in (first, *others))
+
+
+def read_until_closed(terminal: IO[str]) -> list[str]:
+    """Return the lines of a terminal. Linux raises an error at the end of the last process that has it open."""
+    lines = []
+    with suppress(OSError):
+        lines += terminal  # keeps the lines that came before the error
+    return [line.rstrip() for line in lines]
+
+
+def test_the_heading_of_watch_is_wrapped_between_words(project: Project) -> None:
+    project.crawl(FERRY)
+    store = "sqlite:///.scrapy/neardup.sqlite"
+    lines = neardup(project.folder, "watch", "--once", "--store", store, columns=60).stdout.splitlines()
+    assert lines[0].endswith(" UTC  default")
+    assert lines[1] == f"  {store}"
 
 
 def test_status_shows_the_settings_that_people_ask_for(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from projects import Project
@@ -16,14 +17,18 @@ from scrapy_processes import neardup
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import counted
+from scrapy_neardup.document import Claim, counted
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.event import Draft
+from scrapy_neardup.stories.outbox_files import OutboxFiles
 
 ONE = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
 TWO = "Voters of the island go to the polls on Sunday to choose the parliament that will draft a constitution. " * 3
 FIRST, COPY, OTHER = "https://www.wire.example/a?utm_source=x", "https://news.copy.example/b", "https://other.example/c"
 
+
+TOKENS = ["0123456789abcdef", "fedcba9876543210"]
 
 OpenDetector = Callable[[str], Awaitable[NearDupDetector]]
 
@@ -125,6 +130,25 @@ async def test_nothing_is_purged_of_another_source_page_or_namespace(
 async def test_what_is_no_source_or_page_is_refused(detector: NearDupDetector, wrong: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"is (not a source|no web address|not a web address)"):
         await detector.purge(**wrong)
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize("purged", ["wire.example", "copy.example"])
+async def test_a_purged_source_leaves_no_event_that_waits(detector: NearDupDetector, purged: str) -> None:
+    copy = detector.document(ONE, url="https://third.example/b")
+    story = (await detector.check(copy)).story
+    other = detector.document(TWO, url="https://fourth.example/c")
+    other_story = (await detector.check(other)).story
+    assert story is not None
+    assert other_story is not None
+    (tipping,) = [each.id for each in await detector.index.members(story) if each.source == "copy.example"]
+    for key, item, token in ((story, tipping, TOKENS[0]), (other_story, other.id, TOKENS[1])):
+        draft = Draft("watch", 1_700_000_000, item, 3, 3, 2, 3, 0, 6)
+        assert await detector.index.claim(Claim(key, "watch", token=token, note=draft.pack()))
+
+    await detector.purge(source=purged)
+
+    assert [each.token for each in await detector.index.take_over(0)] == [TOKENS[1]]
 
 
 @pytest.mark.every_store
@@ -248,6 +272,74 @@ def test_purge_removes_what_it_is_told(project: Path, arguments: list[str], answ
 
     assert (done.returncode, done.stdout.strip()) == (0, f"Removed {counted(3 - left, 'document')}.")
     assert documents_in(project) == left
+
+
+def event(number: int, *urls: str) -> dict[str, Any]:
+    members = [{"source": url.split("/")[2], "url": url, "title": "News"} for url in urls]
+    return {
+        "id": f"event-{number}",
+        "time": "2023-11-14T22:13:20Z",
+        "level": "breaking",
+        "story": "ab" * 8,
+        "headline": "News",
+        "members": members,
+        "related": [],
+    }
+
+
+def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> None:
+    folder = project / ".scrapy/neardup-events/webhook"
+    left_behind, alive = OutboxFiles(folder), OutboxFiles(folder)
+    alive.open()
+    names = {left_behind.write(event(1, OTHER, "https://www.wire.example/x"))[0], alive.write(event(2, FIRST))[0]}
+    kept = left_behind.write(event(3, OTHER, "https://othewire.example/y"))[0]
+    (folder / "4.json.refused").write_text(json.dumps(event(4, FIRST)), encoding="utf-8")
+    (folder / "5.json.unreadable").write_text('{"half of": "https://wire.example/z', encoding="utf-8")
+    (folder / "0123abcd.draft").write_text(json.dumps(event(6, FIRST)), encoding="utf-8")
+    related = event(7, OTHER) | {"related": [{"story": "cd" * 8, "url": FIRST, "title": "News"}]}
+    names.add(left_behind.write(related)[0])
+
+    done = neardup(project, "purge", "--source", "wire.example", "--yes")
+
+    assert (done.returncode, done.stdout) == (
+        0,
+        "Removed 2 documents.\nRemoved 5 events that waited for a receiver.\n",
+    )
+    left = [path.name for path in folder.iterdir() if not path.name.endswith(".lock")]
+    assert [name.partition(".json")[0] for name in left] == [kept.removesuffix(".json")]
+    alive.close()
+    assert len(names) == 3
+
+
+def test_purge_of_a_page_that_only_the_outbox_has(project: Path) -> None:
+    folder = project / ".scrapy/neardup-events/stream"
+    folder.mkdir(parents=True)
+    (folder / "1.json").write_text(json.dumps(event(1, "https://m.gone.example/a")), encoding="utf-8")
+    (folder / "2.json").write_text(json.dumps(event(2, "https://gone.example/b")), encoding="utf-8")
+    done = neardup(project, "purge", "--url", "https://gone.example/a?utm_source=x", answer="y\n")
+    assert "Remove 0 documents and 1 waiting event" in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["2.json"]
+
+
+def test_purge_of_a_source_names_the_feeds_that_it_does_not_change(project: Path) -> None:
+    settings = {
+        "NEARDUP_STORE": "sqlite:///seen.sqlite",
+        "NEARDUP_NAMESPACE": "papers",
+        "NEARDUP_RECORD": "recorded.jsonl.gz",
+        "NEARDUP_EVENTS_FEED": "ftp://user:secret@host/events.jsonl",
+        "FEEDS": {"all-items.csv": {"format": "csv"}},
+    }
+    Project(project).prepare("", settings)
+    (project / ".scrapy/neardup-dropped").mkdir()
+    for arguments in (("--source", "wire.example", "--yes"), ("--source", "nobody.example")):
+        said = " ".join(neardup(project, "purge", *arguments).stderr.split())
+        assert f"Not changed, and may hold documents of {arguments[1]} too" in said
+        assert "all-items.csv (FEEDS) feeds that were given to a crawl with -o or -O" in said
+        assert "recorded.jsonl.gz (NEARDUP_RECORD)" in said
+        assert "ftp://***@host/events.jsonl (NEARDUP_EVENTS_FEED)" in said
+        assert ".scrapy/neardup-dropped/%(name)s-%(time)s.jsonl (NEARDUP_DROPPED_FEED)" in said
+        assert "secret" not in said
+    assert "Not changed" not in neardup(project, "purge", "--yes").stderr
 
 
 def test_purge_of_a_wrong_url_says_so(project: Path) -> None:

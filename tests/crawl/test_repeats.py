@@ -25,8 +25,12 @@ def test_a_body_met_again_is_extracted_and_sketched_once(project: Project, site:
     stats = crawl.stats
     counts = {step: stats[f"neardup/{step}/ms_count"] for step in ("extract", "sketch", "check")}
     assert counts == {"extract": 2, "sketch": 2, "check": 21}
-    (line,) = crawl.lines("Time taken: extract 2 in ", "; sketch 2 in ", "; check 21 in ", "p99")
-    assert "INFO" in line
+    begin = next(place for place, line in enumerate(crawl.log.splitlines()) if line.endswith("INFO: Time taken:"))
+    steps = crawl.log.splitlines()[begin + 1 : begin + 4]
+    for line, step in zip(steps, ("  extract 2 in ", "  sketch 2 in ", "  check 21 in "), strict=True):
+        assert line.startswith(step)
+        assert "p99" in line
+        assert len(line) <= 80
 
 
 def test_an_extractor_of_the_users_own_gets_the_same_page_once(project: Project, site: NewsSite) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from news_site import NewsSite, article, page
 from projects import FERRY, ITEM_A_PAGE, Project
 from rich.cells import cell_len
@@ -50,9 +51,63 @@ def test_events_are_listed(project: Project) -> None:
     assert "      7 items, 7 sources    https" not in said
 
 
-def test_a_crawl_without_items_says_nothing(project: Project, site: NewsSite) -> None:
+def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(WITH_FIELDS.format(items=[]), urls=[site.publish("/", page("Nothing"))])
-    assert "scrapy-neardup: " not in crawl.log
+    assert block(crawl.log) == (
+        "scrapy-neardup: no item came to be judged\n"
+        "  If you expected some, look for errors and dropped items in the log above.\n"
+    )
+    assert crawl.hints == {}
+
+
+def test_a_crawl_whose_items_were_all_left_alone_says_so(project: Project, site: NewsSite) -> None:
+    spider = WITH_FIELDS.format(items=[{"a": 1}] * 3) + OPTING_OUT
+    crawl = project.crawl(spider, urls=[site.publish("/", page("Nothing"))])
+    assert block(crawl.log) == ("scrapy-neardup: no item judged; 3 items of requests with neardup=False left alone\n")
+
+
+OPTING_OUT = """
+    def request(self, url):
+        return scrapy.Request(url, meta={"neardup": False})
+"""
+
+
+def test_items_without_a_page_are_told_why_they_have_no_text(project: Project) -> None:
+    crawl = project.crawl(FROM_START)
+    assert crawl.hints == {"no-page": 2}
+    assert "2 of 2 items had no text and came without a page, as items of start()" in " ".join(block(crawl.log).split())
+
+
+FROM_START = """
+class News(scrapy.Spider):
+    name = "news"
+
+    async def start(self):
+        for number in range(2):
+            yield {"url": f"https://paper{number}.example/ferry"}
+"""
+
+
+@pytest.mark.parametrize("with_text", [True, False])
+def test_scrapy_parse_which_does_not_wait_for_verdicts_is_named(
+    project: Project, site: NewsSite, with_text: bool
+) -> None:
+    item = {"text": article("wire")} if with_text else {"title": "Fog"}
+    project.prepare(WITH_FIELDS.format(items=[item]), {})
+    command = "parse", "--spider", "news", "-a", "urls=", "-c", "parse", "--pipelines"
+    done = project.run(*command, site.publish("/", page(article("wire"))))
+    assert "`scrapy parse --pipelines` does not wait for pipelines" in done.stdout
+    assert "a bug in scrapy-neardup" not in done.stdout
+    assert "cannot be loaded" not in done.stdout
+    assert "no item came to be judged" not in done.stdout
+
+
+def test_a_store_that_is_away_from_the_start_is_one_message(project: Project) -> None:
+    crawl = project.crawl(FERRY, NEARDUP_STORE="redis://127.0.0.1:1/0")
+    assert crawl.statuses == {"unchecked": 7}
+    (line,) = [*crawl.lines("WARNING"), *crawl.lines("ERROR")]
+    assert "The store cannot be opened, so items pass unchecked until it can: redis://127.0.0.1:1/0" in line
+    assert crawl.hints == {"store-unavailable": 7}
 
 
 def test_items_without_text_are_told_the_field_that_holds_it(project: Project, site: NewsSite) -> None:

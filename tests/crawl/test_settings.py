@@ -211,6 +211,10 @@ def run(tmp_path: Path) -> Callable[..., Crawl]:
         ({"NEARDUP_ACTION": "delete"}, "NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'"),
         ({"NEARDUP_TRESHOLD": 0.5}, "NEARDUP_TRESHOLD = 0.5: no such setting; is it NEARDUP_THRESHOLD?"),
         ({"NEARDUP_EXTRACTOR": "news.nowhere.extract"}, "NEARDUP_EXTRACTOR = 'news.nowhere.extract': No module named"),
+        (
+            {"NEARDUP_STORIES_FEED": "foo://x"},
+            "NEARDUP_STORIES_FEED = 'foo://x': no feed can be stored there; give a path",
+        ),
     ],
 )
 def test_a_crawl_with_a_wrong_setting_does_not_start(
@@ -235,6 +239,30 @@ def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None
     assert "Traceback" not in crawl.log
 
 
+@pytest.mark.parametrize(
+    "name", ["NEARDUP_DROPPED_FEED", "NEARDUP_EVENTS_FEED", "NEARDUP_RECORD", "NEARDUP_STORIES_FEED"]
+)
+def test_a_feed_whose_name_the_spider_cannot_fill_in_stops_it_in_one_line(run: Callable[..., Crawl], name: str) -> None:
+    crawl = run(**{"NEARDUP_ACTION": "drop", name: "%(town)s.jsonl"})
+    assert crawl.status == LATE_STATUS
+    (line,) = crawl.lines("ERROR")
+    assert f"scrapy: error: {name} = '%(town)s.jsonl': %(town)s cannot be filled in" in line
+    assert "Traceback" not in crawl.log
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("NEARDUP_WINDOW", "a whole number from 7200 to 2678400 seconds (2 hours to 31 days)"),
+        ("NEARDUP_EXTRACT_MEMORY", "a whole number from 10000000 to 1000000000000000 bytes"),
+        ("NEARDUP_STORE_TIMEOUT", "a number from 0.01 to 600 seconds"),
+    ],
+)
+def test_limits_are_shown_in_full_with_their_unit(name: str, allowed: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^{name} = 0: must be {re.escape(allowed)}$"):
+        NearDupSettings.from_mapping({name: 0})
+
+
 def test_a_wrong_setting_stops_what_is_wired_by_hand(run: Callable[..., Crawl]) -> None:
     crawl = run(
         ADDONS={},
@@ -243,7 +271,9 @@ def test_a_wrong_setting_stops_what_is_wired_by_hand(run: Callable[..., Crawl]) 
         NEARDUP_ACTION="delete",
     )
     assert crawl.status == LATE_STATUS
-    assert "SettingsError: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'" in crawl.log
+    (line,) = crawl.lines("ERROR")
+    assert line.endswith("scrapy: error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'")
+    assert "Traceback" not in crawl.log
 
 
 @pytest.mark.parametrize(

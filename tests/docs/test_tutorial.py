@@ -52,7 +52,7 @@ class Reader:
         elif title:
             self.serve(block.split())
         else:
-            for command in block.splitlines():
+            for command in block.replace("\\\n", "").splitlines():
                 self.type(command)
 
     def type(self, command: str) -> None:
@@ -105,7 +105,7 @@ def test_a_reader_gets_a_breaking_alert(reader: Reader) -> None:
     for language, title, block in BLOCK.findall(PAGE):
         if language != "text":
             reader.follow(language, title, block)
-    first, again, later, alerted, _ = reader.logs
+    first, again, later, alerted, shown = reader.logs
     assert "14 items judged, 14 kept\n  6 would be dropped with NEARDUP_ACTION = 'drop'\n" in first
     assert re.search(r"^  original +8$", first, re.MULTILINE)
     assert "breaking      6 items, 6 sources    Ferry runs aground off Skerrow" in first
@@ -115,4 +115,7 @@ def test_a_reader_gets_a_breaking_alert(reader: Reader) -> None:
     assert "Events: 1 breaking" in alerted
     alerts = (reader.folder / "alerts.py.log").read_text(encoding="utf-8")
     assert "ALERT breaking: Ferry runs aground off Skerrow (6 items)" in alerts
-    assert "Content-Security-Policy" in (reader.folder / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"^  original +8$", shown, re.MULTILINE), "the report has something to show"
+    page = (reader.folder / "report.html").read_text(encoding="utf-8")
+    assert "Content-Security-Policy" in page
+    assert "Ferry runs aground off Skerrow" in page, "the event"

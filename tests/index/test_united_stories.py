@@ -48,6 +48,15 @@ async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) 
     assert story.languages == (("de", 1), ("en", 1))
 
 
+async def test_the_summary_counts_stories_that_became_one_once(index: Index) -> None:
+    await begin_both(index)
+    assert (await index.summary()).stories == 2
+
+    await index.unite(LATE.id, EARLY)
+
+    assert (await index.summary()).stories == 1
+
+
 async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behind_them(index: Index) -> None:
     await unite_both(index)
     await index.join(joining(EARLY, "e", 40 * MINUTE))

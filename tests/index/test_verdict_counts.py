@@ -41,7 +41,8 @@ async def test_the_number_of_names_is_bounded(index: Index) -> None:
     for start in range(0, 20 * MOST_COUNTED, 100):
         await index.count_verdicts(MINUTE, {"original": 1, **{f"story:{start + n}": 1 for n in range(100)}})
     found = await index.verdict_counts(MINUTE, MINUTE)
-    assert len(found[MINUTE]) <= 10 * MOST_COUNTED
+    # Redis counts the names of ten minutes together.
+    assert len(found[MINUTE]) in (MOST_COUNTED, 10 * MOST_COUNTED)
     assert found[MINUTE]["original"] == 20 * MOST_COUNTED / 100, "names that are known are counted on"
 
 

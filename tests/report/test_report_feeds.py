@@ -18,7 +18,7 @@ from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExp
 
 from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.report import gather
+from scrapy_neardup.report import build_report, gather
 from scrapy_neardup.report.clean import clean_line
 from scrapy_neardup.report.reading import read_rows
 from scrapy_neardup.report.rows import LONGEST_TITLE
@@ -173,6 +173,51 @@ def test_visits_of_one_page_get_their_own_documents(tmp_path: Path) -> None:
     documents = [{"id": f"d{n}", "url": item()["url"], "text": f"visit {n}"} for n in range(2)]
     gathered = gather([feed], NearDupSettings(), [written(tmp_path, export("jsonl", documents), "documents")])
     assert gathered.texts({0, 1}) == {0: "visit 0", 1: "visit 1"}
+
+
+def test_items_of_several_feeds_are_told_to_be_counted_again(tmp_path: Path) -> None:
+    everything, again = [*ITEMS, item(4, "unchecked")], item(1, "original", neardup_story="6553f100bbbbbbbb")
+    feeds = [
+        written(tmp_path, export("jsonl", items), name)
+        for name, items in (("all", everything), ("kept", ITEMS[::2]), ("dropped", [ITEMS[1]]), ("other run", [again]))
+    ]
+    gathered = gather(feeds, NearDupSettings())
+    assert gathered.repeated == 4, "two that were kept, one that was dropped, and one of a run in a window of its own"
+    (note,) = [each for each in build_report(gathered).notes if "counted again" in each.text]
+    assert note.text == "4 of 9 items are in a feed before it too, and counted again."
+    assert gather(feeds[:1], NearDupSettings()).repeated == 0
+
+
+@pytest.mark.parametrize("kind", ["revisit", "near"])
+def test_a_page_that_came_again_is_another_item(tmp_path: Path, kind: str) -> None:
+    visits = [item(1, "duplicate", neardup_kind=kind, published=None) for _ in range(2)]
+    feeds = [written(tmp_path, export("jsonl", [each]), f"feed {n}") for n, each in enumerate(visits)]
+    assert gather(feeds, NearDupSettings()).repeated == (0 if kind == "revisit" else 1)
+
+
+def test_documents_of_another_recording_are_told_from_missing_ones(tmp_path: Path) -> None:
+    given = [item(n, text=None) for n in range(3)] + [item(3, "unchecked", text=None)]
+    feed = written(tmp_path, export("jsonl", given))
+    rows = [{"id": "a", "url": "https://paper1.example/1", "text": "The text of the first."}, {"id": "b", "text": "x"}]
+    recorded = written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows).encode(), "other.jsonl")
+    report = build_report(gather([feed], NearDupSettings(), [recorded]))
+    assert "2 of 3 items are without a document of its id or url in other.jsonl." in [
+        each.text for each in report.notes
+    ]
+
+    recorded.write_text(json.dumps(rows[1]) + "\n", encoding="utf-8")
+    notes = build_report(gather([feed], NearDupSettings(), [recorded])).notes
+    assert "3 of 3 items are without a document of its id or url in other.jsonl." in [each.text for each in notes]
+    assert "Give the recording of the same crawl (NEARDUP_RECORD) with --documents." in [each.mend for each in notes]
+    assert not any("--documents INPUT" in each.mend for each in notes)
+
+
+def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
+    rows = [{"id": "a", "url": "https://paper1.example/1", "text": "The text of the first."}]
+    report = build_report(gather([written(tmp_path, json.dumps(rows[0]).encode())], NearDupSettings()))
+    (note,) = [each for each in report.notes if "verdict" in each.text]
+    assert note.text == "These are documents without verdicts."
+    assert "--documents" in note.mend
 
 
 def test_a_feed_in_which_everything_would_be_dropped_is_that_of_dropped_items(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from redis.exceptions import NoPermissionError
 
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import remaining_neighbours
+from scrapy_neardup.index.membership import names_any_document, remaining_neighbours
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, hours_of_slice
 from scrapy_neardup.index.redis.lua import WrongTypes, run_all, script
@@ -36,9 +36,6 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
     wrong = await WrongTypes().look_at(client, own)
     whole = [name for name in own if name not in wrong]
 
-    async def size_of(kind: str) -> int:
-        return sum([int(await client.zcard(name)) for name in whole if name.endswith(f"}}:{kind}")])
-
     facts, warnings = await server_facts(client, layout.prefixes[0])
     hours = await _documents_per_hour(client, whole, len(layout.prefixes))
     return StoreSummary(
@@ -47,13 +44,27 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
         config=layout.config,
         documents_per_hour=hours,
         bytes=sum([await client.memory_usage(name, samples=_SAMPLES) or 0 for name in own]),
-        stories=await size_of("stories"),
-        events=await size_of("events"),
+        stories=sum([await _count_stories(client, name) for name in whole if name.endswith("}:stories")]),
+        events=sum([int(await client.zcard(name)) for name in whole if name.endswith("}:events")]),
         other_configs=tuple(sorted(others - {_configuration(layout.prefixes[0])})),
         server=facts if len(layout.prefixes) == 1 else {"shards": str(len(layout.prefixes)), **facts},
         warnings=(*warnings, *wrong.values()),
         namespaces=() if hours else await _namespaces(client, layout.namespace),
     )
+
+
+async def _count_stories(client: Redis, name: str) -> int:
+    """Count the stories of a shard, without those that became a part of another one."""
+    prefix, count = name.removesuffix(":stories"), 0
+    keys = cast("list[bytes]", await client.zrange(name, 0, -1))
+    for first in range(0, len(keys), AT_ONCE):
+        pipeline = client.pipeline(transaction=False)
+        for key in keys[first : first + AT_ONCE]:
+            pipeline.hget(f"{prefix}:story:{key.hex()}", "moved")
+        count += sum(
+            not moved or isinstance(moved, Exception) for moved in await pipeline.execute(raise_on_error=False)
+        )
+    return count
 
 
 async def _namespaces(client: Redis, own: str) -> tuple[str, ...]:
@@ -91,9 +102,12 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
             if not dry_run and not selection.is_all:
                 await client.hdel(name, key)
     if not dry_run:
+        gone = {key for _, key in removed}
         async for name in names_of(client, namespace):
             if selection.is_all:
                 await client.unlink(name)
+            elif name.endswith("}:grants"):
+                await _purge_grants(client, name, gone)
             elif ":story:" in name:
                 await _purge_members(client, name, selection, selected)
             elif ":learned" in name and selection.source_hash:
@@ -117,6 +131,13 @@ async def _purge_members(client: Redis, story: str, selection: Selection, select
             await client.hdel(story, key)
         elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, selected)) != packed:
             await run_all(client, [(script("forget"), (story,), (packed, kept))])
+
+
+async def _purge_grants(client: Redis, name: str, gone: set[bytes]) -> None:
+    """Forget the events of removed documents that wait to be passed on. Nobody can take them over while this runs."""
+    async for token, grant in client.hscan_iter(name, count=AT_ONCE):
+        if names_any_document(grant.decode("utf-8", "replace"), gone):
+            await client.hdel(name, token)
 
 
 async def _purge_learned(client: Redis, name: str, source: bytes) -> None:

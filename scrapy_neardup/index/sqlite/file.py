@@ -102,19 +102,21 @@ GENERATION = "CREATE TABLE {table} (band INTEGER NOT NULL, key INTEGER NOT NULL,
 class SQLiteFile:
     """One connection to a file, or to a database in memory. All methods but ``run_step`` are called in one thread.
 
-    If the file or its folder may not be written, the file is opened read-only.
+    If the file or its folder may not be written, the file is opened read-only. With ``reads_only`` nothing is written
+    even if it may be.
     """
 
-    def __init__(self, path: str, timeout: float) -> None:
+    def __init__(self, path: str, timeout: float, *, reads_only: bool = False) -> None:
         self.path = path
         self.timeout = timeout
+        self.reads_only = reads_only
         self.is_read_only = False
         self._connection: sqlite3.Connection | None = None
         self._version = 0  # changes with every commit of another connection
 
     def connect(self) -> None:
         """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
-        if self.path != MEMORY:
+        if self.path != MEMORY and not self.reads_only:
             try:
                 make_private_directory(Path(self.path).absolute().parent)
             except OSError as error:
@@ -131,7 +133,9 @@ class SQLiteFile:
         self._connection = sqlite3.connect(location, timeout=0, isolation_level=None, uri=self.is_read_only)
         # Check this before anything is written, so that a file of another program stays as it is.
         self._when_free(self._check_version)
-        if self.is_read_only:
+        if self.is_read_only or self.reads_only:
+            # Set this only now: a connection that may write leaves no log behind.
+            self.is_read_only = True
             return
         self._patiently("PRAGMA journal_mode = WAL")
         # Safe against a crash of the process; a power cut may lose the last checks, not the file.
@@ -146,7 +150,9 @@ class SQLiteFile:
 
     def _check_version(self) -> None:
         with self.reading() as sql:  # read in one transaction, because another process may be making the tables now
-            has_tables(sql, self.path)
+            is_ours = has_tables(sql, self.path)
+        if not is_ours and (self.is_read_only or self.reads_only):
+            raise StoreError(f"{self.path}: the file is empty: no crawl has kept its window there")
 
     def disconnect(self) -> None:
         if self._connection is not None:

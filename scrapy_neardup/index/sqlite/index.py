@@ -79,6 +79,7 @@ class SQLiteIndex(Index):
         policy: Policy,
         *,
         timeout: float = 2.0,
+        reads_only: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.path = str(path)
@@ -88,7 +89,7 @@ class SQLiteIndex(Index):
         self._clock = clock  # of heartbeats
         self._checks: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_checks, _BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
-        self._file = SQLiteFile(self.path, timeout)
+        self._file = SQLiteFile(self.path, timeout, reads_only=reads_only)
         self._damage = DamageLog(self.path)
         self._use_space(0)
         self._opening = asyncio.Lock()
@@ -215,8 +216,7 @@ class SQLiteIndex(Index):
         try:
             self._file.connect()
             if self._file.is_read_only:
-                sql = self._file.connection
-                self._use_space(space_of(sql, self.namespace, self.config) or make_temporary_tables(sql))
+                self._find_space(self._file.connection)
                 return
             with self._file.writing() as sql:
                 self._claim_space(sql)
@@ -228,6 +228,12 @@ class SQLiteIndex(Index):
     def _claim_space(self, sql: sqlite3.Connection) -> None:
         self._use_space(claim_space(sql, self.namespace, self.config, self.policy.window))
         self._claimed = time.time()
+
+    def _find_space(self, sql: sqlite3.Connection) -> None:
+        """Use the space of a file that is only read. Another process may have made or removed it meanwhile."""
+        space = space_of(sql, self.namespace, self.config) or make_temporary_tables(sql)
+        if space != self._space:
+            self._use_space(space)
 
     def _use_space(self, space: int) -> None:
         self._space = space
@@ -248,6 +254,8 @@ class SQLiteIndex(Index):
         if not self._file.is_read_only and time.time() - self._claimed > _CLAIM_SECONDS:
             self._write(lambda sql: None)  # another process may have removed the tables
         with self._file.reading() as sql:
+            if self._file.is_read_only:
+                self._find_space(sql)
             return step(sql)
 
     def _share(self, step: Callable[[sqlite3.Connection], R]) -> R:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import remaining_neighbours
+from scrapy_neardup.index.membership import names_any_document, remaining_neighbours
 from scrapy_neardup.index.sqlite.file import SQLiteFile, tables_of
 from scrapy_neardup.index.sqlite.window import SQLiteWindow
 from scrapy_neardup.similarity.policy import HOUR
@@ -35,7 +35,7 @@ def survey(sql: sqlite3.Connection, path: str, space: int, namespace: str, confi
         config=config,
         documents_per_hour=counts,
         bytes=pages * size,
-        stories=sql.execute(f"SELECT count(*) FROM stories_{space}").fetchone()[0],
+        stories=sql.execute(f"SELECT count(*) FROM stories_{space} WHERE moved = x''").fetchone()[0],
         events=sql.execute(events).fetchone()[0],
         other_configs=tuple(sorted(str(other) for (other,) in others)),
         server={"server": f"SQLite {sqlite3.sqlite_version}", "journal": str(mode)},
@@ -65,6 +65,8 @@ class Purge:
             delete = f"DELETE FROM members_{self._space} WHERE story = ? AND key = ?"
             self._in_steps(members, lambda sql, rows: sql.executemany(delete, rows))
             self._in_steps(stories, lambda sql, keys: self._forget_neighbours(sql, keys, selected))
+            with self._file.writing() as sql:
+                self._forget_grants(sql, set(removed))
             if source := self._selection.source_hash:
                 self._in_steps([source], lambda sql, _: self._forget_learned(sql, source))
         return len(removed)
@@ -112,6 +114,16 @@ class Purge:
             if isinstance(packed, bytes):
                 kept = remaining_neighbours(packed, self._selection, selected)
                 sql.execute(f"UPDATE stories_{self._space} SET neighbours = ? WHERE key = ?", (kept, story))
+
+    def _forget_grants(self, sql: sqlite3.Connection, gone: set[bytes]) -> None:
+        """Forget the events of removed documents that wait to be passed on."""
+        grants = sql.execute(f"SELECT token, story, note FROM grants_{self._space}").fetchall()
+        tokens = [
+            (token,)
+            for token, story, note in grants
+            if isinstance(story, bytes) and names_any_document(f"{story.hex()} {note}", gone)
+        ]
+        sql.executemany(f"DELETE FROM grants_{self._space} WHERE token = ?", tokens)
 
     def _forget_learned(self, sql: sqlite3.Connection, source: bytes) -> None:
         """Forget the boilerplate of a source, also its entries in the boilerplate of all sources."""

@@ -15,7 +15,14 @@ from documents import HOUR, MINUTE, START, Article, check, digest
 from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Selection
-from scrapy_neardup.index.sqlite.file import APPLICATION, VERSION, SQLiteFile
+from scrapy_neardup.index.horizon import HorizonState
+from scrapy_neardup.index.sqlite.file import (
+    APPLICATION,
+    VERSION,
+    SQLiteFile,
+    read_horizon_state,
+    save_horizon_state,
+)
 from scrapy_neardup.index.sqlite.index import SQLiteIndex
 
 SOURCE = digest("wire.example", 4)
@@ -282,3 +289,14 @@ async def test_a_file_that_may_only_be_read_can_be_looked_into(
         await check(index, Article())
     assert _content(file) == before
     assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+async def test_the_state_of_the_window_is_read_as_it_was_saved(
+    open_index: OpenIndex, sqlite_url: str, sqlite_file: Path
+) -> None:
+    await check(await open_index(sqlite_url), Article())
+    state = HorizonState(400, 300, 200, 100.5)
+    with closing(sqlite3.connect(sqlite_file)) as sql:
+        ((space,),) = sql.execute("SELECT id FROM spaces")
+        save_horizon_state(sql, space, state)
+        assert read_horizon_state(sql, space) == state

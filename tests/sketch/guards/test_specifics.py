@@ -164,3 +164,10 @@ def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
 
     assert sketches == [alone.sketch(text) for text in [*texts, *texts[::-1]]]
     assert sketches[0].boilerplate != sketches[-1].boilerplate
+
+
+def test_texts_of_two_readings_keep_their_order() -> None:
+    texts = [dividend(name, cents, "3rd", "9th") for name, cents in (("Brand", "12"), ("Holm", "15"), ("Lund", "18"))]
+    first, rest = (read_bodies(some, min_words=0, min_block_words=0) for some in (texts[:1], texts[1:]))
+    together = Sketcher(PRESETS["news"])._specifics([*first, *rest])
+    assert together == [find_specifics(text) for text in texts]

@@ -136,15 +136,17 @@ def test_stemming_and_stop_words_leave_the_terms_that_count() -> None:
 def test_the_heaviest_terms_alone_may_make_the_signature() -> None:
     text = "harbour " * 9 + "ferry " * 6 + "storm " * 3 + "pier boat"
     kept = "harbour " * 9 + "ferry " * 6
-    row, of_all = (
+    row, one, of_all = (
         NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", **more}).resolved_preset()
-        for more in ({"NEARDUP_HEAVIEST_TERMS": 2}, {})
+        for more in ({"NEARDUP_HEAVIEST_TERMS": 2}, {"NEARDUP_HEAVIEST_TERMS": 1}, {})
     )
 
-    two, all_of_kept = (
-        Sketcher(each, min_words=1).sketch(words).signed.signature for each, words in ((row, text), (of_all, kept))
+    heaviest, all_of_one, two, all_of_kept = (
+        Sketcher(each, min_words=1).sketch(words).signed.signature
+        for each, words in ((one, text), (of_all, "harbour " * 9), (row, text), (of_all, kept))
     )
 
+    assert heaviest == all_of_one
     assert two == all_of_kept
     assert row.config() != of_all.config()
 

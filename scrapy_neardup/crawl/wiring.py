@@ -1,0 +1,68 @@
+"""Decide whether the settings of a project turn the plugin on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from scrapy.settings import BaseSettings
+from scrapy.utils.misc import load_object
+
+LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
+"""The line of ``settings.py`` that turns the plugin on."""
+
+_OURS = "scrapy_neardup"
+_BY_HAND = {
+    "ITEM_PIPELINES": ("CapturePipeline", "NearDupPipeline"),
+    "SPIDER_MIDDLEWARES": ("NearDupSpiderMiddleware",),
+}
+_ASYNCIO = "asyncioreactor.AsyncioSelectorReactor"
+
+
+def loading_errors(settings: BaseSettings) -> Iterator[tuple[str, str]]:
+    """Yield what cannot be loaded of the add-ons and of our own components, and how to mend it."""
+    for name in ("ADDONS", *_BY_HAND):
+        for component in _enabled(settings, name):
+            if name != "ADDONS" and not str(component).startswith(f"{_OURS}."):
+                continue
+            try:
+                load_object(component)
+            except Exception as error:  # importing a module may raise anything
+                found = f"{name} names {component!r}, which cannot be loaded: {error}"
+                meant = f"write {LINE}" if _OURS in str(component) else "correct or remove this entry"
+                yield found, meant
+
+
+def missing_parts(settings: BaseSettings) -> list[str]:
+    """Return what is missing before the plugin judges items: nothing, the whole add-on, or parts wired by hand."""
+    if "Addon" in set(_own_names(_enabled(settings, "ADDONS"))):
+        return []
+    missing = [
+        f"{part} in {name}"
+        for name, parts in _BY_HAND.items()
+        for part in parts
+        if part not in set(_own_names(_enabled(settings, name)))
+    ]
+    return ["the add-on"] if len(missing) == sum(map(len, _BY_HAND.values())) else missing
+
+
+def has_asyncio(settings: BaseSettings) -> bool:
+    """Decide whether crawls with these settings run on asyncio."""
+    reactor = settings.get("TWISTED_REACTOR")
+    return reactor is None or str(reactor).endswith(_ASYNCIO)
+
+
+def _enabled(settings: BaseSettings, name: str) -> list[Any]:
+    return [component for component, order in (settings.getdict(name) or {}).items() if order is not None]
+
+
+def _own_names(components: Iterable[Any]) -> Iterator[str]:
+    """Yield the names of our classes among components."""
+    for component in components:
+        module, _, name = (
+            component.rpartition(".")
+            if isinstance(component, str)
+            else (getattr(component, "__module__", ""), "", getattr(component, "__qualname__", ""))
+        )
+        if module.partition(".")[0] == _OURS:
+            yield name

@@ -1,0 +1,28 @@
+"""A mistyped subcommand, option or argument is named in one line, with the nearest one that there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scrapy_processes import neardup
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["status", "--nmaespace", "x"], "status: error: there is no option --nmaespace; is it --namespace?"),
+        (["status", "--jsn=x"], "status: error: there is no option --jsn; is it --json?"),
+        (["status", "--frobnicate"], "status: error: there is no option --frobnicate (scrapy neardup status --help"),
+        (["status", "sports"], "status: error: 'sports' is one argument too many (scrapy neardup status --help"),
+        (["replay"], "replay: error: the following arguments are required: INPUT (scrapy neardup replay --help"),
+        (["stauts"], ": error: there is no subcommand stauts; is it status? (scrapy neardup --help"),
+        (["--store", "x", "status"], ": error: 'x' stands before 'status': options of a subcommand stand behind it"),
+        (["--json", "status"], ": error: --json stands before 'status': options of a subcommand stand behind it"),
+    ],
+)
+def test_what_is_mistyped_is_named_in_one_line(tmp_path: Path, given: list[str], said: str) -> None:
+    done = neardup(tmp_path, *given)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"scrapy neardup {said}" if said[0] != ":" else f"scrapy neardup{said}")
