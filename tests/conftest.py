@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import long_form  # noqa: F401 (registers the profile)
 import pytest
 from fleet import KINDS, Fleet, Sharded, store_of
+from hypothesis import settings
 from news_site import NewsSite
 from newsdesk import Newsroom, opened
 from newsstand import JudgedSite, judged_site
@@ -29,11 +32,35 @@ CONFIG = "00000001"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="run one case of each test, and no slow tests")
     parser.addoption("--all-stores", action="store_true", help="run every test of the stores on every kind of Redis")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more worker than cores, because tests wait for servers and processes that they started."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--quick"):
+        return
+    kept, left = {}, []
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        # A page in the browser takes as long as a hundred other tests.
+        behaviour = item.path if "browser" in getattr(item, "fixturenames", ()) else function
+        if item.get_closest_marker("slow") or behaviour in kept:
+            left.append(item)
+        else:
+            kept[behaviour] = item
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept.values()
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("usual")
     config.addinivalue_line("markers", "every_store: runs on every kind of Redis, also without --all-stores")
+    config.addinivalue_line("markers", "slow: takes more than two seconds of a processor, and is not run by --quick")
     config.addinivalue_line("markers", "versions: also runs with the oldest versions of the dependencies")
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES = dict(
     re.findall(
@@ -36,16 +38,16 @@ def apply(change: str, root: Path) -> None:
     path.write_text(text.replace(before, after), encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_works(name: str, tmp_path: Path) -> None:
+def test_the_examples_work(tmp_path: Path) -> None:
     for folder in ("scrapy_neardup", "docs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests").mkdir()
     shutil.copy(ROOT / "tests/test_docs.py", tmp_path / "tests")
-    for change in blocks(EXAMPLES[name], "diff"):
-        apply(change, tmp_path)
-    (test,) = blocks(EXAMPLES[name], "python")
-    (tmp_path / "tests/test_example.py").write_text(test, encoding="utf-8")
+    for number, example in enumerate(EXAMPLES.values()):
+        for change in blocks(example, "diff"):
+            apply(change, tmp_path)
+        (test,) = blocks(example, "python")
+        (tmp_path / f"tests/test_example{number}.py").write_text(test, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     paths = os.pathsep.join([str(tmp_path), str(ROOT / "tests/support")])
     environment = os.environ | {"PYTHONPATH": paths}

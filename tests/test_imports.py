@@ -123,6 +123,7 @@ def test_a_crawl_without_items_pays_for_no_extraction(tmp_path: Path) -> None:
     with NewsSite() as site:
         project = Project(tmp_path)
         project.prepare(spider, {})
-        log, _ = project.start("crawl", "news", "-a", f"urls={site.publish('/', '<p>Nothing')}").communicate()
+        url = site.publish("/", "<p>Nothing")
+        log, _ = project.start("crawl", "news", "-a", f"urls={url}", fresh=True).communicate()
     (loaded,) = [line for line in log.splitlines() if line.startswith("loaded:")]
     assert not {"trafilatura", "datasketch", "scipy"} & set(loaded.split())

@@ -108,6 +108,7 @@ def test_eval_counts_links_to_background(neardup: Neardup, gold: Path, tmp_path:
     assert (online["precision"], online["recall"]) == (round(10 / 11, 4), 1)
 
 
+@pytest.mark.slow
 def test_eval_of_all_presets_shows_what_was_published(neardup: Neardup, gold: Path) -> None:
     from scrapy_neardup.evaluation.published import PUBLISHED
     from scrapy_neardup.sketch import PRESETS
@@ -233,12 +234,14 @@ def test_clusters_of_one_document_have_no_recall(neardup: Neardup, tmp_path: Pat
     assert "alone.jsonl: no cluster has two documents, so there are no copies" in neardup("tune", alone, code=2).stderr
 
 
+@pytest.mark.slow
 def test_tune_prints_the_curve_and_a_threshold(neardup: Neardup, gold: Path) -> None:
     printed = neardup("tune", str(gold), "--label", "merged", "--from", "0.3", "--to", "0.5", "--step", "0.1").stdout
     assert all(f" {threshold} " in printed for threshold in ("0.3", "0.4", "0.5"))
     assert "NEARDUP_THRESHOLD = 0.4" in printed  # all three find the same
 
 
+@pytest.mark.slow
 def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path: Path) -> None:
     # Pairs of copies, and a pair that shares a half of its words: no copy, say the labels.
     half = story(9)
@@ -258,6 +261,7 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
+@pytest.mark.slow
 def test_tune_draws_the_curve(neardup: Neardup, gold: Path, tmp_path: Path, suffix: str) -> None:
     pytest.importorskip("matplotlib")
     drawing = tmp_path / f"curve.{suffix}"
@@ -266,6 +270,7 @@ def test_tune_draws_the_curve(neardup: Neardup, gold: Path, tmp_path: Path, suff
     assert head.startswith(b"\x89PNG") if suffix == "png" else b"<?xml" in head
 
 
+@pytest.mark.slow
 def test_tune_names_the_library_that_is_missing(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
     (tmp_path / "without").mkdir()
     (tmp_path / "without/matplotlib.py").write_text("raise ImportError('not installed')")

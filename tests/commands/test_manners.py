@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import pytest
 from news_site import NewsSite, article, page
 from newsdesk import text
 from projects import ITEM_A_PAGE, Project
-from scrapy_processes import neardup, run_scrapy
+from scrapy_processes import neardup, run_scrapy, start_scrapy
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.commands import EXAMPLES, INTERRUPTED, PIPE_CLOSED, SUBCOMMANDS
@@ -99,15 +98,7 @@ def test_an_error_names_the_pipe(tmp_path: Path) -> None:
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "scrapy", "neardup", *arguments],
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    return start_scrapy(folder, "neardup", *arguments, stdin=subprocess.PIPE)
 
 
 def test_a_closed_pipe_ends_a_replay_quietly(tmp_path: Path) -> None:
@@ -144,6 +135,7 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.slow
 def test_ctrl_c_ends_tune_with_the_thresholds_that_were_measured(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text(lines(rows(400)), encoding="utf-8")
     process = start(tmp_path, "tune", "in.jsonl", "--step", "0.001", "--workers", "1")

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from pages import ROOT, run_page, run_shell
 
+pytestmark = pytest.mark.slow
+
 
 def _page() -> str:
     return " ".join((ROOT / "docs/try.md").read_text(encoding="utf-8").split())

@@ -7,18 +7,18 @@ import os
 import pty
 import select
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
+import pytest
 from news_site import NewsSite, article, page
 from projects import FERRY, ITEM_A_PAGE, Project
-from scrapy_processes import neardup
+from scrapy_processes import neardup, start_scrapy
 
 STORE = "sqlite:///.scrapy/neardup.sqlite"
 
 
+@pytest.mark.slow
 def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
     wire = [site.publish(f"/{name}", page(article("wire"))) for name in range(4)]
     other = site.publish("/other", page(article("other")))
@@ -63,11 +63,9 @@ def test_an_empty_window_says_so(project: Project) -> None:
 def test_the_live_view_ends_with_ctrl_c(project: Project) -> None:
     project.crawl(FERRY)
     master, terminal = pty.openpty()
-    command = [sys.executable, "-m", "scrapy", "neardup", "watch", "--interval", "0.5", "--store", STORE]
-    environment = {**os.environ, "COLUMNS": "80", "LINES": "40", "TERM": "xterm"}
-    process = subprocess.Popen(
-        command, cwd=project.folder, stdout=terminal, stderr=subprocess.PIPE, stdin=terminal, env=environment
-    )
+    command = "neardup", "watch", "--interval", "0.5", "--store", STORE
+    environment = {"COLUMNS": "80", "LINES": "40", "TERM": "xterm"}
+    process = start_scrapy(project.folder, *command, environment=environment, stdin=terminal, stdout=terminal)
     shown = b""
     deadline = time.monotonic() + 60
     while shown.count(b"running events") < 2 and time.monotonic() < deadline:
@@ -80,7 +78,7 @@ def test_the_live_view_ends_with_ctrl_c(project: Project) -> None:
     assert process.stderr is not None
     said = process.stderr.read()
     assert process.returncode == 130
-    assert b"Traceback" not in said
+    assert "Traceback" not in said
     assert shown.count(b"running events") >= 2, "it is drawn again and again"
 
 

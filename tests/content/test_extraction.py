@@ -242,6 +242,7 @@ def test_an_extractor_that_never_returns_holds_up_neither_crawl_nor_exit(tmp_pat
     assert crawl.lines("WARNING", "all extraction threads are stuck")
 
 
+@pytest.mark.slow
 def test_resiliparse_stands_the_same_pages(tmp_path: Path) -> None:
     """It cannot be interrupted, so what would take it minutes is not begun."""
     pytest.importorskip("resiliparse")

@@ -22,8 +22,6 @@ from projects import ITEM_A_PAGE, Crawl, Project
 from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction, worker_processes
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
 
-pytestmark = pytest.mark.versions
-
 EXTRACTOR = """
     import os
     import signal
@@ -282,6 +280,7 @@ WORKERS = {"NEARDUP_EXTRACT_WORKERS": 2, "LOG_LEVEL": "INFO"}
 AWKWARD = {**WORKERS, "NEARDUP_EXTRACTOR": "news.awkward.extract"}
 
 
+@pytest.mark.slow
 def test_a_crawl_with_workers_that_crash_and_hang_keeps_every_item(project: Project, site: NewsSite) -> None:
     failing = ["killed", "exits", "endless", "stopped", "forks", "raises", "none", "huge"]
     names = [*failing, *(f"good{number}" for number in range(20))]
@@ -298,6 +297,8 @@ def test_a_crawl_with_workers_that_crash_and_hang_keeps_every_item(project: Proj
 
 
 @pytest.mark.parametrize("extractor", ["trafilatura", "resiliparse"])
+@pytest.mark.slow
+@pytest.mark.versions
 def test_workers_and_threads_judge_alike(project: Project, site: NewsSite, extractor: str) -> None:
     if extractor == "resiliparse":
         pytest.importorskip("resiliparse")
@@ -325,8 +326,8 @@ def left_behind(project: Project) -> list[str]:
 def start_with_busy_workers(project: Project, site: NewsSite) -> subprocess.Popen[str]:
     """A crawl, started, whose workers are both in a page that never ends, with a full queue behind them."""
     urls = [site.publish(f"/endless{number}", page(article(number))) for number in range(10)]
-    project.prepare(ITEM_A_PAGE, {**AWKWARD, "NEARDUP_EXTRACT_TIMEOUT": 2})
-    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl")
+    project.prepare(ITEM_A_PAGE, {**AWKWARD, "NEARDUP_EXTRACT_TIMEOUT": 1})
+    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", "-O", "items.jsonl", fresh=True)
     until(lambda: len(psutil.Process(process.pid).children()) == 2)
     until(lambda: all(child.cpu_times().user > 0.3 for child in psutil.Process(process.pid).children()))
     return process
@@ -340,6 +341,7 @@ def finish(project: Project, process: subprocess.Popen[str]) -> Crawl:
     return project.finished(process.returncode, log, 0)
 
 
+@pytest.mark.slow
 def test_ctrl_c_once_ends_the_crawl_with_every_item_it_began(project: Project, site: NewsSite) -> None:
     process = start_with_busy_workers(project, site)
     process.send_signal(signal.SIGINT)
@@ -351,6 +353,7 @@ def test_ctrl_c_once_ends_the_crawl_with_every_item_it_began(project: Project, s
     assert left_behind(project) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_twice_ends_crawl_and_workers_at_once(project: Project, site: NewsSite) -> None:
     process = start_with_busy_workers(project, site)
     process.send_signal(signal.SIGINT)
@@ -371,10 +374,11 @@ WAITING = (
 )
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_crawl_is_killed(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(10)]
     project.prepare(WAITING, AWKWARD)
-    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}")
+    process = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}", fresh=True)
     until(lambda: len(psutil.Process(process.pid).children()) > 0)
     process.kill()
     process.wait()
@@ -406,6 +410,8 @@ SCRIPT = """
     """
 
 
+@pytest.mark.slow
+@pytest.mark.versions
 def test_a_script_without_a_guard_is_run_once(tmp_path: Path, site: NewsSite) -> None:
     """``multiprocessing`` would import the script in its workers, and so crawl there too."""
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(5)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from news_site import Answer, NewsSite, article, page
-from projects import ADDON, HAS_REACTORLESS, ITEM_A_PAGE, Project
+from projects import HAS_REACTORLESS, ITEM_A_PAGE, Project
 
 from scrapy_neardup.settings import TAGS
 
@@ -36,7 +36,8 @@ def copies(site: NewsSite) -> list[str]:
 
 @pytest.mark.parametrize("reactor", REACTORS)
 def test_one_line_in_the_settings_tags_every_item(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, "-O", "items.csv", urls=copies(site), ADDONS=ADDON, EXTENSIONS={}, **reactor)
+    as_it_comes = {"NEARDUP_EXTRACT_WORKERS": None, "EXTENSIONS": {}, **reactor}
+    crawl = project.crawl(ITEM_A_PAGE, "-O", "items.csv", urls=copies(site), **as_it_comes)
 
     assert crawl.status == 0
     assert not crawl.lines(" ERROR: ")
@@ -197,6 +198,7 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
     assert told["abridged"] == ["checked duplicate news False", f"found abridged news {first['wire']}", "dropped"]
 
 
+@pytest.mark.slow
 def test_a_source_that_is_crawled_again_is_dropped_as_a_whole(project: Project, site: NewsSite) -> None:
     """Its pages are duplicates of themselves: they are dropped, however many they are."""
     urls = [site.publish(f"/{number}", page(article(number))) for number in range(60)]

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy_processes import run_scrapy
 
-pytestmark = pytest.mark.versions
+pytestmark = [pytest.mark.slow, pytest.mark.versions]
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 
@@ -314,8 +315,8 @@ def test_feeds_passes_by_what_is_no_feed(scrapy: Scrapy, publisher: Publisher) -
         (("_job=1", "feed=https://news.example/rss"), "-a feed: use feeds, sitemaps, max_age_hours and max_items"),
     ],
 )
-def test_feeds_says_which_argument_is_wrong(scrapy: Scrapy, arguments: tuple[str, ...], message: str) -> None:
-    done = scrapy("crawl", "feeds", *(part for argument in arguments for part in ("-a", argument)))
+def test_feeds_says_which_argument_is_wrong(project: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = run_scrapy(project, "crawl", "feeds", *(part for argument in arguments for part in ("-a", argument)))
     assert done.returncode != 0
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from news_site import NewsSite, article, page
@@ -15,6 +16,7 @@ from projects import ITEM_A_PAGE, Project
 from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
+from scrapy_processes import FRESH
 
 from scrapy_neardup.crawl.fairness import MOST_PAGES, FairTurns
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware
@@ -156,8 +158,9 @@ SPIDER = (
 
 
 def test_modules_are_out_of_the_collector_s_way_during_the_crawl_and_no_longer(
-    project: Project, site: NewsSite
+    project: Project, site: NewsSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv(FRESH, "1")  # forks keep theirs out of the collector's way from the start
     crawl = project.crawl(SPIDER, urls=[site.publish("/1", page(article("wire")))])
     assert crawl.stats["frozen/during"] > 50_000
     assert crawl.stats["frozen/after"] == 0

@@ -85,6 +85,7 @@ def files(folder: Path) -> set[str]:
 EVERYTHING = {"neardup.sqlite", "neardup-dropped", "neardup-events"}
 
 
+@pytest.mark.slow
 def test_a_script_without_a_project_keeps_its_files_in_the_users_data_directory(tmp_path: Path) -> None:
     home, here = tmp_path / "home", tmp_path / "here"
     place = home / ".local/share/scrapy-neardup/harbour"
@@ -119,6 +120,7 @@ def test_only_their_owner_reads_the_files_of_a_crawl(tmp_path: Path) -> None:
     assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
 
 
+@pytest.mark.slow
 def test_a_crawl_under_scrapyd_has_the_directory_of_its_project(tmp_path: Path) -> None:
     """scrapyd runs an egg in a directory of its own, without scrapy.cfg, or in that of another project."""
     project = Project(tmp_path / "source")

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from long_form import tries
 from news_site import article, page
 from projects import HAS_REACTORLESS
 from scrapy import Request, Spider
@@ -37,7 +38,7 @@ FIELDS = ("url", "title", "text", "time", "language")
 
 def examples(count: int) -> settings:
     """However slow a machine is, that is no failure."""
-    return settings(max_examples=count, deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(max_examples=tries(count), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 HUGE = 10**5000  # Python refuses to print it

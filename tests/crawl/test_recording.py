@@ -84,6 +84,7 @@ def test_dropped_documents_are_recorded_too_and_nobody_else_can_read_them(projec
     assert stat.S_IMODE((project.folder / RECORDED).stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_a_file_of_json_lines_is_not_packed_and_runs_are_appended(project: Project, site: NewsSite) -> None:
     urls = [site.publish("/", page(article("wire")))]
     for name in ("plain.jsonl", "packed"):

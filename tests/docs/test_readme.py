@@ -35,6 +35,7 @@ def run(project: Path, command: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_first_command_prints_what_the_readme_shows(project: Path) -> None:
     install, folder, *commands = COMMANDS[0].strip().split(" && ")
     assert (install, folder) == ('pip install ".[example]"', "cd example_project")
@@ -49,6 +50,7 @@ def test_the_tests_are_run_by_the_second_command() -> None:
     assert COMMANDS[1] == 'pip install "tox>=4.10" && tox\n'
 
 
+@pytest.mark.slow
 def test_the_report_of_the_readme_is_made(project: Path) -> None:
     pytest.importorskip("jinja2")
     install, *commands = COMMANDS[2].splitlines()

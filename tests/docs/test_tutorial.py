@@ -18,6 +18,8 @@ import pytest
 from scrapy_processes import run_scrapy
 from servers import free_port
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[2] / "docs/tutorial.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 SECONDS = 60

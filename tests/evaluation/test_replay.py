@@ -7,7 +7,6 @@ import json
 import lzma
 import random
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -266,8 +265,7 @@ def test_an_output_is_left_alone_where_there_is_no_input(tmp_path: Path) -> None
 
 def test_input_may_come_through_a_pipe(tmp_path: Path) -> None:
     lines = "".join(json.dumps({"id": n, "text": text(n)}) + "\n" for n in range(50))
-    command = [sys.executable, "-m", "scrapy", "neardup", "replay", "/dev/stdin", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, input=lines, capture_output=True, text=True, timeout=120)
+    done = run_scrapy(tmp_path, "neardup", "replay", "/dev/stdin", "--json", answer=lines)
     assert (done.returncode, json.loads(done.stdout)["documents"]) == (0, 50)
 
 
@@ -288,6 +286,7 @@ def test_a_replay_alarms_nobody(replay: Replay) -> None:
     assert replay([{"id": 1, "text": text(1)}], "-s", "NEARDUP_EVENTS_STREAM=news")[0]["status"] == "original"
 
 
+@pytest.mark.slow
 def test_pages_with_one_canonical_url_are_one_page(replay: Callable[..., list[dict[str, Any]]]) -> None:
     link = '<link rel="canonical" href="/news/1">'
     rows = [

@@ -74,6 +74,7 @@ def _in_processes(pool: ProcessPoolExecutor, crawl: Callable[[str, str, int], R]
     return [each.result(timeout=120) for each in crawls]
 
 
+@pytest.mark.slow
 def test_processes_that_see_the_same_text_at_once_have_one_original(
     pool: ProcessPoolExecutor, shared_url: str, namespace: str
 ) -> None:
@@ -87,6 +88,7 @@ def test_processes_that_see_the_same_text_at_once_have_one_original(
 
 
 @pytest.mark.parametrize("store", ["sqlite_url", "redis_url"])
+@pytest.mark.slow
 def test_processes_that_write_without_a_pause_take_turns(
     pool: ProcessPoolExecutor, request: pytest.FixtureRequest, store: str, namespace: str
 ) -> None:

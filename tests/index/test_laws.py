@@ -13,6 +13,7 @@ from documents import DAY, HOUR, LANES, Article, check, specifics
 from fleet import Sharded, store_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from long_form import tries
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy
@@ -119,7 +120,7 @@ _POLICIES = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(articles=_articles(late=60 * HOUR), policy=_POLICIES)
 def test_all_stores_give_the_same_answers(
     articles: list[Article], policy: Policy, redis_url: str, sqlite_url: str, namespace: str
@@ -134,7 +135,7 @@ def test_all_stores_give_the_same_answers(
     assert by_redis == by_shards
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 @given(articles=_articles(late=0))
 def test_of_identical_documents_in_a_window_exactly_one_is_first(articles: list[Article]) -> None:
     # A few words under two headlines of one source are two documents. A page that was dropped is judged again if its
@@ -147,7 +148,7 @@ def test_of_identical_documents_in_a_window_exactly_one_is_first(articles: list[
         assert (match is not None and match.same_text) is bool(earlier)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(100), deadline=None)
 @given(articles=_articles(late=60 * HOUR))
 def test_an_original_is_never_a_duplicate_of_another(articles: list[Article]) -> None:
     matches = asyncio.run(_answers("memory://", "laws", Policy(), articles))

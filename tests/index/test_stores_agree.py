@@ -23,6 +23,7 @@ async def _answers(url: str, namespace: str, window: int, count: int) -> list[Ma
 
 
 @pytest.mark.parametrize("window", [2 * HOUR, 7 * DAY], ids=["2 hours", "a week"])
+@pytest.mark.slow
 async def test_floods_and_late_documents_are_judged_alike(
     redis_url: str, tmp_path: object, namespace: str, window: int
 ) -> None:

@@ -87,6 +87,7 @@ def _in_processes(pool: ProcessPoolExecutor, work: Callable[..., list[str]], *ar
 
 
 @pytest.mark.parametrize("stories", [len(PAIR), len(RING)], ids=["a pair", "a ring"])
+@pytest.mark.slow
 async def test_processes_unite_stories_exactly_once(
     pool: ProcessPoolExecutor, open_index: OpenIndex, shared_url: str, namespace: str, stories: int
 ) -> None:

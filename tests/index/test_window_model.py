@@ -15,6 +15,7 @@ from fleet import store_of
 from heartbeats import silence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from long_form import tries
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy
@@ -30,7 +31,7 @@ from scrapy_neardup.similarity.verification import (
     to_match,
 )
 
-EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", "80"))
+EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
 LATE, DEAD = 600.0, 1500.0
 SILENCES = {"late": 1000.0, "dead": 3000.0}
 POLICY = Policy(drops=True)

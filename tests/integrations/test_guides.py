@@ -56,6 +56,7 @@ def crawl_guide(project: Project, site: NewsSite) -> CrawlGuide:
     return crawl
 
 
+@pytest.mark.slow
 def test_pages_that_a_script_fills_are_judged(crawl_guide: CrawlGuide, site: NewsSite) -> None:
     site.publish("/", "<h2><a href='/a'>A</a></h2><h2><a href='/b'>B</a></h2>")
     for path in ("/a", "/b"):
@@ -101,6 +102,7 @@ def test_the_extension_leaves_the_stats_in_a_file(project: Project) -> None:
     assert (stats["neardup/checked"], stats["neardup/original"], stats["neardup/run/kept"]) == (7, 1, 7)
 
 
+@pytest.mark.slow
 def test_a_script_needs_no_project(site: NewsSite, tmp_path: Path) -> None:
     site.publish("/4711", FERRY_PAGE)
     code = dict(blocks("asyncio.md"))["crawl.py"].replace(SITE, site.url)

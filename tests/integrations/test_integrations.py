@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from scrapy_processes import folder_of_scrapy
 from servers import RedisServer, redis_binary
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "example_project"
@@ -20,7 +23,7 @@ SHARED = {"offline", "monitors"}  # parts of scripts
 def run(name: str, *arguments: str) -> str:
     """Run a script to its end. Return its output."""
     command = [sys.executable, "-m", f"integrations.{name}", *arguments]
-    paths = [str(Path(sys.executable).parent), os.environ["PATH"], str(Path(redis_binary()).parent)]
+    paths = [folder_of_scrapy(), str(Path(sys.executable).parent), os.environ["PATH"], str(Path(redis_binary()).parent)]
     environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=EXAMPLE, env=environment, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from browser import open_page, press, texts
 from playwright.sync_api import Browser, Page
 from report_items import item
@@ -44,6 +45,7 @@ def test_marks_are_counted_exported_and_imported_again(browser: Browser, day_rep
         assert texts(watched.page.locator("#precision tbody tr")) == before
 
 
+@pytest.mark.slow
 def test_exported_labels_are_read_by_eval_and_tune(browser: Browser, day_report: Path, tmp_path: Path) -> None:
     with open_page(browser, day_report, "#review") as watched:
         answer_all(watched.page)

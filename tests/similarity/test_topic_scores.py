@@ -8,6 +8,7 @@ import pytest
 from documents import topic
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from long_form import tries
 from redis import Redis
 
 from scrapy_neardup.index import Policy
@@ -142,7 +143,7 @@ return { string.format('%.17g %.17g %.17g', topic_score(a, b), topic_cosine(a, s
 """
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(topics=st.tuples(DISTINCT, DISTINCT, DISTINCT), same_source=st.booleans())
 def test_lua_computes_what_python_does(
     redis_keys: Redis, topics: tuple[bytes, bytes, bytes], same_source: bool

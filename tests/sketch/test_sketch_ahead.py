@@ -265,6 +265,7 @@ async def replayed(file: Path, options: NearDupSettings, *, sketches: bool) -> l
     return [(each.verdict, isinstance(each.page, Page) and bool(each.page.sketch)) for each in judged]
 
 
+@pytest.mark.slow
 async def test_a_replay_says_the_same_whoever_sketches(tmp_path: Path) -> None:
     """Of texts, of pages and of lines that are wrong, in any order; the first few texts are not worth a worker."""
     rows = []
@@ -297,6 +298,7 @@ class Rewriter:
 
 
 @pytest.mark.parametrize("rewritten", [False, True])
+@pytest.mark.slow
 def test_verdicts_do_not_depend_on_who_sketches(project: Project, site: NewsSite, rewritten: bool) -> None:
     """``rewritten``: a pipeline on the way gives items another text than their page's."""
     texts = [article(0 if rewritten else number % 7) for number in range(12)]

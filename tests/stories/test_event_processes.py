@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from newsdesk import HOUR, MINUTE, START, text
+from scrapy_processes import start_scrapy
+
+pytestmark = pytest.mark.slow
 
 
 def write_stream(path: Path, seed: int, clusters: int, share: float = 1.0) -> list[dict[str, Any]]:
@@ -30,9 +33,9 @@ def write_stream(path: Path, seed: int, clusters: int, share: float = 1.0) -> li
     return rows
 
 
-def start_replay(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "scrapy", "neardup", "replay", f"{name}.jsonl", "--events", f"{name}.events"]
-    return subprocess.Popen([*command, "--json", "--workers", "1", *arguments], cwd=folder, stdout=subprocess.DEVNULL)
+def start_replay(folder: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
+    command = ["neardup", "replay", f"{name}.jsonl", "--events", f"{name}.events", "--json", "--workers", "1"]
+    return start_scrapy(folder, *command, *arguments, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
 
 
 def test_eight_processes_raise_each_level_of_each_event_once(tmp_path: Path, shared_url: str, namespace: str) -> None:

@@ -251,6 +251,7 @@ def test_pages_say_their_language(tmp_path: Path, site: NewsSite) -> None:
     assert written["languages"] == [{"language": "de", "items": 16}]
 
 
+@pytest.mark.slow
 def test_a_webhook_that_is_away_stops_no_crawl_and_gets_its_events_later(
     tmp_path: Path, site: NewsSite, receiver: Receiver
 ) -> None:

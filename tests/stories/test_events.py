@@ -152,6 +152,7 @@ async def test_a_story_that_cannot_be_kept_costs_no_verdict(redis_url: str, name
     assert room.events == []
 
 
+@pytest.mark.slow
 async def test_stores_raise_the_same_events(request: pytest.FixtureRequest, namespace: str) -> None:
     stream = []
     chance = random.Random(3)

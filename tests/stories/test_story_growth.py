@@ -5,11 +5,12 @@ NEARDUP_LONG_TESTS=1 runs the unrelated documents in full length.
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Sequence
 
+import pytest
+from long_form import LONG
 from texts import article, noisy
 
 from scrapy_neardup.detector import NearDupDetector
@@ -17,10 +18,12 @@ from scrapy_neardup.document import Verdict
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent
 
+pytestmark = pytest.mark.slow
+
 START = 1_700_000_000
 HOUR = 3600
 DAY = 24 * HOUR
-DOCUMENTS = 50_000 if os.environ.get("NEARDUP_LONG_TESTS") else 5_000
+DOCUMENTS = 50_000 if LONG else 5_000
 HANDFUL = 4
 REWRITTEN = 0.3  # share of the words: enough to be related, too much for a copy
 _SOURCES = 200

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from scrapy_processes import run_scrapy
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 
@@ -34,5 +35,5 @@ def judged_site(folder: Path) -> JudgedSite:
             row = {"id": number, "url": page.url, "title": page.headline, "time": page.published, "language": language}
             file.write(json.dumps({**row, "text": "\n".join(page.paragraphs())}) + "\n")
     replay = ["neardup", "replay", str(site.documents), "-O", str(site.verdicts), "--events", str(site.events)]
-    subprocess.run([sys.executable, "-m", "scrapy", *replay], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    run_scrapy(folder, *replay).check_returncode()
     return site

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scrapy_processes import folder_of_scrapy
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -33,7 +35,7 @@ def run_shell(command: str, project: Path) -> subprocess.CompletedProcess[str]:
 
 
 def _run(command: list[str], project: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    path = os.pathsep.join((folder_of_scrapy(), str(Path(sys.executable).parent), os.environ["PATH"]))
     given = {**os.environ, "PATH": path, **environment}
     return subprocess.run(command, cwd=project, env=given, capture_output=True, text=True, encoding="utf-8")
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -19,7 +17,7 @@ from textwrap import dedent
 from typing import Any
 
 import scrapy
-from scrapy_processes import run_scrapy
+from scrapy_processes import run_scrapy, start_scrapy
 
 Item = dict[str, Any]
 
@@ -32,6 +30,7 @@ _LOOPBACK = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
     "TELNETCONSOLE_ENABLED": False,
     "REMOTE_CONTROL_ENABLED": False,
+    "NEARDUP_EXTRACT_WORKERS": 0,  # a worker process would take longer to start than most crawls take
 }
 
 _PAGES = '''
@@ -171,17 +170,9 @@ class Project:
         lines = (f"{name} = {value!r}" for name, value in everything.items())
         self.write("news/settings.py", _template()["news/settings.py"] + "\n" + "\n".join(lines) + "\n")
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Any scrapy command, started in the project."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "scrapy", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-        )
+    def start(self, *arguments: str, fresh: bool = False) -> subprocess.Popen[str]:
+        """Start any scrapy command in the project. A fresh interpreter is a process whose children can be seen."""
+        return start_scrapy(self.folder, *arguments, stderr=subprocess.STDOUT, fresh=fresh)
 
     def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """Run any scrapy command to its end, with its errors in its output."""
@@ -204,8 +195,7 @@ class Project:
 @cache
 def _template() -> dict[str, str]:
     with TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "scrapy", "startproject", "news", folder]
-        subprocess.run(command, check=True, capture_output=True)
+        run_scrapy(Path(folder), "startproject", "news", folder).check_returncode()
         return {
             str(path.relative_to(folder)): path.read_text("utf-8") for path in Path(folder).rglob("*") if path.is_file()
         }

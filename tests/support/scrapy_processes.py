@@ -1,21 +1,21 @@
-"""Scrapy's commands, each in a process of its own: see fork_server.py."""
+"""Scrapy's commands, each in a process of its own that starts fast: see fork_server.py."""
 
 from __future__ import annotations
 
-import json
 import os
-import signal
+import shlex
 import subprocess
 import sys
-import threading
-import time
+from atexit import register
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 FRESH = "NEARDUP_TEST_FRESH"
-"""If this variable of the environment is set, each command has an interpreter of its own. That takes twice as long."""
+"""With this variable in the environment, each command starts an interpreter, which takes three times as long."""
+
+FRESH_COMMAND = [sys.executable, "-m", "scrapy"]
 
 
 def run_scrapy(
@@ -28,27 +28,34 @@ def run_scrapy(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end in a folder. ``answer`` is its input; ``one_output`` puts its errors into its output."""
     given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
-    if FRESH in os.environ or not hasattr(os, "fork"):
-        return subprocess.run(
-            [sys.executable, "-m", "scrapy", *arguments],
-            cwd=folder,
-            env=given,
-            input=answer,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if one_output else subprocess.PIPE,
-            encoding="utf-8",
-            timeout=timeout,
-            check=False,
-        )
-    with TemporaryDirectory() as kept:
-        files = [Path(kept, name) for name in ("input", "output", "errors")]
-        for each, text in zip(files, (answer, "", ""), strict=True):
-            each.write_text(text, encoding="utf-8")
-        paths = [str(each) for each in (files[0], files[1], files[1] if one_output else files[2])]
-        command = {"arguments": arguments, "folder": str(folder), "environment": given, "files": paths}
-        status = _run_forked(command, timeout)
-        output, errors = (each.read_text(encoding="utf-8") for each in files[1:])
-    return subprocess.CompletedProcess(["scrapy", *arguments], status, output, errors)
+    return subprocess.run(
+        [*scrapy_command(given), *arguments],
+        cwd=folder,
+        env=given,
+        input=answer,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if one_output else subprocess.PIPE,
+        encoding="utf-8",
+        timeout=timeout,
+        check=False,
+    )
+
+
+def start_scrapy(
+    folder: Path,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    stdin: int | None = None,
+    stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+    fresh: bool = False,
+) -> subprocess.Popen[str]:
+    """Start a command in a folder. Signals reach it through the process that is returned, SIGKILL a little later."""
+    given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
+    command = FRESH_COMMAND if fresh else scrapy_command(given)
+    return subprocess.Popen(
+        [*command, *arguments], cwd=folder, env=given, stdin=stdin, stdout=stdout, stderr=stderr, encoding="utf-8"
+    )
 
 
 def neardup(folder: Path, *arguments: str, columns: int = 160, answer: str = "") -> subprocess.CompletedProcess[str]:
@@ -56,35 +63,48 @@ def neardup(folder: Path, *arguments: str, columns: int = 160, answer: str = "")
     return run_scrapy(folder, "neardup", *arguments, environment={"COLUMNS": str(columns)}, answer=answer)
 
 
-def _run_forked(command: dict[str, object], timeout: float) -> int:
-    """Return the exit status of a command."""
-    server = _fork_server()
-    assert server.stdin is not None
-    assert server.stdout is not None
-    began = time.monotonic()
-    process = late = None
-    try:
-        print(json.dumps(command), file=server.stdin, flush=True)
-        process = int(server.stdout.readline())
-        late = threading.Timer(timeout, os.kill, (process, signal.SIGKILL))
-        late.start()
-        status = int(server.stdout.readline())
-    except BaseException:  # such as the time limit of a test: this server's answer would be taken for another command's
-        _fork_server.cache_clear()
-        server.kill()
-        if process is not None:
-            os.kill(process, signal.SIGKILL)
-        raise
-    finally:
-        if late is not None:
-            late.cancel()
-    if status == -signal.SIGKILL and time.monotonic() - began > timeout:
-        raise subprocess.TimeoutExpired(str(command["arguments"]), timeout)
-    return status
+def scrapy_command(environment: Mapping[str, str]) -> list[str]:
+    """Return what to run for ``scrapy`` in this environment, without its arguments.
+
+    Variables that the interpreter reads when it starts would do nothing in a fork.
+    """
+    forked = hasattr(os, "fork") and FRESH not in os.environ and _of_python(environment) == _of_python(os.environ)
+    return _warm_command() if forked else FRESH_COMMAND
+
+
+def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    without = "PYTHONDONTWRITEBYTECODE"
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON") and name != without}
 
 
 @cache
-def _fork_server() -> subprocess.Popen[str]:
+def folder_of_scrapy() -> str:
+    """Return a folder for PATH, in which the program ``scrapy`` is the one of ``scrapy_command``."""
+    folder = _temporary_folder()
+    program = folder / "scrapy"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(scrapy_command(os.environ))} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return str(folder)
+
+
+@cache
+def _warm_command() -> list[str]:
     """Start the server of this test process; it ends when its input does."""
-    command = [sys.executable, str(Path(__file__).with_name("fork_server.py"))]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    here, socket = Path(__file__).parent, _temporary_folder() / "socket"
+    server = subprocess.Popen(
+        [sys.executable, str(here / "fork_server.py"), str(socket)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    assert server.stdout is not None
+    assert server.stdout.readline() == "ready\n"
+    register(server.communicate)
+    return [sys.executable, "-I", "-S", str(here / "warm_scrapy.py"), str(socket)]
+
+
+def _temporary_folder() -> Path:
+    folder = TemporaryDirectory(prefix="neardup-")
+    register(folder.cleanup)
+    return Path(folder.name)

@@ -129,6 +129,7 @@ async def test_a_connection_the_server_closed_costs_no_check(redis_server: Redis
     await detector.close()
 
 
+@pytest.mark.slow
 async def test_scripts_flushed_under_load_cost_no_check(redis_server: RedisServer, clock: Clock) -> None:
     detector = await detector_on(redis_server.url, clock)
     checks = [asyncio.create_task(detector.check(detector.document(unlike_text(n % 100)))) for n in range(1000)]
@@ -160,6 +161,7 @@ async def test_a_slow_network_slows_nobody_who_does_not_wait_for_it(
 
 
 @pytest.mark.parametrize("policy", ["allkeys-lru", "volatile-ttl"])
+@pytest.mark.slow
 async def test_eviction_costs_candidates_and_nothing_else(open_index: OpenIndex, tmp_path: Path, policy: str) -> None:
     server = RedisServer(tmp_path, "--maxmemory", "5mb", "--maxmemory-policy", policy).start()
     try:

@@ -94,6 +94,7 @@ def _connections(client: Redis) -> int:
 
 
 @pytest.mark.parametrize("shards", [1, 5])
+@pytest.mark.slow
 async def test_a_process_under_load_has_at_most_four_connections(redis_server: RedisServer, shards: int) -> None:
     settings = NearDupSettings(store=f"{redis_server.url}?client_name=crawler", shards=shards)
     detector = NearDupDetector(settings)
@@ -114,6 +115,7 @@ async def test_a_process_under_load_has_at_most_four_connections(redis_server: R
         assert _connections(client) == 0
 
 
+@pytest.mark.slow
 async def test_a_crawl_has_at_most_four_connections(redis_server: RedisServer, tmp_path: Path) -> None:
     project = Project(tmp_path)
     page = "<html><body><article><h1>{0}</h1><p>" + TEXT + "</p></article></body></html>"

@@ -16,6 +16,7 @@ from documents import START, digest, key_of
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from long_form import tries
 from redis import Redis
 
 from scrapy_neardup.document import Document, Fingerprint, Match
@@ -176,6 +177,6 @@ def test_of_documents_alike_one_is_the_original_however_their_calls_are_interlea
         run_state_machine_as_test(
             machine,
             settings=settings(
-                max_examples=60, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+                max_examples=tries(60), stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
             ),
         )

@@ -22,7 +22,7 @@ from scrapy_neardup.exceptions import SettingsError, StoreUnavailable
 from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index.redis.sharded import Question, ShardedRedisIndex
 
-pytestmark = pytest.mark.versions
+pytestmark = [pytest.mark.slow, pytest.mark.versions]
 
 if TYPE_CHECKING:
     from conftest import OpenIndex

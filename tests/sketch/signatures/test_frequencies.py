@@ -12,6 +12,7 @@ import pytest
 from conftest import OpenIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from long_form import tries
 from redis import Redis
 from scrapy_processes import neardup
 from texts import START, article, opened
@@ -90,7 +91,7 @@ async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenInde
     assert [*counts[2:7]] == [len(several)] * 5
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     batches=st.lists(
         st.tuples(

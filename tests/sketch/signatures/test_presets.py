@@ -13,6 +13,7 @@ import pytest
 from conftest import OpenIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from long_form import tries
 from news_site import NewsSite, page
 from news_site import article as news_article
 from projects import ITEM_A_PAGE, Project
@@ -36,7 +37,7 @@ _TEXTS = st.one_of(
 
 
 @pytest.mark.parametrize("preset", NAMES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=tries(25), deadline=None)
 @given(text=_TEXTS)
 def test_equal_texts_have_equal_signatures(preset: str, text: str) -> None:
     document = Document("00" * 8, "", "", "Title", text, 0.0)
@@ -47,7 +48,7 @@ def test_equal_texts_have_equal_signatures(preset: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("preset", NAMES)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(40), deadline=None)
 @given(one=_TEXTS, other=_TEXTS)
 def test_likeness_is_symmetric_and_a_share(preset: str, one: str, other: str) -> None:
     there, back = likeness_of(preset, one, other), likeness_of(preset, other, one)
@@ -60,7 +61,7 @@ def test_likeness_is_symmetric_and_a_share(preset: str, one: str, other: str) ->
 @pytest.mark.parametrize("preset", NAMES)
 def test_likeness_falls_on_average_as_noise_is_added(preset: str) -> None:
     means = [
-        fmean(likeness_of(preset, article(n), noisy(article(n), share, n)).score for n in range(12))
+        fmean(likeness_of(preset, article(n), noisy(article(n), share, n)).score for n in range(tries(12)))
         for share in (0.0, 0.05, 0.2, 0.5, 0.95)
     ]
 
@@ -139,7 +140,7 @@ async def _verdicts(preset: str, store: str, namespace: str, texts: Sequence[str
 
 
 @pytest.mark.parametrize("preset", NAMES)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     made=st.lists(
         st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.2]), st.integers(0, 5)),
@@ -189,6 +190,7 @@ async def _replayed(settings: NearDupSettings, store: type[SQLiteIndex], texts: 
 
 
 @pytest.mark.parametrize(("preset", "common_share"), [*((name, None) for name in NAMES), ("cedar", 0.05)])
+@pytest.mark.slow
 async def test_verdicts_do_not_depend_on_how_soon_the_store_answers(preset: str, common_share: float | None) -> None:
     """Of the same documents in the same order: what is learned from originals is learned at the same places."""
     common = "Every report of the agency begins with the same sentence about rights and prices"

@@ -146,6 +146,7 @@ def test_pages_are_remembered_up_to_so_many_bytes() -> None:
     assert asyncio.run(held()) <= 16 << 20
 
 
+@pytest.mark.slow
 def test_sketches_are_remembered_up_to_so_many_bytes(sketcher: Sketcher) -> None:
     for number in range(30):
         sketcher.sketch("".join(f"{number}-{line}\n" for line in range(30_000)))
@@ -224,6 +225,7 @@ def extract(html, url):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts the memory of a process in this way")
+@pytest.mark.slow
 def test_a_page_that_takes_all_memory_costs_itself_alone(project: Project, site: NewsSite) -> None:
     project.write("news/greedy.py", GREEDY)
     urls = [site.publish(path, page(article(path))) for path in ("/one", "/greedy", "/two", "/greedy2", "/three")]

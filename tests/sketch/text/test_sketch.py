@@ -17,6 +17,7 @@ import pytest
 from datasketch import MinHash
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from long_form import tries
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import Document, Fingerprint
@@ -271,7 +272,7 @@ def test_another_parameter_gives_another_signature(changes: dict[str, int]) -> N
 
 
 @given(st.lists(st.integers(0, 2**32 - 1), unique=True, max_size=3000))
-@settings(max_examples=30)
+@settings(max_examples=tries(30))
 def test_signatures_are_those_of_datasketch(hashes: list[int]) -> None:
     theirs = MinHash(num_perm=64, seed=3, scheme="affine32", hashfunc=int)
     theirs.update_batch(hashes)

@@ -1,0 +1,18 @@
+"""How much the tests try: usually a third, and everything if NEARDUP_LONG_TESTS is set in the environment."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+LONG = "NEARDUP_LONG_TESTS" in os.environ
+
+
+def tries(count: int) -> int:
+    """Return how many of ``count`` examples or documents to try."""
+    return count if LONG else -(-count // 3)
+
+
+settings.register_profile("usual", max_examples=tries(100))
+"""Hypothesis draws other examples in every run, so many runs together try as many as a long one."""

@@ -1,0 +1,44 @@
+"""The command ``scrapy``, run by a fork of the server whose socket is the first argument: see fork_server.py.
+
+This process has the input, outputs, signals and exit status of the command. It imports little, because it stands in for
+a program that starts fast.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+
+FORWARDED = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+
+
+def main() -> None:
+    path, *arguments = sys.argv[1:]
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+    server = socket.socket(socket.AF_UNIX)
+    server.connect(path)
+    command = json.dumps({"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}).encode()
+    message = struct.pack(">I", len(command)) + command
+    sent = socket.send_fds(server, [message], [0, 1, 2])
+    server.sendall(message[sent:])
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for each in (0, 1, 2):
+        os.dup2(nothing, each)  # a pipe that this process held would not end with the command
+    answers = server.makefile()
+    process = int(answers.readline())
+    for each in FORWARDED:
+        signal.signal(each, lambda number, frame: os.kill(process, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+    status = int(answers.readline())
+    if status < 0:
+        if -status != signal.SIGKILL:
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
+main()
