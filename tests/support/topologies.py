@@ -28,7 +28,7 @@ class Sentinels:
         port = free_port()
         (folder / "sentinel.conf").write_text(
             f"sentinel monitor {SERVICE} 127.0.0.1 {self.master.port} 2\n"
-            f"sentinel down-after-milliseconds {SERVICE} 500\n"
+            f"sentinel down-after-milliseconds {SERVICE} 60000\n"
             f"sentinel failover-timeout {SERVICE} 3000\n"
         )
         return _Sentinel(folder, port)
@@ -45,7 +45,11 @@ class Sentinels:
     def start(self) -> Sentinels:
         for server in self.servers:
             server.start()
-        wait_until("every Sentinel knows all others", lambda: all(map(self._is_ready, self.sentinels)))
+        # On a slow machine the master may answer late at first. Only then is half a second without an answer enough.
+        wait_until("every Sentinel knows all others", lambda: all(map(self._is_ready, self.sentinels)), seconds=120)
+        for sentinel in self.sentinels:
+            with sentinel.client() as client:
+                client.execute_command("SENTINEL", "SET", SERVICE, "down-after-milliseconds", 500)
         return self
 
     def _is_ready(self, sentinel: RedisServer) -> bool:
