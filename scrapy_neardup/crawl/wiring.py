@@ -48,9 +48,8 @@ def missing_parts(settings: BaseSettings) -> list[str]:
 
 def has_asyncio(settings: BaseSettings) -> bool:
     """Decide whether crawls with these settings run on asyncio."""
-    if not settings.getbool("TWISTED_REACTOR_ENABLED", True):
-        return True  # Scrapy then runs on asyncio alone
-    return str(settings.get("TWISTED_REACTOR")).endswith(_ASYNCIO)  # None leaves the choice to Twisted
+    reactor = settings.get("TWISTED_REACTOR")
+    return reactor is None or str(reactor).endswith(_ASYNCIO)
 
 
 def _enabled(settings: BaseSettings, name: str) -> list[Any]:

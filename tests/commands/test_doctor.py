@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 from fleet import documented_rights, open_client
-from projects import HAS_REACTORLESS, ITEM_A_PAGE, Project
+from projects import ITEM_A_PAGE, Project
 from receivers import Receiver
 from redis import Redis
 from scrapy_processes import neardup
@@ -71,20 +71,6 @@ def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: 
     assert (lines["add-on"]["state"], status) == (state, 1 if state == "failed" else 0)
     assert found in lines["add-on"]["found"]
     assert mend in lines["add-on"]["mend"]
-
-
-def test_a_reactor_that_is_none_leaves_the_choice_to_twisted(project: Project) -> None:
-    project.prepare(ITEM_A_PAGE, {"TWISTED_REACTOR": None})
-    status, found = findings(project.folder)
-    assert (status, found["add-on"]["state"]) == (1, "failed")
-    assert found["add-on"]["found"] == "TWISTED_REACTOR = None: no item is judged"
-    assert "remove TWISTED_REACTOR" in found["add-on"]["mend"]
-
-
-@pytest.mark.skipif(not HAS_REACTORLESS, reason="Scrapy has TWISTED_REACTOR_ENABLED from 2.15 on")
-def test_without_a_reactor_scrapy_runs_on_asyncio(project: Project) -> None:
-    project.prepare(ITEM_A_PAGE, {"TWISTED_REACTOR": None, "TWISTED_REACTOR_ENABLED": False})
-    assert findings(project.folder)[1]["add-on"]["state"] == "ok"
 
 
 def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
