@@ -48,8 +48,7 @@ def missing_parts(settings: BaseSettings) -> list[str]:
 
 def has_asyncio(settings: BaseSettings) -> bool:
     """Decide whether crawls with these settings run on asyncio."""
-    reactor = settings.get("TWISTED_REACTOR")
-    return reactor is None or str(reactor).endswith(_ASYNCIO)
+    return str(settings.get("TWISTED_REACTOR")).endswith(_ASYNCIO)  # with None, Twisted chooses another reactor
 
 
 def _enabled(settings: BaseSettings, name: str) -> list[Any]:

@@ -73,6 +73,13 @@ def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: 
     assert mend in lines["add-on"]["mend"]
 
 
+def test_a_project_without_a_reactor_of_its_own_judges_nothing(project: Project) -> None:
+    project.prepare(ITEM_A_PAGE, {"TWISTED_REACTOR": None})
+    status, lines = findings(project.folder)
+    assert (status, lines["add-on"]["state"]) == (1, "failed")
+    assert "TWISTED_REACTOR = None: no item is judged" in lines["add-on"]["found"]
+
+
 def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     pipelines = {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300}
     middleware = {"scrapy_neardup.NearDupSpiderMiddleware": 10}
