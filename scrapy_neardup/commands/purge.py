@@ -108,7 +108,7 @@ def _remove_events(settings: NearDupSettings, selection: Selection, *, dry_run: 
     try:
         return sum(OutboxFiles(folder).remove_named(selection.takes_name, dry_run=dry_run) for folder in outboxes)
     except OSError as error:
-        raise InputError(f"{error.filename}: an event cannot be removed: {error.strerror}") from error
+        raise InputError(f"{error.filename}: an event cannot be read or removed: {error.strerror}") from error
 
 
 def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen: str) -> None:
