@@ -89,6 +89,20 @@ def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     assert findings(project.folder)[1]["add-on"]["found"].endswith("NearDupSpiderMiddleware in SPIDER_MIDDLEWARES")
 
 
+def test_subclasses_of_the_parts_are_found(project: Project) -> None:
+    own = "import scrapy_neardup as ours\n\n\nclass Own(ours.{}):\n    pass\n"
+    for name in ("Addon", "CapturePipeline", "NearDupPipeline", "NearDupSpiderMiddleware"):
+        project.write(f"news/own_{name.lower()}.py", own.format(name))
+    by_hand = {
+        "ADDONS": {},
+        "ITEM_PIPELINES": {"news.own_capturepipeline.Own": 1, "news.own_nearduppipeline.Own": 300, "no.such.Part": 400},
+        "SPIDER_MIDDLEWARES": {"news.own_neardupspidermiddleware.Own": 10},
+    }
+    for settings in (by_hand, {"ADDONS": {"news.own_addon.Own": 500}}):
+        project.prepare(ITEM_A_PAGE, settings)
+        assert findings(project.folder)[1]["add-on"]["found"] == "these settings turn the plugin on"
+
+
 def test_settings_under_which_articles_are_not_judged(tmp_path: Path) -> None:
     status, found = findings(tmp_path, "-s", "NEARDUP_MIN_WORDS=5000")
     assert (status, found["judging"]["state"]) == (0, "warning")
