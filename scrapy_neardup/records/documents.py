@@ -9,7 +9,7 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
-VERSION = 7
+VERSION = 8
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
@@ -51,6 +52,7 @@ from scrapy_neardup.similarity.verification import (
 logger = logging.getLogger(__name__)
 
 BATCH = 64
+_PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds; doubled each time that another worker was faster
 R = TypeVar("R")
 
 
@@ -174,8 +176,11 @@ class RedisIndex(Index):
 
     async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
         key, seconds = f"{self.layout.prefix}:frequencies:{kind}", str(self.policy.window + HOUR).encode()
-        before, total = b"", b""  # at first only read
+        before, total, rounds = b"", b"", 0  # at first only read
         while True:
+            if rounds > 1:  # another worker was faster: do not meet it again
+                await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(rounds, 10))))
+            rounds += 1
             (answer,) = await self._call_all([(script("learn"), (key,), (before[:DOCUMENTS_BYTES], total, seconds))])
             if answer == 1:
                 return total

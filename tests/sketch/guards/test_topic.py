@@ -20,7 +20,7 @@ from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, TERM_WEIGHTS, TITLE_BIT, TOPIC_TERM_BYTES, topic_score
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.guards.titles import term_codes
+from scrapy_neardup.sketch.guards.titles import FIGURE, NAME, term_codes
 from scrapy_neardup.sketch.guards.topic import KEYS, TopicWeights
 from scrapy_neardup.stories import StoryEvent
 
@@ -156,6 +156,13 @@ def test_terms_of_the_title_are_marked() -> None:
 
     assert marked == slots("Skerrow")
     assert weights(packed).keys() == slots("Skerrow Magnus Aird")
+
+
+def test_a_name_in_a_script_without_spaces_is_a_name_too() -> None:
+    codes = term_codes("\u4e2d\u56fd(Apple)\u53d1\u5e03 2024")
+
+    assert [code & (NAME | FIGURE) for code in codes] == [0, NAME, 0, FIGURE]
+    assert codes[1] & 0xFFFF == term_codes("the Apple")[1] & 0xFFFF
 
 
 def test_two_slots_with_the_same_low_bits_are_one_term() -> None:
