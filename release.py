@@ -236,7 +236,8 @@ def main() -> int:
     print(f"Ready. Nothing was uploaded. These commands, typed by a person, make the release {release.version}:")
     say(f"git tag v{release.version} && git push origin v{release.version}")
     say("SOURCE_DATE_EPOCH=$(git show --no-patch --format=%ct HEAD) python -m build")
-    say("twine upload dist/*")
+    # The folder may hold files of earlier versions.
+    say(f"twine upload dist/scrapy_neardup-{release.version}*")
     return 0
 
 

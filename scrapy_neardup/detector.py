@@ -54,7 +54,8 @@ class NearDupDetector:
     With ``delivers_later`` a document counts as seen for good only after ``delivery.deliver`` was called with a list
     that has its id. If the process dies before that, the document does not count.
 
-    With ``reads_only`` nothing is written to the store: call no method that checks or removes documents.
+    With ``reads_only`` opening and closing write nothing, and raise StoreError if a SQLite file does not exist. Do not
+    call methods that check or remove documents.
 
     ``index`` and ``sketcher`` are for this package itself: they replace the ones that the settings describe.
     """

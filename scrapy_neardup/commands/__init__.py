@@ -104,6 +104,16 @@ def _about_unknown(given: str, known: Iterable[str]) -> str:
     return f"there is no {kind} {name}; is it {near[0]}?" if near else f"there is no {kind} {name}"
 
 
+def _about_misplaced(given: list[str], subcommand: str) -> str:
+    """Say what is wrong with options that stand before the subcommand."""
+    parser = argparse.ArgumentParser()
+    _module(subcommand).add_arguments(parser)
+    known = parser._option_string_actions
+    if unknown := next((each for each in given if each.partition("=")[0] not in known), ""):
+        return _about_unknown(unknown, known)
+    return f"{' '.join(given)} stands before {subcommand!r}: options of a subcommand stand behind it"
+
+
 class Command(ScrapyCommand):
     requires_project = False
     requires_crawler_process = False
@@ -133,7 +143,10 @@ class Command(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.subcommand is None:
-            raise UsageError  # Scrapy then prints the help
+            if not args:
+                raise UsageError  # Scrapy then prints the help
+            print(f"scrapy neardup: error: a subcommand is missing, and there is no option {args[0]}", file=sys.stderr)
+            sys.exit(2)
         opts.set += opts.more_set  # -s may stand before and after the subcommand's name
         super().process_options(args, opts)
         self._apply(opts)
@@ -141,9 +154,12 @@ class Command(ScrapyCommand):
     def _apply(self, opts: argparse.Namespace) -> None:
         """Turn ``--store`` and ``--preset`` into settings.
 
-        Drop the parameters that the project set for its own store or preset.
+        Drop the parameters that the project set for its own store or preset. ``project_store`` of the options becomes
+        the store of the project, None if it sets none.
         """
         if (store := getattr(opts, "store", None)) is not None:
+            assert self.settings is not None
+            opts.project_store = self.settings.get("NEARDUP_STORE")
             self._replace("NEARDUP_STORE", store, ["NEARDUP_SHARDS"])
         preset = getattr(opts, "preset", None)
         if preset is not None or getattr(opts, "all_presets", False):
@@ -165,8 +181,7 @@ class Command(ScrapyCommand):
         from scrapy_neardup.exceptions import NearDupError
 
         if args:
-            what = f"{' '.join(args)} stands before {opts.subcommand!r}: options of a subcommand stand behind it"
-            print_error(f"scrapy neardup: error: {what}")
+            print_error(f"scrapy neardup: error: {_about_misplaced(args, opts.subcommand)}")
             self.exitcode = 2
             return
         assert self.settings is not None

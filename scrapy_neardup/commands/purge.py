@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,9 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
     async with live_detector(options, values, reads_only=False) as detector:
         count = await detector.index.purge(selection, dry_run=True)
         events = 0 if selection.is_all else _remove_events(settings, selection, dry_run=True)
+        if events and not _is_project_window(options, values):
+            _name_kept_events(settings, events)
+            events = 0
         if not count:
             await explain_emptiness(detector)
         if chosen and not count and not events:
@@ -60,7 +64,7 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
                 return 1
         print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
     if chosen:
-        if events := _remove_events(settings, selection):
+        if _is_project_window(options, values) and (events := _remove_events(settings, selection)):
             print(f"Removed {counted(events, 'event')} that waited for a receiver.")
         _name_other_places(settings, values, chosen)
     return 0
@@ -72,13 +76,39 @@ def _agrees(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+def _is_project_window(options: argparse.Namespace, values: dict[str, Any]) -> bool:
+    """Return whether ``--store`` and ``--namespace`` name the window of the project's settings."""
+    own = dict(values)
+    if options.store:
+        del own["NEARDUP_STORE"]
+        own |= {"NEARDUP_STORE": options.project_store} if options.project_store else {}
+    settings = locate_files(NearDupSettings.from_mapping(own), own)
+    return options.namespace in (None, "", settings.namespace) and (
+        not options.store or _absolute(options.store) == _absolute(settings.store)
+    )
+
+
+def _absolute(store: str) -> str:
+    scheme, separator, path = store.partition(":///")
+    return f"{scheme}{separator}{os.path.abspath(path)}" if scheme == "sqlite" else store
+
+
+def _name_kept_events(settings: NearDupSettings, events: int) -> None:
+    """Say on standard error that events stay, because they are those of another window."""
+    folder = in_data_dir(settings, "neardup-events")
+    print_error(
+        f"Not changed: {counted(events, 'waiting event')} in {folder}. They belong to the window of the project:"
+        " purge without --store and --namespace removes them"
+    )
+
+
 def _remove_events(settings: NearDupSettings, selection: Selection, *, dry_run: bool = False) -> int:
     """Remove the events that name the source or page from the outboxes of all receivers. Return their number."""
     outboxes = Path(in_data_dir(settings, "neardup-events")).glob("*/")
     try:
         return sum(OutboxFiles(folder).remove_named(selection.takes_name, dry_run=dry_run) for folder in outboxes)
     except OSError as error:
-        raise InputError(f"{error.filename}: an event cannot be removed: {error.strerror}") from error
+        raise InputError(f"{error.filename}: an event cannot be read or removed: {error.strerror}") from error
 
 
 def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen: str) -> None:

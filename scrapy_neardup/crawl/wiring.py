@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from scrapy.settings import BaseSettings
@@ -35,34 +36,31 @@ def loading_errors(settings: BaseSettings) -> Iterator[tuple[str, str]]:
 
 def missing_parts(settings: BaseSettings) -> list[str]:
     """Return what is missing before the plugin judges items: nothing, the whole add-on, or parts wired by hand."""
-    if "Addon" in set(_own_names(_enabled(settings, "ADDONS"))):
+    if _has_part(settings, "ADDONS", "Addon"):
         return []
     missing = [
-        f"{part} in {name}"
-        for name, parts in _BY_HAND.items()
-        for part in parts
-        if part not in set(_own_names(_enabled(settings, name)))
+        f"{part} in {name}" for name, parts in _BY_HAND.items() for part in parts if not _has_part(settings, name, part)
     ]
     return ["the add-on"] if len(missing) == sum(map(len, _BY_HAND.values())) else missing
 
 
 def has_asyncio(settings: BaseSettings) -> bool:
     """Decide whether crawls with these settings run on asyncio."""
-    reactor = settings.get("TWISTED_REACTOR")
-    return reactor is None or str(reactor).endswith(_ASYNCIO)
+    return str(settings.get("TWISTED_REACTOR")).endswith(_ASYNCIO)  # with None, Twisted chooses another reactor
 
 
 def _enabled(settings: BaseSettings, name: str) -> list[Any]:
     return [component for component, order in (settings.getdict(name) or {}).items() if order is not None]
 
 
-def _own_names(components: Iterable[Any]) -> Iterator[str]:
-    """Yield the names of our classes among components."""
+def _has_part(settings: BaseSettings, name: str, part: str) -> bool:
+    """Return whether our class of this name, or a subclass of it, is enabled in the setting ``name``."""
+    ours = load_object(f"{_OURS}.{part}")
+    return any(isinstance(each, type) and issubclass(each, ours) for each in _loaded(_enabled(settings, name)))
+
+
+def _loaded(components: Iterable[Any]) -> Iterator[Any]:
+    """Yield what components name. Leave out those that cannot be loaded: the crawl itself says which."""
     for component in components:
-        module, _, name = (
-            component.rpartition(".")
-            if isinstance(component, str)
-            else (getattr(component, "__module__", ""), "", getattr(component, "__qualname__", ""))
-        )
-        if module.partition(".")[0] == _OURS:
-            yield name
+        with suppress(Exception):  # importing a module may raise anything
+            yield load_object(component)

@@ -109,16 +109,18 @@ class Selection:
         return self.is_all or self.takes_name(neighbour.url)
 
     def takes_name(self, name: str) -> bool:
-        """Return whether a text is the source, a url of it, or a url of the page."""
-        is_source = bool(self.source) and f".{_host(name) or name}".endswith(f".{self.source}")
+        """Return whether a text is the source or a host of it, a url of the source, or a url of the page."""
+        is_source = bool(self.source) and f".{_host(name)}".endswith(f".{self.source}")
         return is_source or (self.is_page is not None and self.is_page(name))
 
 
-def _host(url: str) -> str:
+def _host(name: str) -> str:
+    """Return the host of a url or of ``host:port`` in lower case, "" for a text of several words."""
     try:
-        return urlsplit(url).hostname or ""
+        host = urlsplit(name).hostname
     except ValueError:  # it was cut in the middle, or is not a url
-        return ""
+        host = None
+    return host or ("" if len(name.split()) > 1 else name.lower().partition(":")[0])
 
 
 class DamageLog:

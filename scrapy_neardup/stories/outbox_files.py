@@ -104,13 +104,15 @@ class OutboxFiles:
     def remove_named(self, is_named: Callable[[str], bool], *, dry_run: bool = False) -> int:
         """Remove the events in which ``is_named`` is True of a text, also those that are set aside or in other hands.
 
-        A process that is about to send such an event finds that it is gone. Return how many there are. With ``dry_run``
-        only count them.
+        A process that is about to send such an event finds that it is gone. An event that a living process is writing
+        meanwhile stays. Return how many there are. With ``dry_run`` only count them, and change no file. Raise OSError
+        if an event cannot be read or removed.
         """
         if not self.folder.is_dir():
             return 0
-        for draft in self.folder.glob("*.draft"):
-            self._is_alive(draft.stem)  # removes the draft of a dead process
+        if not dry_run:
+            for draft in self.folder.glob("*.draft"):
+                self._is_alive(draft.stem)  # removes the draft of a dead process
         found: set[str] = set()
         while named := {path for path in self._sizes() if _holds(path, is_named)}:
             found |= {path.name.partition(".json")[0] for path in named}
@@ -178,7 +180,7 @@ def _holds(path: Path, is_named: Callable[[str], bool]) -> bool:
     """Decide whether ``is_named`` is True of a text in an event. A file that is no JSON is searched word by word."""
     try:
         data = path.read_bytes()
-    except OSError:  # another process took it meanwhile, and then it has another name
+    except FileNotFoundError:  # another process took it meanwhile, and then it has another name
         return False
     try:
         return any(map(is_named, _texts(json.loads(data))))

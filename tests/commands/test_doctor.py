@@ -73,6 +73,13 @@ def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: 
     assert mend in lines["add-on"]["mend"]
 
 
+def test_a_project_without_a_reactor_of_its_own_judges_nothing(project: Project) -> None:
+    project.prepare(ITEM_A_PAGE, {"TWISTED_REACTOR": None})
+    status, lines = findings(project.folder)
+    assert (status, lines["add-on"]["state"]) == (1, "failed")
+    assert "TWISTED_REACTOR = None: no item is judged" in lines["add-on"]["found"]
+
+
 def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     pipelines = {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300}
     middleware = {"scrapy_neardup.NearDupSpiderMiddleware": 10}
@@ -80,6 +87,20 @@ def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     assert findings(project.folder)[1]["add-on"]["state"] == "ok"
     project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines})
     assert findings(project.folder)[1]["add-on"]["found"].endswith("NearDupSpiderMiddleware in SPIDER_MIDDLEWARES")
+
+
+def test_subclasses_of_the_parts_are_found(project: Project) -> None:
+    own = "import scrapy_neardup as ours\n\n\nclass Own(ours.{}):\n    pass\n"
+    for name in ("Addon", "CapturePipeline", "NearDupPipeline", "NearDupSpiderMiddleware"):
+        project.write(f"news/own_{name.lower()}.py", own.format(name))
+    by_hand = {
+        "ADDONS": {},
+        "ITEM_PIPELINES": {"news.own_capturepipeline.Own": 1, "news.own_nearduppipeline.Own": 300, "no.such.Part": 400},
+        "SPIDER_MIDDLEWARES": {"news.own_neardupspidermiddleware.Own": 10},
+    }
+    for settings in (by_hand, {"ADDONS": {"news.own_addon.Own": 500}}):
+        project.prepare(ITEM_A_PAGE, settings)
+        assert findings(project.folder)[1]["add-on"]["found"] == "these settings turn the plugin on"
 
 
 def test_settings_under_which_articles_are_not_judged(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from projects import FERRY, ITEM_A_PAGE, Project
 from scrapy_processes import neardup, run_scrapy
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, StoreError
+from scrapy_neardup.evaluation.replay import opened
 
 STORE = "sqlite:///window.sqlite"
 
@@ -163,6 +164,18 @@ async def test_a_window_that_is_only_read_shows_what_others_make_and_remove_mean
         await reader.purge()
     for each in (reader, writer, first):
         await each.close()
+
+
+@pytest.mark.parametrize("name", ["window.sqlite", "a b?mode=rwc#100%.sqlite"])
+async def test_a_file_that_is_only_read_is_not_made(tmp_path: Path, name: str) -> None:
+    settings = NearDupSettings(store=f"sqlite:///{tmp_path}/{name}")
+    with pytest.raises(StoreError, match="there is no such file"):
+        await NearDupDetector(settings, reads_only=True).open()
+    assert not list(tmp_path.iterdir())  # noqa: ASYNC240
+    async with opened(NearDupDetector(settings)) as writer:
+        await writer.check(writer.document(text("one"), url="https://a.example/1"))
+    async with opened(NearDupDetector(settings, reads_only=True)) as reader:
+        assert (await reader.summary()).documents == 1
 
 
 # Ended early

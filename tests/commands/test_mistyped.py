@@ -18,6 +18,9 @@ from scrapy_processes import neardup
         (["replay"], "replay: error: the following arguments are required: INPUT (scrapy neardup replay --help"),
         (["stauts"], ": error: there is no subcommand stauts; is it status? (scrapy neardup --help"),
         (["--store", "x", "status"], ": error: 'x' stands before 'status': options of a subcommand stand behind it"),
+        (["--nosuch", "status"], ": error: there is no option --nosuch"),
+        (["--jsn", "status"], ": error: there is no option --jsn; is it --json?"),
+        (["--nosuch"], ": error: a subcommand is missing, and there is no option --nosuch"),
         (["--json", "status"], ": error: --json stands before 'status': options of a subcommand stand behind it"),
     ],
 )

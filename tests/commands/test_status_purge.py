@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import closing
@@ -319,6 +320,27 @@ def test_purge_of_a_page_that_only_the_outbox_has(project: Path) -> None:
     done = neardup(project, "purge", "--url", "https://gone.example/a?utm_source=x", answer="y\n")
     assert "Remove 0 documents and 1 waiting event" in done.stderr
     assert [path.name for path in folder.iterdir()] == ["2.json"]
+
+
+@pytest.mark.parametrize(
+    ("window", "is_own"),
+    [
+        (["--namespace", "others"], False),
+        (["--store", "sqlite:///.scrapy/other.sqlite"], False),
+        (["--namespace", "papers", "--store", "sqlite:///.scrapy/seen.sqlite"], True),
+    ],
+)
+def test_purge_of_another_window_leaves_the_events_of_the_project(
+    project: Path, window: list[str], is_own: bool
+) -> None:
+    shutil.copy(project / ".scrapy/seen.sqlite", project / ".scrapy/other.sqlite")
+    folder = project / ".scrapy/neardup-events/webhook"
+    folder.mkdir(parents=True)
+    (folder / "1.json").write_text(json.dumps(event(1, FIRST)), encoding="utf-8")
+    done = neardup(project, "purge", "--source", "wire.example", "--yes", *window)
+    assert done.returncode == 0
+    assert (folder / "1.json").exists() is not is_own
+    assert ("Not changed: 1 waiting event in" in done.stderr) is not is_own
 
 
 def test_purge_of_a_source_names_the_feeds_that_it_does_not_change(project: Path) -> None:

@@ -129,8 +129,8 @@ class SQLiteFile:
                 with suppress(OSError):
                     make_private_file(file)
         # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
-        location = self._read_only_uri() if self.is_read_only else self.path
-        self._connection = sqlite3.connect(location, timeout=0, isolation_level=None, uri=self.is_read_only)
+        location, is_uri = self._location()
+        self._connection = sqlite3.connect(location, timeout=0, isolation_level=None, uri=is_uri)
         # Check this before anything is written, so that a file of another program stays as it is.
         self._when_free(self._check_version)
         if self.is_read_only or self.reads_only:
@@ -203,14 +203,25 @@ class SQLiteFile:
                 f"{self.path}: {error}; it is damaged or not a SQLite file: move it away and a new one is made"
             ) from error
 
-    def _read_only_uri(self) -> str:
-        """Return the uri to read the file.
+    def _location(self) -> tuple[str, bool]:
+        """Return what to open, and whether it is a uri. Raise StoreError if a file to read does not exist.
 
         If the file has no log and its folder may not be written, nobody writes it. SQLite need not look for a log.
         """
-        has_log = Path(f"{self.path}-wal").exists()
-        is_still = not has_log and not os.access(Path(self.path).parent, os.W_OK)
-        return f"file:{quote(str(Path(self.path).absolute()))}?mode=ro{'&immutable=1' if is_still else ''}"
+        if self.path == MEMORY or not (self.is_read_only or self.reads_only):
+            return self.path, False
+        try:
+            os.stat(self.path)
+        except FileNotFoundError as error:
+            raise StoreError(f"{self.path}: there is no such file") from error
+        except OSError:
+            pass  # SQLite explains it better
+        mode = "rw"  # makes no file if another process removes it now
+        if self.is_read_only:
+            has_log = Path(f"{self.path}-wal").exists()
+            is_still = not has_log and not os.access(Path(self.path).parent, os.W_OK)
+            mode = f"ro{'&immutable=1' if is_still else ''}"
+        return f"file:{quote(str(Path(self.path).absolute()))}?mode={mode}", True
 
     def _patiently(self, statement: str) -> None:
         self._when_free(lambda: self.connection.execute(statement))
