@@ -24,6 +24,7 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 
 _RATES = ("precision", "recall", "F1")
+_OF_COPIES = frozenset({"recall", "f1", "f1_by_order"})  # rates that mean nothing if there are no copies to find
 _ONE_MOMENT = 600  # seconds; a crawl takes no longer for a few hundred pages
 
 
@@ -71,11 +72,12 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     total = len(configured) * plan.pages_to_judge(source)
     with suppress(KeyboardInterrupt), counting("documents judged", total) as on_judged:
         for each in configured:  # what was measured until Ctrl-C is shown
-            presets[each.preset] = asyncio.run(measure(source, each, plan, on_judged))
+            presets[each.preset] = _without_unmeasured(asyncio.run(measure(source, each, plan, on_judged)), source)
     if len(presets) < len(configured):
         print_error(f"Interrupted: {len(presets)} of {len(configured)} presets were measured.")
         if not presets:
             return INTERRUPTED
+    _print_labels_without_copies(source)
     has_failed = exceeds(options.fail_on, _values(options.fail_on, presets)) or source.errors > 0
     status = INTERRUPTED if len(presets) < len(configured) else int(has_failed)
     background = source.background
@@ -97,7 +99,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     among = f" among {counted(background, 'other')}" if background else ""
     orders = f"mean of {counted(options.seeds, 'order')}"
     title = f"{counted(source.labelled, 'document')}{among}, {orders}"
-    _print_rates(title, presets, source)
+    _print_rates(title, presets)
     _print_stories(presets, background)
     costs = [(preset, *_costs(found)) for preset, found in presets.items()]
     print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
@@ -116,9 +118,9 @@ def _check_names(limits: Sequence[Limit], protocols: frozenset[str]) -> None:
             raise SettingsError("--fail-on", limit.name, allowed)
 
 
-def _values(limits: Sequence[Limit], presets: dict[str, Any]) -> dict[str, dict[str, float]]:
+def _values(limits: Sequence[Limit], presets: dict[str, Any]) -> dict[str, dict[str, float | None]]:
     """Return the rates that each limit is about, by preset, label and protocol."""
-    values: dict[str, dict[str, float]] = {}
+    values: dict[str, dict[str, float | None]] = {}
     for name in (limit.name for limit in limits):
         wanted, _, rate = name.rpartition(".")
         for preset, found in presets.items():
@@ -147,28 +149,51 @@ def _protocols(options: argparse.Namespace) -> frozenset[str]:
     return frozenset(EVERY_PROTOCOL if "all" in given else given)
 
 
-def _print_rates(title: str, presets: dict[str, Any], source: LabelledPages) -> None:
-    """Print a row for each preset, label and protocol. Columns that would be empty are left out.
+def _labels_without_copies(source: LabelledPages) -> list[str]:
+    """Return the labels of which no cluster has two documents."""
+    return [label for label, documents in source.largest_clusters.items() if documents < 2]
 
-    A rate over nothing is a dash: if no cluster has two documents, there are no copies to find.
-    """
-    has_copies = {label: documents > 1 for label, documents in source.largest_clusters.items()}
-    for label in (label for label, there_are in has_copies.items() if not there_are):
-        console = PlainConsole(stderr=True)
-        console.print_indented(
+
+def _without_unmeasured(found: dict[str, Any], source: LabelledPages) -> dict[str, Any]:
+    """Return what was measured with None for each recall and F1 of a label without copies to find."""
+    scores: dict[str, Any] = {kind: dict(found[kind]) for kind in ("labels", "stories") if kind in found}
+    for label in _labels_without_copies(source):
+        for each in scores.values():
+            if label in each:
+                each[label] = _without_recall(each[label])
+    return {**found, **scores}
+
+
+def _without_recall(scores: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_recall(value) if isinstance(value, dict) else None if name in _OF_COPIES else value
+        for name, value in scores.items()
+    }
+
+
+def _print_labels_without_copies(source: LabelledPages) -> None:
+    for label in _labels_without_copies(source):
+        PlainConsole(stderr=True).print_indented(
             f"No {label} has two documents, so there are no copies to find: only wrong links can be counted.", 0
         )
+
+
+def _shown(score: dict[str, Any]) -> list[str]:
+    """Return precision, recall and F1 for a table."""
+    rates = (score[name.lower()] for name in _RATES)
+    return ["-" if rate is None else f"{rate:.4f}" for rate in rates]
+
+
+def _print_rates(title: str, presets: dict[str, Any]) -> None:
+    """Print a row for each preset, label and protocol. Columns that would be empty are left out."""
     has_area = all("au_roc" in found for found in presets.values())
     rows: list[list[str]] = []
     for preset, found in presets.items():
         for label, scores in found["labels"].items():
             area = f"{found['au_roc'][label]:.4f}" if has_area else ""
             for protocol, score in scores.items():
-                rates = [f"{score['precision']:.4f}", "-", "-"]
-                if has_copies[label]:
-                    rates = [f"{score[name.lower()]:.4f}" for name in _RATES]
                 published = "; ".join(str(row) for row in published_for(preset) if row.ours == protocol)
-                rows.append([preset, label, protocol, *rates, area, published])
+                rows.append([preset, label, protocol, *_shown(score), area, published])
                 area = ""
         rows.append([])
     headings = ("preset", "label", "protocol", *_RATES, "AU-ROC", "published by this protocol")
@@ -194,7 +219,7 @@ def _print_stories(presets: dict[str, Any], background: int) -> None:
                 parts[f"{rates['documents']} in {language}"] = rates
             if len(parts) > 1:
                 rows += [
-                    (preset, label, part, protocol, *(f"{rates[protocol][name.lower()]:.4f}" for name in _RATES))
+                    (preset, label, part, protocol, *_shown(rates[protocol]))
                     for part, rates in parts.items()
                     for protocol in STORY_PROTOCOLS
                 ]

@@ -51,17 +51,22 @@ def _read(text: str) -> list[Limit]:
     return limits
 
 
-def exceeds(limits: Sequence[Limit], values: Mapping[str, Mapping[str, float]]) -> bool:
+def exceeds(limits: Sequence[Limit], values: Mapping[str, Mapping[str, float | None]]) -> bool:
     """Print each limit that is met, on standard error. Return whether there is one.
 
-    ``values`` has for each name of a limit the values that it stands for, by where they were measured.
+    ``values`` has for each name of a limit the values that it stands for, by where they were measured. A value that
+    cannot be measured is None and counts as if the limit were met.
     """
     met = [
-        f"{where + ': ' if where else ''}{limit.name} is {value:.4g}, {limit.relation} {limit.bound:g} (--fail-on)"
+        f"{where + ': ' if where else ''}{limit.name} {_describe(limit, value)} (--fail-on)"
         for limit in limits
         for where, value in values[limit.name].items()
-        if limit.is_met(value)
+        if value is None or limit.is_met(value)
     ]
     for line in met:
         print_error(line)
     return bool(met)
+
+
+def _describe(limit: Limit, value: float | None) -> str:
+    return "cannot be measured" if value is None else f"is {value:.4g}, {limit.relation} {limit.bound:g}"

@@ -7,9 +7,15 @@ from functools import cached_property
 
 from scrapy_neardup.document import Fingerprint, Status
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.similarity.likeness import Likeness, likeness_of, title_overlap
+from scrapy_neardup.similarity.likeness import Likeness, likeness_of, share_of_larger, title_overlap
 from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.similarity.verification import is_copy_by_text, is_same_source, is_same_url, weights_of
+from scrapy_neardup.similarity.verification import (
+    is_copy_by_text,
+    is_same_page,
+    is_same_source,
+    is_same_url,
+    weights_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,17 @@ class Pair:
     def same_url(self) -> bool:
         return is_same_url(self.a, self.b)
 
+    @cached_property
+    def same_page(self) -> bool:
+        """Return whether url or article number make the two one page."""
+        are_alike = self.score >= self.policy.related_threshold
+        return is_same_page(self.b, self.a, self.title_overlap, are_alike)
+
+    @property
+    def in_scope(self) -> bool:
+        """Return whether the scope allows a match of these sources. It never excludes one of the same page."""
+        return self.policy.allows(same_source=self.same_source)
+
     @property
     def same_text(self) -> bool:
         return self.a.text_hash == self.b.text_hash
@@ -70,6 +87,11 @@ class Pair:
     def title_overlap(self) -> float:
         """Return the overlap of the titles, which counts within one source only."""
         return title_overlap(self.a.titles, self.b.titles) if self.same_source else 1.0
+
+    @property
+    def share_of_larger(self) -> float:
+        """Return the share of the larger shingle set that lies in the smaller."""
+        return share_of_larger(self.likeness.similarity, self.a.size, self.b.size)
 
     @property
     def is_copy(self) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from scrapy_neardup.document import Fingerprint, Kind, counted
 from scrapy_neardup.evaluation.pairs import LookUp, Pair
 from scrapy_neardup.evaluation.topics import TopicScore
-from scrapy_neardup.similarity.likeness import is_copy_within_source, share_of_larger, template_evidence
+from scrapy_neardup.records.documents import Record
+from scrapy_neardup.similarity.likeness import STRONG_EVIDENCE, is_copy_within_source, template_evidence
 from scrapy_neardup.similarity.verification import LEAST_WEIGHT
 
 _KIND_MEANS = {
@@ -35,10 +36,12 @@ def reasons_for(pair: Pair, topic: TopicScore | None, look_up: LookUp | None = N
     """
     if pair.same_url:
         yield f"the same url, with {'the same' if pair.same_text else 'another'} text"
-    elif pair.same_text:
-        yield "the same text, except for case and punctuation"
     elif excluded := _excluded_by_scope(pair):
         yield excluded
+    elif pair.same_text:
+        is_copy = pair.same_page or pair.is_copy_by_text
+        objection = "" if is_copy else ", but too few words for a copy under titles without a common word"
+        yield f"the same text, except for case and punctuation{objection}"
     elif look_up is not None and is_never_compared(pair, look_up):
         yield from _never_compared(topic, look_up)
     elif pair.are_signed:
@@ -60,6 +63,13 @@ def too_short(names: Sequence[str], prints: Sequence[Fingerprint], words: Sequen
             yield f"{name} has {counted(count, 'word')}, under NEARDUP_MIN_WORDS = {least}: only exact repeats match"
 
 
+def no_signature(names: Sequence[str], records: Sequence[Record]) -> Iterator[str]:
+    """Yield a sentence for each document of a window that has no signature."""
+    for name, record in zip(names, records, strict=True):
+        if not record.signature:
+            yield f"{name} is too short to compare: only exact repeats match"
+
+
 def relation(value: float, bound: float, name: str = "") -> str:
     """Return ``0.85 >= 0.45`` or ``0.448 < NAME = 0.45``, with so many digits that the relation can be seen."""
     sign = ">=" if value >= bound else "<"
@@ -79,10 +89,10 @@ def _never_compared(topic: TopicScore | None, look_up: LookUp) -> Iterator[str]:
 
 
 def _excluded_by_scope(pair: Pair) -> str:
-    scope = pair.policy.scope
-    if scope == "all" or pair.same_source == (scope == "same-source"):
+    if pair.in_scope or pair.same_page:
         return ""
-    return f"NEARDUP_SCOPE = {scope} allows no match of {'one source' if pair.same_source else 'two sources'}"
+    sources = "one source" if pair.same_source else "two sources"
+    return f"NEARDUP_SCOPE = {pair.policy.scope} allows no match of {sources}"
 
 
 def _by_likeness(pair: Pair, topic: TopicScore | None) -> str:
@@ -118,11 +128,15 @@ def _with_topics(pair: Pair, topic: TopicScore | None, clause: str) -> tuple[str
 def _text_clause(pair: Pair) -> str:
     """Say how the likeness of the texts compares with the thresholds."""
     measure, score, threshold = pair.policy.measure, pair.score, pair.policy.threshold
+    if pair.is_copy and not (pair.in_scope and pair.is_copy_by_text):
+        return f"{measure} {score:.2f}, and the same article number in both urls"
     if score >= threshold:
         clause = f"{measure} {relation(score, threshold, 'NEARDUP_THRESHOLD')}"
         return clause if pair.is_copy or pair.is_copy_by_text else f"{clause}, but {_why_no_copy(pair)}"
-    if pair.is_copy:
-        return f"{measure} {score:.2f}, and the same article number in both urls"
+    if pair.is_copy_by_text:
+        larger = relation(pair.share_of_larger, STRONG_EVIDENCE)
+        below = relation(score, threshold, "NEARDUP_THRESHOLD")
+        return f"{measure} {below}, but the texts share {larger} of the larger one, which is enough within one source"
     clause = f"{measure} {relation(score, pair.policy.related_threshold, 'NEARDUP_RELATED_THRESHOLD')}"
     if score < pair.policy.related_threshold:
         return clause
@@ -136,8 +150,7 @@ def _why_no_copy(pair: Pair) -> str:
     a, b = pair.a, pair.b
     if a.edition and b.edition and a.edition != b.edition:
         return "their titles name two days"
-    larger = share_of_larger(pair.likeness.similarity, a.size, b.size)
-    if is_copy_within_source(pair.title_overlap, pair.score, larger, pair.policy.threshold):
+    if is_copy_within_source(pair.title_overlap, pair.score, pair.share_of_larger, pair.policy.threshold):
         return "most of their figures differ"
     return "one source has them under different titles, so a copy needs more"
 

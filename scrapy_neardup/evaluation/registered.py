@@ -11,7 +11,7 @@ from scrapy_neardup.content import require_page
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Kind, Match, Status
 from scrapy_neardup.evaluation.pairs import Pair
-from scrapy_neardup.evaluation.reasons import describe_kind, reasons_for
+from scrapy_neardup.evaluation.reasons import describe_kind, no_signature, reasons_for
 from scrapy_neardup.evaluation.topics import TopicScore, score_topics
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
@@ -61,7 +61,7 @@ class SketchComparison:
     containment: float
     score: float
     share: float | None  # of the text of the second that the first holds; None if it is no match
-    topic: TopicScore | None  # None if the preset compares no topics
+    topic: TopicScore | None  # None if the preset compares no topics, or if a document is too short
     title_terms: tuple[str, ...]  # of the terms that the topics share those that a title has, as its words
     changes: tuple[str, ...]  # of figures, without their labels
     match_of_first: Registered | None  # what each was compared with when it came; None if it was an original, or if
@@ -150,12 +150,13 @@ def compare_sketches(
     if match is not None:
         status, kind = status_of(match, changed, policy)
     pair = Pair(first.record, second.record, status, policy)
-    topic = score_topics(pair) if detector.preset.topic_terms else None
+    topic = score_topics(pair) if detector.preset.topic_terms and pair.are_signed else None
     likeness = pair.likeness
     return SketchComparison(
         status=status,
         kind=kind,
         why=(
+            *no_signature("AB", (first.record, second.record)),
             *reasons_for(pair, topic),
             *(["figures changed"] if changed else ()),
             *describe_kind(kind, likeness.similarity, likeness.containment),

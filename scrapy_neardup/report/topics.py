@@ -31,8 +31,8 @@ def topics_of(
 ) -> dict[int, SharedTopic]:
     """Return the topics of ``related`` items by the number of their row.
 
-    A special report says what the crawl found. For other items the topics are made again from the texts, and the
-    weights of terms are learned from these texts alone. So the score may differ a little from the score in the crawl.
+    A special report says what the crawl found. For other items the topics are made again from the texts, and how
+    rare terms are is known from these texts alone. So the score may differ a little from the score in the crawl.
     """
     found = _made_again(rows, links, texts, settings)
     reported = _reported(reports)

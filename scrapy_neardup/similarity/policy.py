@@ -42,6 +42,10 @@ class Policy:
     by_titles: bool = True
     drops: bool = False
 
+    def allows(self, *, same_source: bool) -> bool:
+        """Return whether the scope allows a match of two pages of one source, or of two sources."""
+        return self.scope == "all" or same_source == (self.scope == "same-source")
+
     def least_dropped_share(self, source: str) -> float:
         """Return the least share at which a copy by this source is dropped. It is over 1 if no copy is dropped."""
         return NEVER_DROPPED if source in self.keep_sources else self.drop_share

@@ -123,8 +123,8 @@ def score_candidate(
     same_text = new.text_hash == old.text_hash
     found = likeness_of(new, old, policy.measure, policy.collisions)
     overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
-    same_page = _is_same_page(new, old, overlap, found.score >= policy.related_threshold)
-    if not same_page and policy.scope != "all" and same_source != (policy.scope == "same-source"):
+    same_page = is_same_page(new, old, overlap, found.score >= policy.related_threshold)
+    if not same_page and not policy.allows(same_source=same_source):
         return None
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
@@ -185,7 +185,7 @@ def is_same_url(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:
     return a.url_hash == b.url_hash and any(a.url_hash)
 
 
-def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool) -> bool:
+def is_same_page(new: Fingerprint | Record, old: Fingerprint | Record, overlap: float, are_alike: bool) -> bool:
     """Decide whether two documents are one page: by its url, or by its source's number for the article.
 
     A number alone proves nothing, because it may be that of a section. Titles or texts must be alike as well, unless

@@ -231,6 +231,12 @@ def test_clusters_of_one_document_have_no_recall(neardup: Neardup, tmp_path: Pat
     done = neardup("eval", alone, "--seeds", "1")
     assert "No cluster has two documents, so there are no copies to find" in done.stderr
     assert re.search(r"online +│ +1\.0000 +│ +- +│ +- ", done.stdout)
+    done = neardup("eval", alone, "--seeds", "1", "--json", "--fail-on", "recall<0.9", code=1)
+    rates = json.loads(done.stdout)["presets"]["news"]["labels"]["cluster"]["online"]
+    assert rates == {"precision": 1, "recall": None, "f1": None, "f1_by_order": None}
+    assert "No cluster has two documents, so there are no copies to find" in done.stderr
+    assert "recall cannot be measured (--fail-on)" in done.stderr
+    neardup("eval", alone, "--seeds", "1", "--fail-on", "precision<0.9")
     assert "alone.jsonl: no cluster has two documents, so there are no copies" in neardup("tune", alone, code=2).stderr
 
 

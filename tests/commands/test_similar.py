@@ -17,6 +17,7 @@ from scrapy_neardup import NearDupDetector, NearDupSettings
 
 STORE = "--store", "sqlite:///window.sqlite"
 FIRST, SECOND, THIRD, FIRE, NEWER = (f"https://{name}.example/news" for name in ("a", "b", "c", "fire", "newer"))
+SHORT, SHORTER = "https://short.example/news", "https://shorter.example/news"
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,7 @@ async def _fill(store: str) -> None:
     detector = NearDupDetector(NearDupSettings(store=store))
     await detector.open()
     texts = [(FIRST, BUDGET), (SECOND, BOTH), (THIRD, third), (FIRE, toll(4)), (NEWER, toll(12)), (FIRST, BUDGET)]
+    texts += [(SHORT, "The ferry is late."), (SHORTER, "The ferry sank.")]
     start = time.time() - 600
     for number, (url, body) in enumerate(texts):
         document = detector.document(body, url=url, title=f"News from {url[8:11]}", seen_at=start + 10 * number)
@@ -92,6 +94,17 @@ def test_explain_calls_an_update_an_update(folder: Path) -> None:
     assert "B after A: update" in printed
     assert "4 -> 12" in printed
     assert "When B came, its match was A." in printed
+
+
+def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(folder: Path) -> None:
+    found = json.loads(neardup(folder, "explain", SHORT, SHORTER, *STORE, "--json").stdout)
+    assert found["status"] == "unchecked"
+    assert found["why"] == [f"{name} is too short to compare: only exact repeats match" for name in "AB"]
+    assert found["topic"] is None
+    printed = neardup(folder, "explain", FIRE, SHORT, *STORE).stdout
+    assert "B is too short to compare" in printed
+    assert "A is too short" not in printed
+    assert "Topics" not in printed
 
 
 def test_explain_names_the_match_by_title_and_url(folder: Path) -> None:

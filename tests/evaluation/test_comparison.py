@@ -13,6 +13,7 @@ from scrapy_neardup.evaluation.comparison import compare
 from scrapy_neardup.evaluation.reasons import relation
 from scrapy_neardup.evaluation.single import Given
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.similarity.policy import Scope
 
 
 async def test_comparison_of_an_abridged_copy() -> None:
@@ -124,6 +125,48 @@ async def test_a_scope_that_excludes_the_pair_is_named() -> None:
     copies = [Given(FERRY + end, f"https://{site}.example/") for site, end in (("one", ""), ("two", " It is late."))]
     comparison = await compare(*copies, NearDupSettings(scope="same-source"))
     assert comparison.why == ("NEARDUP_SCOPE = same-source allows no match of two sources",)
+
+
+@pytest.mark.parametrize(
+    ("scope", "other", "sources"),
+    [("cross-source", "https://one.example/b", "one source"), ("same-source", "https://two.example/", "two sources")],
+)
+async def test_a_scope_excludes_equal_texts_too(scope: Scope, other: str, sources: str) -> None:
+    comparison = await compare(Given(FERRY, "https://one.example/a"), Given(FERRY, other), NearDupSettings(scope=scope))
+    assert comparison.verdict.status == "original"
+    assert comparison.why == (f"NEARDUP_SCOPE = {scope} allows no match of {sources}",)
+
+
+async def test_no_scope_excludes_a_page_with_the_same_article_number() -> None:
+    first, second = (
+        Given(FERRY + end, f"https://one.example/{section}/ferry-12345678", "Ferry sinks in the strait")
+        for section, end in (("news", ""), ("sport", " It is late in the evening, and nobody knows more."))
+    )
+    comparison = await compare(first, second, NearDupSettings(scope="cross-source"))
+    assert comparison.verdict.status == "update"
+    assert comparison.why[0] == f"containment {comparison.score:.2f}, and the same article number in both urls: a copy"
+
+
+async def test_most_of_the_larger_text_makes_a_copy_below_the_threshold() -> None:
+    first, second = (
+        Given(f"{text('common', 200)}\n{text(title, 8)}", f"https://paper.example/{title[:4]}", title)
+        for title in ("Ferry aground near Skerrow", "Harbour closed after storm")
+    )
+    comparison = await compare(first, second, NearDupSettings(threshold=0.99))
+    assert comparison.verdict.status == "duplicate"
+    assert "article number" not in comparison.why[0]
+    assert "< NEARDUP_THRESHOLD = 0.99, but the texts share " in comparison.why[0]
+    assert comparison.why[0].endswith(" >= 0.9 of the larger one, which is enough within one source: a copy")
+
+
+async def test_a_few_equal_words_under_other_titles_are_no_copy() -> None:
+    first, second = (
+        Given("Ferry sinks in the strait.", f"https://paper.example/{title[:4]}", title)
+        for title in ("Boat aground near Skerrow", "Harbour closed after storm")
+    )
+    comparison = await compare(first, second, NearDupSettings())
+    assert comparison.verdict.status == "unchecked"
+    assert comparison.why[-1].endswith("but too few words for a copy under titles without a common word")
 
 
 @given(st.data())

@@ -52,7 +52,7 @@ local function read_record(document)
     return packed and unpack_record(packed), packed
 end
 
--- As verification._is_same_page. ``overlap`` is that of the titles, ``are_alike`` whether the texts are at least related.
+-- As verification.is_same_page. ``overlap`` is that of the titles, ``are_alike`` whether the texts are at least related.
 local function is_same_page(new, old, overlap, are_alike)
     if new.url_hash == old.url_hash and new.url_hash ~= NO_URL then return true end
     if new.article_hash ~= old.article_hash or new.article_hash == NO_ARTICLE then return false end
