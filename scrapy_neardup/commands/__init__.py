@@ -188,7 +188,8 @@ class Command(ScrapyCommand):
         configure_logging(self.settings)
         # The data directory may have the project's name; ``doctor`` looks at the others.
         is_ours = re.compile(
-            "NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|SPIDER_MIDDLEWARES|TWISTED_REACTOR|FEEDS|FEED_STORAGES)$"
+            "NEARDUP_|(?:BOT_NAME|PROJECT|ADDONS|ITEM_PIPELINES|SPIDER_MIDDLEWARES|FEEDS|FEED_STORAGES"
+            "|TWISTED_REACTOR|TWISTED_REACTOR_ENABLED)$"
         ).match
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:

@@ -46,6 +46,8 @@ def missing_parts(settings: BaseSettings) -> list[str]:
 
 def has_asyncio(settings: BaseSettings) -> bool:
     """Decide whether crawls with these settings run on asyncio."""
+    if not settings.getbool("TWISTED_REACTOR_ENABLED", True):
+        return True  # Scrapy then runs on asyncio alone
     return str(settings.get("TWISTED_REACTOR")).endswith(_ASYNCIO)  # with None, Twisted chooses another reactor
 
 

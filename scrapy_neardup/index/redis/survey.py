@@ -136,7 +136,7 @@ async def _purge_members(client: Redis, story: str, selection: Selection, select
 async def _purge_grants(client: Redis, name: str, gone: set[bytes]) -> None:
     """Forget the events of removed documents that wait to be passed on.
 
-    A process that takes an event over while this runs still sends it: docs/howto/purge.md says to stop all crawls first.
+    A process that takes an event over while this runs still sends it. docs/howto/purge.md says: stop crawls first.
     """
     async for token, grant in client.hscan_iter(name, count=AT_ONCE):
         if names_any_document(grant.decode("utf-8", "replace"), gone):
