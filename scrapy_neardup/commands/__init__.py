@@ -100,7 +100,7 @@ def _about_unknown(given: str, known: Iterable[str]) -> str:
     if not name.startswith("-") and known is not SUBCOMMANDS:
         return f"{given!r} is one argument too many"
     kind = "subcommand" if known is SUBCOMMANDS else "option"
-    near = difflib.get_close_matches(name, known, 1)
+    near = difflib.get_close_matches(name, known, 1, cutoff=0.7)  # --since is not --json
     return f"there is no {kind} {name}; is it {near[0]}?" if near else f"there is no {kind} {name}"
 
 

@@ -57,7 +57,8 @@ def _print_members(report: dict[str, Any], most: int) -> None:
         for member in members[max(0, len(members) - most) :]
     ]
     if rows:
-        title = f"{report['headline'] or report['url']}: {len(rows)} of {counted(report['items'], 'item')}"
+        # Pages that came again are members and no items, so the two numbers may differ.
+        title = f"{report['headline'] or report['url']}: {len(rows)} of {counted(len(members), 'member')}"
         print_table(title, ("time (UTC)", "source", "joined by", "title"), rows)
 
 

@@ -13,6 +13,7 @@ from scrapy_processes import neardup
     [
         (["status", "--nmaespace", "x"], "status: error: there is no option --nmaespace; is it --namespace?"),
         (["status", "--jsn=x"], "status: error: there is no option --jsn; is it --json?"),
+        (["events", "--since", "1h"], "events: error: there is no option --since ("),
         (["status", "--frobnicate"], "status: error: there is no option --frobnicate (scrapy neardup status --help"),
         (["status", "sports"], "status: error: 'sports' is one argument too many (scrapy neardup status --help"),
         (["replay"], "replay: error: the following arguments are required: INPUT (scrapy neardup replay --help"),

@@ -104,7 +104,7 @@ def test_running_events_list_their_members(tmp_path: Path) -> None:
     assert [bool(each["terms"]) for each in event["members"]] == [False] + [True] * 7
     printed = run_scrapy(tmp_path, "neardup", "events", *store, "--members", "3").stdout
     assert "1 event, items counted up to now" in printed
-    assert "3 of 8 items" in printed
+    assert "3 of 8 members" in printed
     assert printed.count("topic 0.") == 3
     assert "Everleigh" in printed
     assert "topic" not in run_scrapy(tmp_path, "neardup", "events", *store, "--members", "0").stdout
