@@ -98,6 +98,7 @@ for command in entry_points(group="scrapy.commands"):
 """
 
 
+@pytest.mark.slow
 def test_scrapy_list_pays_for_nothing_heavy(tmp_path: Path) -> None:
     """Scrapy imports the commands of every package that is installed, and some of these are heavy."""
     project = Project(tmp_path)

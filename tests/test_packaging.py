@@ -57,6 +57,7 @@ def modules() -> set[str]:
     return {str(path.relative_to(ROOT)) for path in files}
 
 
+@pytest.mark.slow
 def test_two_builds_have_the_same_bytes(packages: list[Path], tmp_path: Path) -> None:
     for one, two in zip(packages, build(tmp_path, 1_750_000_000, 0o600), strict=True):
         assert one.name == two.name

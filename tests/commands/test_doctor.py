@@ -187,6 +187,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     assert found["judging"]["state"] == "ok", "one failure does not hide the others"
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
     with Redis.from_url(redis_server.url) as client:
         client.execute_command("CLIENT", "PAUSE", 20_000, "ALL")

@@ -100,6 +100,7 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
     assert json.loads(found)["presets"]["news"]["labels"]["cluster"]["pairwise"]["recall"] == 1
 
 
+@pytest.mark.slow
 def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> None:
     """Events have all their names in common, two events half of theirs: too low a threshold makes them one story."""
     shared = names("shared", 6)

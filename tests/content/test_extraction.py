@@ -212,6 +212,7 @@ def bad_extractor(folder: Path, site: NewsSite, names: list[str], timeout: float
     return project.crawl(SPIDER, urls=urls, NEARDUP_EXTRACTOR="news.bad.extract", NEARDUP_EXTRACT_TIMEOUT=timeout)
 
 
+@pytest.mark.slow
 def test_a_failing_extractor_costs_no_item(tmp_path: Path) -> None:
     names = [*FAILING, "empty", "blank", "slow", "good"]
     with NewsSite() as site:
@@ -232,6 +233,7 @@ def test_a_failing_extractor_costs_no_item(tmp_path: Path) -> None:
     assert not crawl.lines("Traceback")
 
 
+@pytest.mark.slow
 def test_an_extractor_that_never_returns_holds_up_neither_crawl_nor_exit(tmp_path: Path) -> None:
     names = [f"hangs{number}" for number in range(40)]
     with NewsSite() as site:

@@ -270,6 +270,7 @@ def slow(text: str) -> Answer:
 
 
 @pytest.mark.parametrize("reactor", REACTORS)
+@pytest.mark.slow
 def test_one_interrupt_ends_the_crawl_cleanly(project: Project, site: NewsSite, reactor: dict[str, bool]) -> None:
     urls = [site.publish(f"/{number}", slow(page(article(number)))) for number in range(1500)]
     project.write("news/slow.py", SLOW_EXTRACTOR)

@@ -26,6 +26,7 @@ def store(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.slow
 def test_a_crawl_that_is_killed_and_run_again_loses_no_story(
     tmp_path: Path, news: KillingSite, store: str, seed: int
 ) -> None:

@@ -39,6 +39,7 @@ def _is_later_second(than: float) -> bool:
     return int(time.time()) > int(than)
 
 
+@pytest.mark.slow
 def test_dropped_items_go_to_a_file_in_the_data_directory(project: Project, site: NewsSite) -> None:
     """One a run, with all tags; what is kept and what is dropped is together what was crawled."""
     urls = copies(site)

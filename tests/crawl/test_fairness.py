@@ -157,6 +157,7 @@ SPIDER = (
 )
 
 
+@pytest.mark.slow
 def test_modules_are_out_of_the_collector_s_way_during_the_crawl_and_no_longer(
     project: Project, site: NewsSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:

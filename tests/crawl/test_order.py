@@ -246,6 +246,7 @@ class News(Noted):
 """
 
 
+@pytest.mark.slow
 def test_a_callback_that_waits_for_the_others_is_passed_over(project: Project, site: NewsSite) -> None:
     urls = [site.publish(f"/{name}", page(article(name))) for name in ("waits", *range(10))]
     project.crawl(WAITING, urls=urls, NEARDUP_EXTRACTOR="news.noting.extract", NEARDUP_EXTRACT_TIMEOUT=4)
@@ -265,6 +266,7 @@ def extract(html, url):
 """
 
 
+@pytest.mark.slow
 def test_a_page_that_times_out_is_waited_for_no_longer_than_that(project: Project, site: NewsSite) -> None:
     project.write("news/hanging.py", HANGING)
     urls = [site.publish(f"/{name}", page(article(name))) for name in ("hangs", *range(10))]

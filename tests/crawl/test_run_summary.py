@@ -72,6 +72,7 @@ OPTING_OUT = """
 """
 
 
+@pytest.mark.slow
 def test_items_without_a_page_are_told_why_they_have_no_text(project: Project) -> None:
     crawl = project.crawl(FROM_START)
     assert crawl.hints == {"no-page": 2}

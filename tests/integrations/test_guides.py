@@ -74,6 +74,7 @@ def test_an_article_of_a_page_object_is_tagged(crawl_guide: CrawlGuide) -> None:
     assert item["articleBody"].split() == article("ferry").split()
 
 
+@pytest.mark.slow
 def test_urls_come_from_the_queue(crawl_guide: CrawlGuide, site: NewsSite, redis_server: RedisServer) -> None:
     site.publish("/4712", FERRY_PAGE)
     with Redis.from_url(redis_server.url) as queue:

@@ -34,6 +34,7 @@ def exported(page: Page, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_marks_are_counted_exported_and_imported_again(browser: Browser, day_report: Path, tmp_path: Path) -> None:
     with open_page(browser, day_report, "#review") as watched:
         number = answer_all(watched.page)

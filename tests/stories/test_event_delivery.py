@@ -303,6 +303,7 @@ async def test_a_flood_is_not_read(behaviour: Behaviour) -> None:
     assert grown < 50_000  # kilobytes
 
 
+@pytest.mark.slow
 def test_the_process_ends_whatever_the_receiver_does(tmp_path: Path) -> None:
     """All of them at the same time; that it is a matter of seconds is measured, see docs/events.md."""
     behaviours: list[Behaviour] = [never_answer, drip_headers, drip_interim_answers, drip_body, flood("503 Busy")]

@@ -98,6 +98,7 @@ def test_no_error_shows_a_password(url: str, setting: str) -> None:
 # Real servers that are not what the url says.
 
 
+@pytest.mark.slow
 async def test_a_certificate_that_is_not_trusted_names_the_mend(open_index: OpenIndex, fleet: Fleet) -> None:
     url = fleet.url("tls").partition("?")[0]
 
@@ -107,6 +108,7 @@ async def test_a_certificate_that_is_not_trusted_names_the_mend(open_index: Open
     assert not isinstance(caught.value, StoreUnavailable)
 
 
+@pytest.mark.slow
 async def test_a_missing_certificate_file_is_named(open_index: OpenIndex, fleet: Fleet) -> None:
     with pytest.raises(StoreError, match="check the ssl_… files"):
         await open_index(fleet.url("tls").replace("ca.pem", "nothing.pem"))
@@ -127,6 +129,7 @@ async def test_a_single_server_is_no_cluster(open_index: OpenIndex, redis_server
         await open_index(f"redis+cluster://127.0.0.1:{redis_server.port}")
 
 
+@pytest.mark.slow
 async def test_a_node_of_a_cluster_is_no_single_server(open_index: OpenIndex, fleet: Fleet) -> None:
     nodes = Address.read(fleet.url("cluster")).nodes
 
@@ -138,6 +141,7 @@ async def test_a_node_of_a_cluster_is_no_single_server(open_index: OpenIndex, fl
         await use_each()
 
 
+@pytest.mark.slow
 async def test_a_service_the_sentinels_do_not_know_is_named(open_index: OpenIndex, fleet: Fleet) -> None:
     with pytest.raises(StoreUnavailable, match="No master found for 'olds'"):
         await open_index(fleet.url("sentinel").replace("/news/", "/olds/"))

@@ -142,6 +142,7 @@ async def test_scripts_flushed_under_load_cost_no_check(redis_server: RedisServe
     await detector.close()
 
 
+@pytest.mark.slow
 async def test_a_slow_network_slows_nobody_who_does_not_wait_for_it(
     network: Network, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -189,6 +190,7 @@ async def test_eviction_costs_candidates_and_nothing_else(open_index: OpenIndex,
 # Failover
 
 
+@pytest.mark.slow
 async def test_sentinels_name_another_master(tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, logger="scrapy_neardup")
     sentinels = Sentinels(tmp_path).start()
@@ -212,6 +214,7 @@ async def test_sentinels_name_another_master(tmp_path: Path, clock: Clock, caplo
         sentinels.stop()
 
 
+@pytest.mark.slow
 async def test_a_replica_takes_over_in_a_cluster(
     tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -236,6 +239,7 @@ async def test_a_replica_takes_over_in_a_cluster(
         cluster.stop()
 
 
+@pytest.mark.slow
 async def test_a_slot_that_moves_takes_its_window_along(open_index: OpenIndex, tmp_path: Path) -> None:
     """Resharding: the keys move one by one while checks go on."""
     cluster = Cluster(tmp_path).start()
@@ -252,6 +256,7 @@ async def test_a_slot_that_moves_takes_its_window_along(open_index: OpenIndex, t
         cluster.stop()
 
 
+@pytest.mark.slow
 async def test_a_hung_sentinel_delays_and_does_not_lose(tmp_path: Path, open_index: OpenIndex) -> None:
     sentinels = Sentinels(tmp_path).start()
     try:

@@ -216,6 +216,7 @@ async def test_a_story_is_learned_from_once(namespace: str) -> None:
         assert detector.sketcher.frequencies.documents == 1
 
 
+@pytest.mark.slow
 def test_eval_learns_from_a_corpus_before(tmp_path: Path) -> None:
     rows = [{"id": n, "text": article(n % 4), "cluster": str(n % 4), "original": n < 4} for n in range(8)]
     corpus = [{"id": n, "text": article(f"corpus {n}", 60)} for n in range(120)]
