@@ -26,25 +26,26 @@ def pack_counted(documents: int, counts: NDArray[np.uint32]) -> bytes:
     """Pack the counts since the last exchange. A count over 16 bits becomes the highest number of 16 bits."""
     slots = np.flatnonzero(counts)
     pairs = np.stack([slots, np.minimum(counts[slots], 0xFFFF)], axis=1).astype(">u2")
-    return documents.to_bytes(4, "big") + bytes(pairs.tobytes())
+    return documents.to_bytes(DOCUMENTS_BYTES, "big") + bytes(pairs.tobytes())
 
 
 def unpack_counted(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
     counts = np.zeros(SLOTS, np.uint32)
-    pairs = np.frombuffer(packed, ">u2", offset=4).astype(np.int64)
+    pairs = np.frombuffer(packed, ">u2", offset=DOCUMENTS_BYTES).astype(np.int64)
     counts[pairs[::2]] = pairs[1::2]
-    return int.from_bytes(packed[:4], "big"), counts
+    return int.from_bytes(packed[:DOCUMENTS_BYTES], "big"), counts
 
 
 def pack_sum(documents: int, counts: NDArray[np.uint32]) -> bytes:
-    return documents.to_bytes(4, "big") + bytes(np.minimum(counts, 0xFFFF).astype(">u2").tobytes())
+    return documents.to_bytes(DOCUMENTS_BYTES, "big") + bytes(np.minimum(counts, 0xFFFF).astype(">u2").tobytes())
 
 
 def unpack_sum(packed: bytes) -> tuple[int, NDArray[np.uint32]]:
     """Raise ValueError for another number of bytes."""
     if len(packed) != SUM_BYTES:
         raise ValueError(f"{len(packed)} bytes of document frequencies, not {SUM_BYTES}")
-    return int.from_bytes(packed[:4], "big"), np.frombuffer(packed, ">u2", offset=4).astype(np.uint32)
+    counts = np.frombuffer(packed, ">u2", offset=DOCUMENTS_BYTES).astype(np.uint32)
+    return int.from_bytes(packed[:DOCUMENTS_BYTES], "big"), counts
 
 
 def add_counts(total: bytes, counted: bytes) -> bytes:

@@ -184,7 +184,7 @@ class RedisIndex(Index):
             (answer,) = await self._call_all([(script("learn"), (key,), (before[:DOCUMENTS_BYTES], total, seconds))])
             if answer == 1:
                 return total
-            # Counts are added here and not by the server, because a script takes a hundred times as long.
+            # Counts are added here, because a script adds them one by one, and the server does nothing else meanwhile.
             before = cast("bytes", answer or b"")
             total = add_counts(before, counted)
             if counted == NOTHING:  # somebody only reads: an idle namespace stays empty, and expires

@@ -26,7 +26,7 @@ from redis.exceptions import NoScriptError
 
 from scrapy_neardup.index import membership, runs
 from scrapy_neardup.index.horizon import generation_seconds, slice_seconds
-from scrapy_neardup.records import documents, members, stories
+from scrapy_neardup.records import documents, feature_counts, members, stories
 from scrapy_neardup.records.documents import RECORD
 from scrapy_neardup.records.members import NEIGHBOUR
 from scrapy_neardup.records.packing import PackedFields
@@ -45,7 +45,7 @@ _BEFORE = {
     "unite": _MOVING,
     "move": _MOVING,
 }
-_MODULES = documents, members, stories, likeness, verification, membership, runs
+_MODULES = documents, members, feature_counts, stories, likeness, verification, membership, runs
 _POLICY = (
     *("window", "measure", "threshold", "related_threshold", "topic_threshold"),
     *("scope", "collisions", "keep_updates", "by_titles", "drops"),

@@ -9,6 +9,6 @@ ARGV[3]  seconds until the sum expires
 Returns 1 if the sum was replaced, else the sum; nil if there is none.
 ]]
 local sum = redis.call('GET', KEYS[1])
-if ARGV[2] == '' or string.sub(sum or '', 1, 4) ~= ARGV[1] then return sum end
+if ARGV[2] == '' or string.sub(sum or '', 1, DOCUMENTS_BYTES) ~= ARGV[1] then return sum end
 redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3])
 return 1
