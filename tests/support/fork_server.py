@@ -22,7 +22,8 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 LIBRARIES = """
-courlan dateutil.parser lxml.html redis.asyncio redis.asyncio.cluster redis.asyncio.sentinel requests
+courlan dateutil.parser encodings.utf_32_le filelock htmldate lxml.html numpy.ma numpy.random
+redis.asyncio redis.asyncio.cluster redis.asyncio.sentinel requests
 resiliparse.extract.html2text rich.console rich.table sqlite3 tldextract trafilatura xxhash
 scrapy.cmdline scrapy.core.downloader.contextfactory scrapy.core.downloader.handlers.http11
 scrapy.core.engine scrapy.core.scheduler scrapy.crawler scrapy.exporters scrapy.extensions.feedexport scrapy.http
@@ -42,8 +43,21 @@ def import_everything() -> None:
             importlib.import_module(module.name)
     for command in entry_points(group="scrapy.commands"):
         command.load()
+    import_components()
+    urls = importlib.import_module("scrapy_neardup.content.urls")
+    urls.source_of("https://example.com/")  # reads the list of public suffixes
     assert "twisted.internet.reactor" not in sys.modules
     gc.freeze()  # a fork would copy this memory to look for garbage in it, which takes longer than most commands
+
+
+def import_components() -> None:
+    """Import the classes that Scrapy's default settings name."""
+    settings = importlib.import_module("scrapy.settings.default_settings")
+    for value in vars(settings).values():
+        for name in [*value, *value.values()] if isinstance(value, dict) else [value]:
+            if isinstance(name, str) and name.startswith("scrapy."):
+                with suppress(ImportError):  # of an extra of Scrapy
+                    importlib.import_module(name.rpartition(".")[0])
 
 
 def become(command: dict[str, Any], files: list[int]) -> None:
