@@ -7,6 +7,7 @@ import itertools
 import random
 import struct
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from scrapy_neardup.document import Document, Fingerprint, Match
 from scrapy_neardup.index import Index
@@ -41,6 +42,7 @@ def key_of(*parts: object) -> int:
     return int.from_bytes(digest(repr(parts), 4), "big")
 
 
+@lru_cache(maxsize=2000)
 def lanes(seed: object, equal: int = LANES, other: object = None) -> bytes:
     """A signature: the first ``equal`` lanes are those of ``seed``, the rest those of ``other``."""
     first, rest = (random.Random(repr(each)).randbytes(LANES) for each in (seed, (seed, other)))
@@ -49,6 +51,7 @@ def lanes(seed: object, equal: int = LANES, other: object = None) -> bytes:
     return mine + bytes(byte | 0x01 for byte in rest[equal:])
 
 
+@lru_cache(maxsize=2000)
 def band_keys(signature: bytes) -> tuple[int, ...]:
     width = ROWS
     return (

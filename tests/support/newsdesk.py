@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
@@ -17,6 +18,7 @@ MINUTE = 60
 HOUR = 3600
 
 
+@lru_cache(maxsize=2000)
 def text(seed: object, size: int = 150) -> str:
     """Return a text of random words, the same for the same seed."""
     letters = random.Random(repr(seed))

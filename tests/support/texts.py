@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.document import Document
@@ -18,11 +19,12 @@ NAMES = sorted(PRESETS)
 _LETTERS = "eeeetttaaaooiinnsshhrrdlucmfwypvbgk"
 
 
-def _words(seed: object, count: int) -> list[str]:
+@lru_cache(maxsize=2000)
+def _words(seed: object, count: int) -> tuple[str, ...]:
     """Words of three to eight letters, the same for the same seed; each seed has a vocabulary of its own."""
     rng = random.Random(repr(seed))
     vocabulary = ["".join(rng.choices(_LETTERS, k=rng.randint(3, 8))) for _ in range(150)]
-    return [rng.choice(vocabulary) for _ in range(count)]
+    return tuple(rng.choice(vocabulary) for _ in range(count))
 
 
 def article(seed: object, count: int = 300) -> str:

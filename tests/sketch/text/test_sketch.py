@@ -288,7 +288,8 @@ def test_sets_of_any_size_agree_as_often_as_they_resemble_each_other(size: int) 
     jaccard = shared / (2 * size - shared)
     estimates = []
     for seed in range(60):
-        numbers = np.random.default_rng(seed).permutation(1 << 20)[: 2 * size].astype(np.uint32) * np.uint32(4093)
+        drawn = np.random.default_rng(seed).choice(1 << 20, 2 * size, replace=False)
+        numbers = drawn.astype(np.uint32) * np.uint32(4093)
         a, b = numbers[:size], np.concatenate([numbers[:shared], numbers[size : 2 * size - shared]])
         estimates.append(resemblance(sign(a, 256), sign(b, 256)))
 
