@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shutil
 import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scrapy_processes import run_scrapy
+from scrapy_processes import run_python, run_scrapy
 
 pytestmark = [pytest.mark.slow, pytest.mark.versions]
 
@@ -27,7 +25,8 @@ EXAMPLE = Path(__file__).parents[2] / "example_project"
 Row = dict[str, Any]
 Scrapy = Callable[..., "subprocess.CompletedProcess[str]"]
 
-# Runs inside every crawl of this file: a connection or name look-up that leaves the machine is written down and fails.
+# Part of the settings of every crawl of this file: a connection or name look-up that leaves the machine is written down
+# and fails.
 GUARD = """
 import os, sys
 
@@ -52,27 +51,19 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the example, so that a crawl leaves nothing behind in the checkout."""
     folder = tmp_path_factory.mktemp("example") / "example_project"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".scrapy", "__pycache__", "items*.jsonl"))
+    with (folder / "newsroom/settings.py").open("a", encoding="utf-8") as settings:
+        settings.write(GUARD)
     return folder
 
 
 @pytest.fixture(scope="module")
 def scrapy(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Scrapy:
     """Runs a scrapy command in the project and fails if it tried to reach another machine."""
-    guard = tmp_path_factory.mktemp("guard")
-    (guard / "sitecustomize.py").write_text(GUARD)
-    leaks = guard / "leaks"
+    leaks = tmp_path_factory.mktemp("guard") / "leaks"
 
-    def run(*arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
-        folders = filter(None, (str(guard), path, os.environ.get("PYTHONPATH", "")))
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         leaks.write_text("")
-        done = subprocess.run(
-            [sys.executable, "-m", "scrapy", *arguments],
-            cwd=project,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(folders), "LEAKS": str(leaks)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = run_scrapy(project, *arguments, environment={"LEAKS": str(leaks)})
         assert leaks.read_text() == ""
         return done
 
@@ -98,9 +89,7 @@ def read_lines(path: Path) -> list[Row]:
 
 @pytest.mark.usefixtures("items")
 def test_crawl_agrees_with_the_truth_file(project: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "check_truth.py", "items.jsonl"], cwd=project, capture_output=True, text=True
-    )
+    done = run_python(project, "check_truth.py", "items.jsonl")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "precision 1.000, recall 1.000" in done.stdout
 
@@ -110,9 +99,7 @@ def test_check_truth_fails_on_a_wrong_tag(project: Path, items: list[Row]) -> No
     duplicate = next(item for item in wrong if item["neardup_status"] == "duplicate")
     duplicate["neardup_status"] = "original"
     (project / "wrong.jsonl").write_text("".join(json.dumps(item) + "\n" for item in wrong))
-    done = subprocess.run(
-        [sys.executable, "check_truth.py", "wrong.jsonl"], cwd=project, capture_output=True, text=True
-    )
+    done = run_python(project, "check_truth.py", "wrong.jsonl")
     assert done.returncode == 1
     assert duplicate["url"] in done.stdout
 
@@ -322,9 +309,11 @@ def test_feeds_says_which_argument_is_wrong(project: Path, arguments: tuple[str,
     assert "Traceback" not in done.stderr
 
 
-def test_feeds_without_feedparser_says_how_to_install_it(tmp_path: Path, scrapy: Scrapy) -> None:
-    (tmp_path / "feedparser.py").write_text("raise ImportError\n")
-    done = scrapy("crawl", "feeds", "-a", "feeds=https://news.example/rss", path=str(tmp_path))
+def test_feeds_without_feedparser_says_how_to_install_it(project: Path, scrapy: Scrapy) -> None:
+    missing = project / "feedparser.py"
+    missing.write_text("raise ImportError\n")
+    done = scrapy("crawl", "feeds", "-a", "feeds=https://news.example/rss")
+    missing.unlink()
     assert done.returncode != 0
     assert done.stderr.splitlines()[-1] == ("The feeds spider: reading feeds needs feedparser: pip install feedparser")
     assert "Traceback" not in done.stderr

@@ -7,7 +7,6 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from projects import FERRY, Item, Project
+from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.crawl.file_locations import locate_files
@@ -57,20 +57,18 @@ def script(process: str = "AsyncCrawlerProcess", **settings: Any) -> str:
     return f"import scrapy\nfrom scrapy.crawler import {process}\n{FERRY}\n{run}"
 
 
+@pytest.fixture(autouse=True)
+def _no_places_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("SCRAPY_", "XDG_"))]:
+        monkeypatch.delenv(name)
+
+
 def run(
     folder: Path, *command: str, home: Path | str, more: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run Python in a folder for a user whose home this is."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith(("SCRAPY_", "XDG_"))}
     folder.mkdir(parents=True, exist_ok=True)
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env={**own, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **(more or {})},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-    )
+    return run_python(folder, *command, environment={"HOME": str(home), **(more or {})})
 
 
 def items(folder: Path) -> list[Item]:
@@ -166,8 +164,6 @@ def test_a_crawl_that_can_keep_no_file_says_so_and_goes_on(tmp_path: Path) -> No
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("SCRAPY_SETTINGS_MODULE", "SCRAPY_PROJECT", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")

@@ -8,8 +8,6 @@ import json
 import re
 import shlex
 import sqlite3
-import subprocess
-import sys
 from argparse import ArgumentParser
 from contextlib import closing
 from importlib import import_module
@@ -22,6 +20,7 @@ import pytest
 from news_site import NewsSite, article, page
 from projects import FERRY, Crawl, Project
 from redis import Redis
+from scrapy_processes import run_python
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
@@ -158,7 +157,8 @@ def test_a_record_is_replayed_by_time(project: Project) -> None:
     done = project.crawl(spider, NEARDUP_RECORD="recorded.jsonl.gz", NEARDUP_TIME_FIELD="published")
     assert done.item(neardup_status="original")["url"] == "https://paper0.example/ferry"
     (sort,) = [text for title, text in blocks(DOCS / "howto/publication-time.md", "python") if not title]
-    subprocess.run([sys.executable, "-c", sort], cwd=project.folder, check=True)
+    project.write("sort.py", sort)
+    run_python(project.folder, "sort.py").check_returncode()
     *_, (_, replay) = blocks(DOCS / "howto/publication-time.md", "sh")
     project.run(*shlex.split(replay)[1:])
     verdicts = [json.loads(line) for line in (project.folder / "verdicts.jsonl").read_text("utf-8").splitlines()]
@@ -181,7 +181,8 @@ def test_a_corpus_keeps_each_text_once(project: Project) -> None:
     project.write("corpus.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     ((_, command),) = blocks(DOCS / "howto/corpus.md", "sh")
     project.run(*shlex.split(command)[1:])
-    subprocess.run([sys.executable, "-c", block("corpus.md", "clean.py")], cwd=project.folder, check=True)
+    project.write("clean.py", block("corpus.md", "clean.py"))
+    run_python(project.folder, "clean.py").check_returncode()
     kept = [json.loads(line)["id"] for line in (project.folder / "clean.jsonl").read_text("utf-8").splitlines()]
     assert kept == [0, 1]
 
@@ -237,10 +238,8 @@ def test_a_receiver_checks_the_signature() -> None:
 def test_a_publisher_leaves_every_place(project: Project, tmp_path: Path) -> None:
     record = tmp_path / "recorded.jsonl.gz"
     project.crawl(FERRY, NEARDUP_RECORD=str(record))
-    remove = project.folder / "remove_source.py"
-    remove.write_text(block("purge.md", "remove_source.py"), encoding="utf-8")
-    command = [sys.executable, str(remove), "paper3.example", "items.jsonl", str(record)]
-    subprocess.run(command, cwd=project.folder, check=True, capture_output=True)
+    project.write("remove_source.py", block("purge.md", "remove_source.py"))
+    run_python(project.folder, "remove_source.py", "paper3.example", "items.jsonl", str(record)).check_returncode()
     purged = project.run("neardup", "purge", "--source", "paper3.example", "--yes")
     assert "Removed 1 document." in purged.stdout.splitlines()
     with closing(sqlite3.connect(project.folder / ".scrapy/neardup.sqlite")) as window:

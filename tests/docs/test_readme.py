@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from scrapy_processes import run_scrapy
+from scrapy_processes import run_python, run_scrapy
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,10 +25,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(project: Path, command: str) -> str:
     """Run a command of the README in the example project. Return what it printed."""
     program, *arguments = shlex.split(command)
-    if program == "scrapy":
-        done = run_scrapy(project, *arguments)
-    else:
-        done = subprocess.run([sys.executable, *arguments], cwd=project, capture_output=True, text=True, check=False)
+    done = run_scrapy(project, *arguments) if program == "scrapy" else run_python(project, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

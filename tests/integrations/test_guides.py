@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from browser import find_chromium
 from news_site import NewsSite, article, page
 from projects import FERRY, Crawl, Project
 from redis import Redis
+from scrapy_processes import run_python
 from servers import RedisServer, free_port
 
 ROOT = Path(__file__).parents[2]
@@ -108,7 +107,7 @@ def test_a_script_needs_no_project(site: NewsSite, tmp_path: Path) -> None:
     site.publish("/4711", FERRY_PAGE)
     code = dict(blocks("asyncio.md"))["crawl.py"].replace(SITE, site.url)
     (tmp_path / "crawl.py").write_text(code.replace('"BOT_NAME"', '"NEARDUP_DATA_DIR": "window", "BOT_NAME"'), "utf-8")
-    subprocess.run([sys.executable, "crawl.py"], cwd=tmp_path, check=True, capture_output=True, timeout=100)
+    run_python(tmp_path, "crawl.py").check_returncode()
     (item,) = (json.loads(line) for line in (tmp_path / "items.jsonl").read_text("utf-8").splitlines())
     assert (item["title"], item["neardup_status"]) == ("Ferry runs aground", "original")
 

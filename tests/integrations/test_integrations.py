@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from scrapy_processes import folder_of_scrapy
+from scrapy_processes import folder_of_scrapy, run_python
 from servers import RedisServer, redis_binary
 
 pytestmark = pytest.mark.slow
@@ -22,10 +21,9 @@ SHARED = {"offline", "monitors"}  # parts of scripts
 
 def run(name: str, *arguments: str) -> str:
     """Run a script to its end. Return its output."""
-    command = [sys.executable, "-m", f"integrations.{name}", *arguments]
     paths = [folder_of_scrapy(), str(Path(sys.executable).parent), os.environ["PATH"], str(Path(redis_binary()).parent)]
-    environment = {**os.environ, "PATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=EXAMPLE, env=environment, capture_output=True, text=True, timeout=200)
+    path = {"PATH": os.pathsep.join(paths)}
+    done = run_python(EXAMPLE, "-m", f"integrations.{name}", *arguments, environment=path, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -1,6 +1,6 @@
-"""Run Scrapy's commands in forks of this process, which has imported everything that they use once for all of them.
+"""Run modules and scripts in forks of this process, which has imported what Scrapy's commands use once for all of them.
 
-``warm_scrapy.py`` connects to the socket that this process listens on, and sends a command: its arguments, folder and
+``warm_python.py`` connects to the socket that this process listens on, and sends a command: its arguments, folder and
 environment, with its input and outputs. Two lines answer it: the id of the fork, and its exit status. If the connection
 ends before, the fork is killed, as the command would be. This process ends when its standard input does.
 """
@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import pkgutil
+import runpy
 import signal
 import socket
 import struct
@@ -71,8 +72,9 @@ def become(command: dict[str, Any], files: list[int]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
-    sys.argv = ["scrapy", *command["arguments"]]
-    sys.path[0] = command["folder"]
+    sys.argv = command["arguments"]
+    is_module = sys.argv[0] == "-m"
+    sys.path[0] = command["folder"] if is_module else os.path.dirname(os.path.abspath(sys.argv[0]))
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
@@ -150,6 +152,8 @@ if __name__ == "__main__":
     server = ForkServer(sys.argv[1])
     print("ready", flush=True)
     if server.serve():
-        from scrapy.cmdline import execute
-
-        execute()
+        if sys.argv[0] == "-m":
+            del sys.argv[0]
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(sys.argv[0], run_name="__main__")

@@ -1,4 +1,4 @@
-"""Scrapy's commands, each in a process of its own that starts fast: see fork_server.py."""
+"""Python and Scrapy's commands, each in a process of its own that starts fast: see fork_server.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 FRESH = "NEARDUP_TEST_FRESH"
 """With this variable in the environment, each command starts an interpreter, which takes three times as long."""
 
-FRESH_COMMAND = [sys.executable, "-m", "scrapy"]
+SCRAPY = ("-m", "scrapy")
 
 
 def run_scrapy(
@@ -27,9 +27,23 @@ def run_scrapy(
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end in a folder. ``answer`` is its input; ``one_output`` puts its errors into its output."""
+    return run_python(
+        folder, *SCRAPY, *arguments, environment=environment, answer=answer, one_output=one_output, timeout=timeout
+    )
+
+
+def run_python(
+    folder: Path,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    answer: str = "",
+    one_output: bool = False,
+    timeout: float = 120,
+) -> subprocess.CompletedProcess[str]:
+    """Run a script, or ``-m`` and a module, to its end in a folder."""
     given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
     return subprocess.run(
-        [*scrapy_command(given), *arguments],
+        [*_python_command(given), *arguments],
         cwd=folder,
         env=given,
         input=answer,
@@ -52,7 +66,7 @@ def start_scrapy(
 ) -> subprocess.Popen[str]:
     """Start a command in a folder. Signals reach it through the process that is returned, SIGKILL a little later."""
     given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
-    command = FRESH_COMMAND if fresh else scrapy_command(given)
+    command = [*([sys.executable] if fresh else _python_command(given)), *SCRAPY]
     return subprocess.Popen(
         [*command, *arguments], cwd=folder, env=given, stdin=stdin, stdout=stdout, stderr=stderr, encoding="utf-8"
     )
@@ -63,13 +77,13 @@ def neardup(folder: Path, *arguments: str, columns: int = 160, answer: str = "")
     return run_scrapy(folder, "neardup", *arguments, environment={"COLUMNS": str(columns)}, answer=answer)
 
 
-def scrapy_command(environment: Mapping[str, str]) -> list[str]:
-    """Return what to run for ``scrapy`` in this environment, without its arguments.
+def _python_command(environment: Mapping[str, str]) -> list[str]:
+    """Return what to run for ``python`` in this environment, without its arguments.
 
     Variables that the interpreter reads when it starts would do nothing in a fork.
     """
     forked = hasattr(os, "fork") and FRESH not in os.environ and _of_python(environment) == _of_python(os.environ)
-    return _warm_command() if forked else FRESH_COMMAND
+    return _warm_command() if forked else [sys.executable]
 
 
 def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
@@ -79,10 +93,11 @@ def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def folder_of_scrapy() -> str:
-    """Return a folder for PATH, in which the program ``scrapy`` is the one of ``scrapy_command``."""
+    """Return a folder for PATH, in which the program ``scrapy`` starts fast."""
     folder = _temporary_folder()
     program = folder / "scrapy"
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(scrapy_command(os.environ))} "$@"\n', encoding="utf-8")
+    command = shlex.join([*_python_command(os.environ), *SCRAPY])
+    program.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return str(folder)
 
@@ -101,7 +116,7 @@ def _warm_command() -> list[str]:
     assert server.stdout is not None
     assert server.stdout.readline() == "ready\n"
     register(server.communicate)
-    return [sys.executable, "-I", "-S", str(here / "warm_scrapy.py"), str(socket)]
+    return [sys.executable, "-I", "-S", str(here / "warm_python.py"), str(socket)]
 
 
 def _temporary_folder() -> Path:

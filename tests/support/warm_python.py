@@ -1,4 +1,6 @@
-"""The command ``scrapy``, run by a fork of the server whose socket is the first argument: see fork_server.py.
+"""The command ``python``, run by a fork of the server whose socket is the first argument: see fork_server.py.
+
+Its other arguments are ``-m`` and a module, or a script, and what is passed to them.
 
 This process has the input, outputs, signals and exit status of the command. It imports little, because it stands in for
 a program that starts fast.
