@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from scrapy_processes import run_scrapy
-from servers import free_port
+from servers import free_port, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -77,19 +75,12 @@ class Reader:
             started = subprocess.Popen([sys.executable, *command[1:]], cwd=self.folder, stdout=log, stderr=log)
         self.servers.append(started)
         port = self.ports["8000" if command[1] == "press.py" else "9000"]
-        wait_until(lambda: started.poll() is None and _answers(port))
+        wait_until(f"a server at port {port}", lambda: started.poll() is None and _answers(port), SECONDS)
 
 
 def _answers(port: int) -> bool:
     with closing(socket.socket()) as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not is_so():
-        assert time.monotonic() < end
-        os.sched_yield()
 
 
 @pytest.fixture
