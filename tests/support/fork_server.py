@@ -7,6 +7,7 @@ ends before, the fork is killed, as the command would be. This process ends when
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -31,6 +32,39 @@ scrapy.core.engine scrapy.core.scheduler scrapy.crawler scrapy.exporters scrapy.
 scrapy.pipelines scrapy.spiders scrapy.utils.reactor twisted.internet.asyncioreactor twisted.web.client twisted.web.http
 """
 """Slow imports. None of them starts a thread, which a fork would lose, or chooses a reactor."""
+
+
+status: int | None = None
+"""The exit status of a command that has ended as it meant to."""
+
+
+def leave() -> None:
+    """End a fork before the interpreter frees its objects, which copies memory and takes as long as a short command."""
+    if status is not None:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except OSError:  # nobody reads the output any more: the interpreter knows what to do
+            return
+        os._exit(status)
+
+
+atexit.register(leave)  # before all others, so that it runs when these are done
+
+
+def run() -> int:
+    """Run the module or script of ``sys.argv``. Return its exit status."""
+    try:
+        if sys.argv[0] == "-m":
+            del sys.argv[0]
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(sys.argv[0], run_name="__main__")
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            return ended.code or 0
+        raise
+    return 0
 
 
 def import_everything() -> None:
@@ -152,8 +186,4 @@ if __name__ == "__main__":
     server = ForkServer(sys.argv[1])
     print("ready", flush=True)
     if server.serve():
-        if sys.argv[0] == "-m":
-            del sys.argv[0]
-            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-        else:
-            runpy.run_path(sys.argv[0], run_name="__main__")
+        status = run()
