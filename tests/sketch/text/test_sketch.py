@@ -10,8 +10,9 @@ import subprocess
 import sys
 import unicodedata
 from dataclasses import fields, replace
-from functools import cache
+from importlib import import_module
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -271,12 +272,15 @@ def test_another_parameter_gives_another_signature(changes: dict[str, int]) -> N
     assert fingerprint(ENGLISH, replace(NEWS, **changes)).signature != fingerprint(ENGLISH).signature
 
 
-@given(st.lists(st.integers(0, 2**32 - 1), unique=True, max_size=3000))
-@settings(max_examples=tries(30))
-def test_signatures_are_those_of_datasketch(hashes: list[int]) -> None:
-    from datasketch import MinHash  # imports scipy
+@pytest.fixture(scope="module")
+def datasketch() -> ModuleType:
+    return import_module("datasketch")  # imports scipy
 
-    theirs = MinHash(num_perm=64, seed=3, scheme="affine32", hashfunc=int)
+
+@given(hashes=st.lists(st.integers(0, 2**32 - 1), unique=True, max_size=3000))
+@settings(max_examples=tries(30))
+def test_signatures_are_those_of_datasketch(datasketch: ModuleType, hashes: list[int]) -> None:
+    theirs = datasketch.MinHash(num_perm=64, seed=3, scheme="affine32", hashfunc=int)
     theirs.update_batch(hashes)
     made = minima([np.array(hashes, dtype=np.uint32), np.arange(9, dtype=np.uint32)], 64, 3)
     assert made[0].tolist() == theirs.hashvalues.tolist()
@@ -308,7 +312,7 @@ PUNCTUATED = st.sampled_from(
 )
 
 
-@cache
+@pytest.fixture(scope="module")
 def token() -> re.Pattern[str]:
     marks = "".join(
         re.escape(chr(code))
@@ -318,18 +322,18 @@ def token() -> re.Pattern[str]:
     return re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+(?:[{marks}]+[^\\W{_UNSPACED}]*)*")
 
 
-@given(st.text(PUNCTUATED, max_size=60))
-def test_a_text_has_the_tokens_of_one_expression(text: str) -> None:
-    assert Reading.of(text).tokens() == token().findall(normalise(text))
+@given(text=st.text(PUNCTUATED, max_size=60))
+def test_a_text_has_the_tokens_of_one_expression(token: re.Pattern[str], text: str) -> None:
+    assert Reading.of(text).tokens() == token.findall(normalise(text))
 
 
-def test_characters_have_the_tokens_of_one_expression() -> None:
+def test_characters_have_the_tokens_of_one_expression(token: re.Pattern[str]) -> None:
     characters = [chr(code) for code in range(1, 0x10000) if unicodedata.category(chr(code)) not in ("Cs", "Cn")]
     lines = [f"a{character}b {character}" for character in characters]
 
     for first in range(0, len(lines), 100):
         text = "\n".join(lines[first : first + 100])
-        assert Reading.of(text).tokens() == token().findall(normalise(text))
+        assert Reading.of(text).tokens() == token.findall(normalise(text))
 
 
 @example(["ab ba straße", "aab b STRASSE"])
