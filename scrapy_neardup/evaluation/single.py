@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from scrapy_neardup.content import decode_html
-from scrapy_neardup.evaluation.feed import STDIN, Recorded, WrongLine, read_feed, shown
+from scrapy_neardup.evaluation.feed import STDIN, NoDocumentsError, Recorded, WrongLine, read_feed, shown
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
@@ -58,7 +59,7 @@ def _find(name: str, settings: NearDupSettings) -> Recorded | WrongLine:
     path = Path(name)
     if path.is_file():
         if _JSON_LINES_NAME.search(name):
-            raise InputError(f"{name}: a file of JSON lines holds many documents; name one as {name}#id")
+            raise InputError(f"{name}: a file of JSON lines holds many documents; name one, as {_first_name(path)}")
         try:
             return _recorded(name, path.read_bytes())
         except OSError as error:
@@ -99,9 +100,25 @@ def _recorded(name: str, body: bytes, content_type: str | None = None, url: str 
     return Recorded(1, name, name, url, "", None, text, html, None)
 
 
+def _first_name(path: Path) -> str:
+    """Return a name of the first document of a file of JSON lines. Raise InputError if it has no document."""
+    first = next((entry.id for entry in _entries(path) if entry.id), None)
+    if first is None:
+        raise InputError(f"{path}: the file has no document with an id")
+    return f"{path}#{first}"
+
+
+def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
+    try:
+        return read_feed(path)
+    except NoDocumentsError as error:
+        by_url = f". Or name a document by its url, as {error.url}" if error.url else ""
+        raise InputError(f"{error}{by_url}") from error
+
+
 def _line(path: Path, wanted: str) -> Recorded | WrongLine:
     first = None
-    for entry in read_feed(path):
+    for entry in _entries(path):
         if str(entry.id) == wanted:
             return entry
         if entry.id and (first is None or str(entry.line) == wanted):  # perhaps a line was meant

@@ -90,9 +90,9 @@ def test_explain_and_similar_read_a_pipe(folder: Path) -> None:
 
 
 def test_an_error_names_the_pipe(tmp_path: Path) -> None:
-    done = neardup(tmp_path, "replay", "-", answer='{"id": 1}\n')
+    done = neardup(tmp_path, "replay", "-", answer="[1]\n")
     first, second = errors(done)
-    assert first == "standard input:1: a document needs 'text', 'html' or 'file'"
+    assert first == "standard input:1: a document is a JSON object, not list"
     assert second.startswith("standard input: no line is a document with an id and a text")
 
 
