@@ -74,8 +74,8 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
     lacking = [entry for entry in first if isinstance(entry, WrongLine) and entry.missing]
     if first and len(lacking) == len(first):
         raise NoDocumentsError(
-            f"{shown(path)}: its lines are no documents: line {lacking[0].line} has no {lacking[0].missing}. If they are"
-            " the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that file",
+            f"{shown(path)}: its lines are no documents: line {lacking[0].line} has no {lacking[0].missing}. If they"
+            " are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that file",
             lacking[0].url,
         )
     return chain(first, entries)

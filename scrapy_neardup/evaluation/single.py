@@ -42,12 +42,21 @@ class Given:
     title: str = ""
 
 
-def read_single(name: str, settings: NearDupSettings) -> Given:
-    """Return main content, url and title of the named document. Raise InputError, which repeats the name."""
-    with PageReader(settings, workers=1) as reader:
-        (page,) = reader.read([_find(name, settings)])
-    if isinstance(page, WrongLine) or page.error is not None:
-        raise InputError(page.error)
+def read_single(name: str, settings: NearDupSettings, why_fetched: str = "") -> Given:
+    """Return main content, url and title of the named document. Raise InputError, which repeats the name.
+
+    ``why_fetched`` is for the message, if the document is a page that was looked for in a window first.
+    """
+    try:
+        with PageReader(settings, workers=1) as reader:
+            (page,) = reader.read([_find(name, settings)])
+        if isinstance(page, WrongLine) or page.error is not None:
+            raise InputError(page.error)
+    except InputError as error:
+        if not why_fetched:
+            raise
+        said = str(error).removeprefix(f"{name}: ")
+        raise InputError(f"{name}: {why_fetched}. So the page itself was tried: {said}") from error
     return Given(page.text, page.recorded.url, page.recorded.title)
 
 
