@@ -219,7 +219,8 @@ async def _fill_namespace(store: str, namespace: str) -> None:
 
 def test_a_source_that_matches_nothing(folder: Path) -> None:
     done = neardup(folder, "purge", "--source", "wier.example", "--store", STORE, "--namespace", "sports")
-    assert (done.returncode, done.stdout) == (0, "Nothing to remove: the window has no document of wier.example.\n")
+    nothing = "Nothing to remove: the window has no document of wier.example"
+    assert (done.returncode, done.stdout) == (0, f"{nothing}; is it wire.example?\n")
 
 
 def test_a_flat_tuning_curve_says_so(folder: Path, tmp_path: Path) -> None:
