@@ -80,7 +80,6 @@ class NearDupDetector:
             config=self.preset.config(by_source=self.sketcher.by_source, records=RECORD_VERSIONS),
             policy=self.settings.policy(),
             timeout=self.settings.store_timeout,
-            shards=self.settings.shards,
             reads_only=reads_only,
         )
         self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from scrapy_neardup.content import Sketching, require_domain
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import ALLOWED_STORES, Policy, Scope, check_shards, check_url
+from scrapy_neardup.index import ALLOWED_STORES, Policy, Scope, check_url
 from scrapy_neardup.index.redis.connection import Address, without_password
 from scrapy_neardup.similarity.likeness import SET_MEASURES, Measure
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
@@ -246,7 +246,6 @@ class NearDupSettings:
     record: str | None = _setting(None, _feed, _without_password)
     data_dir: str | None = _setting(None, _optional(_path("the path of a directory, or None")))
     store: str = _setting("sqlite:///neardup.sqlite", _store, _without_password)
-    shards: int = _setting(1, _number(int, 1, 64))
     namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     window: int = _setting(24 * 3600, _number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
     preset: str = _setting("news", _one_of(*PRESETS))
@@ -315,7 +314,6 @@ class NearDupSettings:
         settings = cls(**checked)
         signer_for(settings.resolved_preset())  # raises if the stemmer or the reference file is missing
         settings._check_stream()
-        check_shards(settings.shards, settings.store)
         return settings
 
     def _check_stream(self) -> None:

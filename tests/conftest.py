@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import long_form  # noqa: F401 (registers the profile)
 import pytest
-from fleet import KINDS, Fleet, Sharded, store_of
+from fleet import KINDS, Fleet
 from hypothesis import settings
 from news_site import NewsSite
 from newsdesk import Newsroom, opened
@@ -21,7 +21,7 @@ from redis import Redis
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.report import build_report, gather
 from scrapy_neardup.settings import NearDupSettings
 
@@ -117,22 +117,14 @@ def _redis(kind: str) -> Callable[[pytest.FixtureRequest], str]:
     return lambda request: str(request.getfixturevalue("fleet").url(kind))
 
 
-def _sharded(kind: str, shards: int) -> Callable[[pytest.FixtureRequest], str]:
-    return lambda request: Sharded(request.getfixturevalue("fleet").url(kind), shards)
-
-
 STORES: dict[str, Callable[[pytest.FixtureRequest], str]] = {
     "memory": _memory,
     "sqlite": _sqlite,
     **{kind: _redis(kind) for kind in KINDS},
-    "redis-2-shards": _sharded("redis", 2),
-    "redis-5-shards": _sharded("redis", 5),
-    "cluster-2-shards": _sharded("cluster", 2),
-    "cluster-5-shards": _sharded("cluster", 5),
 }
 """Every store the contract is kept by: a name, and what makes the url of a running one."""
 
-USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis", "redis-5-shards")}
+USUAL = {name: STORES[name] for name in ("memory", "sqlite", "redis")}
 """Those that run every test; the other kinds of Redis run a selection of them unless --all-stores is given."""
 
 
@@ -174,7 +166,7 @@ async def open_index(namespace: str) -> AsyncIterator[OpenIndex]:
         config: str = CONFIG,
         timeout: float = 5.0,
     ) -> Index:
-        index = store_of(url, namespace=suffix + namespace, config=config, policy=policy, timeout=timeout)
+        index = index_from_url(url, namespace=suffix + namespace, config=config, policy=policy, timeout=timeout)
         opened.append(index)
         await index.open()
         return index

@@ -154,13 +154,13 @@ class Command(ScrapyCommand):
     def _apply(self, opts: argparse.Namespace) -> None:
         """Turn ``--store`` and ``--preset`` into settings.
 
-        Drop the parameters that the project set for its own store or preset. ``project_store`` of the options becomes
-        the store of the project, None if it sets none.
+        Drop the parameters that the project set for its own preset. ``project_store`` of the options becomes the store
+        of the project, None if it sets none.
         """
         if (store := getattr(opts, "store", None)) is not None:
             assert self.settings is not None
             opts.project_store = self.settings.get("NEARDUP_STORE")
-            self._replace("NEARDUP_STORE", store, ["NEARDUP_SHARDS"])
+            self.settings.set("NEARDUP_STORE", store, "cmdline")
         preset = getattr(opts, "preset", None)
         if preset is not None or getattr(opts, "all_presets", False):
             from scrapy_neardup.sketch.signatures.presets import PARAMETERS

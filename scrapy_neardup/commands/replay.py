@@ -21,7 +21,6 @@ from scrapy_neardup.evaluation.feed import READ_ERRORS, count_lines, read_feed, 
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import OutputFormat, Tally, opened, replay
 from scrapy_neardup.exceptions import InputError, SettingsError
-from scrapy_neardup.index import REDIS_SCHEMES
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent, special_report
 
@@ -69,8 +68,6 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     for name in ("EVENTS_FEED", "EVENTS_STREAM", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET"):
         settings.pop(f"NEARDUP_{name}", None)
     settings["NEARDUP_STORE"] = options.store
-    if options.store.partition("://")[0] not in REDIS_SCHEMES:  # the project's number of shards is for its own store
-        settings.pop("NEARDUP_SHARDS", None)
     return asyncio.run(_replay(options, NearDupSettings.from_mapping(settings)))
 
 

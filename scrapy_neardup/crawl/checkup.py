@@ -255,7 +255,7 @@ async def _check_extractor(settings: NearDupSettings) -> Sequence[Finding]:
 
 
 async def _check_judging(settings: NearDupSettings) -> Sequence[Finding]:
-    detector = NearDupDetector(replace(settings, store="memory://", shards=1))
+    detector = NearDupDetector(replace(settings, store="memory://"))
     await detector.open()
     try:
         await detector.prepare()

@@ -49,7 +49,7 @@ async def raise_alarms(pages: Sequence[Page], settings: NearDupSettings) -> list
     Return the positions of the pages that tip a story to ``breaking``. Every page needs a recorded time.
     """
     order = sorted(range(len(pages)), key=lambda position: pages[position].recorded.time or 0.0)
-    async with opened(NearDupDetector(replace(settings, store="memory://", shards=1), run="")) as detector:
+    async with opened(NearDupDetector(replace(settings, store="memory://"), run="")) as detector:
         judged = [each async for each in replay((pages[position] for position in order), detector)]
     return [position for position, each in zip(order, judged, strict=True) if each.verdict.event == "breaking"]
 

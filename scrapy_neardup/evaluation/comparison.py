@@ -63,7 +63,7 @@ async def compare(
     ``seen`` are documents from which boilerplate and the rarity of terms are learned; the window holds none of them.
     ``learned`` are document frequencies of terms to begin with.
     """
-    detector = NearDupDetector(replace(settings, store="memory://", shards=1))
+    detector = NearDupDetector(replace(settings, store="memory://"))
     now = 1_000_000_000.0
     documents = [
         detector.document(given.text, url=given.url, title=given.title, seen_at=now + number)

@@ -134,7 +134,7 @@ async def evaluate(
     """
     if not seeds:
         raise ValueError("at least one order is needed")
-    settings = replace(settings, store="memory://", shards=1)
+    settings = replace(settings, store="memory://")
     sketches = sketches or SharedSketches(settings, corpus)
     seconds_before = sketches.seconds
     orders, sizes, seconds = [], [], 0.0

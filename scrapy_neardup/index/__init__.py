@@ -22,7 +22,6 @@ __all__ = [
     "Scope",
     "Selection",
     "StoreSummary",
-    "check_shards",
     "check_url",
     "index_from_url",
 ]
@@ -51,13 +50,6 @@ def check_url(url: str) -> None:
         Address.read(url)
 
 
-def check_shards(shards: int, url: str) -> None:
-    """Raise SettingsError if the store of this url has no shards."""
-    if shards > 1 and url.partition("://")[0] not in REDIS_SCHEMES:
-        allowed = f"must be 1 with NEARDUP_STORE = {without_password(url)!r}: only a Redis has shards"
-        raise SettingsError("NEARDUP_SHARDS", shards, allowed)
-
-
 def index_from_url(
     url: str,
     *,
@@ -65,7 +57,6 @@ def index_from_url(
     config: str,
     policy: Policy,
     timeout: float = 2.0,
-    shards: int = 1,
     reads_only: bool = False,
 ) -> Index:
     """Return the store that a url names, not opened yet. Raise SettingsError if the url names none.
@@ -76,7 +67,6 @@ def index_from_url(
         check_url(url)
     except ValueError as error:
         raise SettingsError("NEARDUP_STORE", without_password(url), str(error)) from None
-    check_shards(shards, url)
     scheme, _, rest = url.partition("://")
     if scheme in ("memory", "sqlite"):
         from scrapy_neardup.index.sqlite.index import MEMORY, SQLiteIndex
@@ -84,10 +74,6 @@ def index_from_url(
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
         path = MEMORY if scheme == "memory" else Path(rest[1:])
         return SQLiteIndex(path, namespace, config, policy, timeout=timeout, reads_only=reads_only)
-    if shards > 1:
-        from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
-
-        return ShardedRedisIndex(url, namespace, config, policy, shards=shards, timeout=timeout)
     from scrapy_neardup.index.redis.index import RedisIndex
 
     return RedisIndex(url, namespace, config, policy, timeout=timeout)

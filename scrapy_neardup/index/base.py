@@ -191,7 +191,7 @@ class Index(Protocol):
        A check reads the postings of each of its keys. It begins with the newest generation, and in each generation with
        the largest document key. It counts only documents of its window, and at most ``MOST_POSTINGS`` for a key.
        It then looks at no more than ``MAX_CANDIDATES`` of the documents found: those that share most with the new one.
-       Among equals the oldest comes first. A store with several shards may look at more.
+       Among equals the oldest comes first.
     8. A document joins its story once, however often ``join`` is called. A level of an event is granted to one
        claim, and to that claim as often as it asks.
     9. A document that a run registered counts as seen if it is delivered or the run lives. Until it is

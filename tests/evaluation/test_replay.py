@@ -317,7 +317,7 @@ def test_pages_with_one_canonical_url_are_one_page(replay: Callable[..., list[di
 def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
     project: Project, options: list[str], code: int, said: str
 ) -> None:
-    settings = {"NEARDUP_STORE": "redis://localhost/0", "NEARDUP_SHARDS": 3, "NEARDUP_PRESET": "nrc"}
+    settings = {"NEARDUP_STORE": "redis://localhost/0", "NEARDUP_PRESET": "nrc"}
     project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_SAMPLE": 10})
     project.write("input.jsonl", json.dumps({"id": 1, "text": text(1)}))
 

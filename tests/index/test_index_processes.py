@@ -13,10 +13,9 @@ from typing import TypeVar
 import pytest
 from conftest import CONFIG
 from documents import Article, check
-from fleet import store_of
 
 from scrapy_neardup.document import Match
-from scrapy_neardup.index import Policy
+from scrapy_neardup.index import Policy, index_from_url
 
 PROCESSES = 4
 DOCUMENTS = 100
@@ -39,7 +38,7 @@ def _crawl(url: str, namespace: str, process: int) -> tuple[list[Match | None], 
     slowest = 0.0
 
     async def crawl() -> list[Match | None]:
-        index = store_of(url, namespace=namespace, config=CONFIG, policy=Policy(), timeout=TIMEOUT)
+        index = index_from_url(url, namespace=namespace, config=CONFIG, policy=Policy(), timeout=TIMEOUT)
         waiting = iter(articles)
         answers: list[Match | None] = []
 
@@ -103,7 +102,7 @@ def _flood(url: str, namespace: str, process: int) -> int:
     articles = [Article(serial=process * FLOOD + number, text=f"{process} {number}") for number in range(FLOOD)]
 
     async def crawl() -> int:
-        index = store_of(url, namespace=namespace, config=CONFIG, policy=Policy(), timeout=TIMEOUT)
+        index = index_from_url(url, namespace=namespace, config=CONFIG, policy=Policy(), timeout=TIMEOUT)
         _together.wait(30)
         await index.open()
         answers = await asyncio.gather(*(check(index, article) for article in articles), return_exceptions=True)

@@ -10,14 +10,12 @@ from dataclasses import replace
 
 from conftest import CONFIG
 from documents import DAY, HOUR, LANES, Article, check, specifics
-from fleet import Sharded, store_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 
 from scrapy_neardup.document import Match
-from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
+from scrapy_neardup.index import Index, Policy, index_from_url
 
 # What fills a template, and what fills it in another report.
 FILLED: list[tuple[str, ...]] = [
@@ -89,7 +87,7 @@ def _articles(late: int) -> st.SearchStrategy[list[Article]]:
 
 @asynccontextmanager
 async def _opened(url: str, namespace: str, policy: Policy) -> AsyncIterator[Index]:
-    index = store_of(url, namespace=namespace, config=CONFIG, policy=policy, timeout=5)
+    index = index_from_url(url, namespace=namespace, config=CONFIG, policy=policy, timeout=5)
     await index.open()
     try:
         yield index
@@ -98,14 +96,8 @@ async def _opened(url: str, namespace: str, policy: Policy) -> AsyncIterator[Ind
 
 
 async def _answers(url: str, namespace: str, policy: Policy, articles: list[Article]) -> list[Match | None]:
-    answers = []
     async with _opened(url, namespace, policy) as index:
-        for article in articles:
-            answers.append(await check(index, article))
-            if isinstance(index, ShardedRedisIndex):
-                # Of candidates that are quite alike it takes one that is decided, which the last one may not be yet.
-                await index._decisions.join()
-    return answers
+        return [await check(index, article) for article in articles]
 
 
 _namespaces = itertools.count()
@@ -127,12 +119,11 @@ def test_all_stores_give_the_same_answers(
 ) -> None:
     own = f"{namespace}-{next(_namespaces)}"
 
-    urls = ("memory://", sqlite_url, redis_url, Sharded(redis_url, 3))
-    by_memory, by_sqlite, by_redis, by_shards = (asyncio.run(_answers(url, own, policy, articles)) for url in urls)
+    urls = ("memory://", sqlite_url, redis_url)
+    by_memory, by_sqlite, by_redis = (asyncio.run(_answers(url, own, policy, articles)) for url in urls)
 
     assert by_memory == by_sqlite
     assert by_sqlite == by_redis
-    assert by_redis == by_shards
 
 
 @settings(max_examples=tries(100), deadline=None)

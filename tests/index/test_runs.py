@@ -298,8 +298,6 @@ async def test_chains_of_dropped_documents_fall_with_the_first(
         await check_as(index, FIRST, visit)
 
     alive = await check_as(index, SECOND, COPY.copy(at=60))
-    await index.close()  # shards are told of a match after it is answered
-    await index.open()
     await index.withdraw([visits[0].id, COPY.id])
     fallen = await check_as(index, THIRD, PAGE.copy(at=61, url="https://third.example/c", source="third.example"))
 
@@ -383,11 +381,10 @@ async def test_of_copies_at_once_by_runs_that_come_and_go_one_counts(open_index:
 
 def _detector(store: str, namespace: str) -> NearDupDetector:
     settings = NearDupSettings(
-        store=str(store),
+        store=store,
         namespace=namespace,
         action="drop",
         store_timeout=5,
-        shards=getattr(store, "shards", 1),
     )
     return NearDupDetector(settings, delivers_later=True)
 

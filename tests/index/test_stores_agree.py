@@ -5,16 +5,15 @@ from __future__ import annotations
 import pytest
 from conftest import CONFIG
 from documents import DAY, HOUR, START
-from fleet import Sharded, store_of
-from floods import answers, flood, without_neighbour
+from floods import answers, flood
 
 from scrapy_neardup.document import Match
-from scrapy_neardup.index import Policy
+from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index.redis.layout import RedisLayout
 
 
 async def _answers(url: str, namespace: str, window: int, count: int) -> list[Match | None]:
-    index = store_of(url, namespace=namespace, config=CONFIG, policy=Policy(window=window), timeout=30)
+    index = index_from_url(url, namespace=namespace, config=CONFIG, policy=Policy(window=window), timeout=30)
     await index.open()
     try:
         return await answers(index, list(flood(count, 5, window)))
@@ -35,32 +34,10 @@ async def test_floods_and_late_documents_are_judged_alike(
     assert by_redis == by_memory
 
 
-@pytest.mark.parametrize("limit", [32, 10_000], ids=["usual", "none"])
-async def test_shards_differ_by_nothing_but_the_limit_of_candidates(
-    redis_url: str, namespace: str, monkeypatch: pytest.MonkeyPatch, limit: int
-) -> None:
-    """Each shard looks at the 32 candidates that share most keys there, so several look at more than one does.
-
-    In this flood nearly all documents share keys of a topic.
-    """
-    monkeypatch.setattr("scrapy_neardup.similarity.verification.MAX_CANDIDATES", limit)
-    one = await _answers(redis_url, f"{namespace}-1", DAY, 180)
-    several = await _answers(Sharded(redis_url, 3), f"{namespace}-3", DAY, 180)
-
-    found_by_one, found_by_several = ([match is not None for match in found] for found in (one, several))
-    assert found_by_one == found_by_several
-    differ = sum(map(_is_another, one, several))
-    assert differ <= (0.08 * len(one) if limit == 32 else 0)
-
-
 @pytest.mark.parametrize("hours", [2, 24, 48, 49, 7 * 24, 31 * 24])
 def test_a_check_names_few_keys_however_long_the_window(hours: int) -> None:
     layout = RedisLayout("namespace", "config", hours * HOUR)
 
-    counts = {len(layout.check_keys(layout.prefix, START + 1000 * number)) for number in range(200)}
+    counts = {len(layout.check_keys(START + 1000 * number)) for number in range(200)}
 
     assert max(counts) <= (2 * hours + 9 if hours <= 48 else 110)
-
-
-def _is_another(one: Match | None, other: Match | None) -> bool:
-    return without_neighbour(one) != without_neighbour(other)

@@ -12,7 +12,6 @@ from documents import MINUTE, WIRE, Article, band_keys, check, specifics, topic
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
 from scrapy_neardup.similarity.likeness import SAME_SOURCE_EXTRA, topic_score
 from scrapy_neardup.similarity.verification import MAX_CANDIDATES, MOST_POSTINGS
 from scrapy_neardup.sketch.guards.topic import KEYS
@@ -75,13 +74,13 @@ async def test_a_topic_counts_from_its_very_threshold_on(
 
 
 async def test_one_common_key_makes_no_candidate(index: Index) -> None:
-    """The topics are alike, but by terms that are too light to be keys. A window in several shards reads more."""
+    """The topics are alike, but by terms that are too light to be keys."""
     one, other = "abcdefghijklMNOPQR", "astuvwxyz012MNOPQR"
     match = await match_of(index, Article("wire", topic=one), Article("own report", topic=other))
 
     assert len(set(one[:KEYS]) & set(other[:KEYS])) == 1
     assert topic_score(topic(one), topic(other)) > Policy().topic_threshold
-    assert (match is None) is not isinstance(index, ShardedRedisIndex)
+    assert match is None
 
 
 async def test_two_common_keys_make_a_candidate(index: Index) -> None:
@@ -96,8 +95,6 @@ async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
 ) -> None:
     """More reports on the topic than are read, each with four common keys; the copy has a few common bands."""
     index = await open_index(store_url)
-    if isinstance(index, ShardedRedisIndex):
-        pytest.skip("each shard chooses among the candidates that it knows")
     original = Article("wire", topic="rstuv")
     fingerprint = replace(original.fingerprint, band_keys=original.fingerprint.band_keys[:bands])
     await index.check(fingerprint, original.document)

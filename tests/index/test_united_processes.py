@@ -12,11 +12,10 @@ from multiprocessing.synchronize import Barrier
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import HOUR, MINUTE
-from fleet import store_of
 from joins import beginning, joining
 
 from scrapy_neardup.document import Claim, Join, Member
-from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import Index, Policy, index_from_url
 
 PROCESSES = 8
 DOCUMENTS = 12  # of each process
@@ -62,7 +61,7 @@ def _unite(url: str, namespace: str, process: int, stories: int) -> list[str]:
         return [story.id] if await index.claim(Claim(story.id, "watch", extent=story.extent)) else []
 
     async def work() -> list[str]:
-        index = store_of(url, namespace=namespace, config=CONFIG, policy=Policy(), timeout=TIMEOUT)
+        index = index_from_url(url, namespace=namespace, config=CONFIG, policy=Policy(), timeout=TIMEOUT)
         _together.wait(60)
         await index.open()
         granted = await asyncio.gather(*(take(index, step) for step in steps))

@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 from documents import HOUR, Article, check
-from fleet import store_of
 from heartbeats import silence
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 
 from scrapy_neardup.document import Match
-from scrapy_neardup.index import Policy
+from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.records.documents import IS_DROPPED, Record, new_record
 from scrapy_neardup.similarity.verification import (
@@ -152,7 +151,7 @@ class Stage:
             await self.index.close()
 
     async def _open(self) -> None:
-        self.index = store_of(self.url, namespace=self.namespace, config="00000001", policy=POLICY, timeout=60)
+        self.index = index_from_url(self.url, namespace=self.namespace, config="00000001", policy=POLICY, timeout=60)
         await self.index.open()
 
     async def _reopen(self, told: str = "") -> None:

@@ -13,32 +13,11 @@ from redis import Redis, RedisCluster, Sentinel
 from servers import RedisServer, bundled_binary
 from topologies import Cluster, Sentinels, TLSServer
 
-from scrapy_neardup.index import Index, Policy, index_from_url
 from scrapy_neardup.index.redis.connection import Address
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "let me/in@once"
 _ESCAPED = "let%20me%2Fin%40once"
-
-
-class Sharded(str):
-    """The url of a store that is used in several shards."""
-
-    shards: int
-
-    def __new__(cls, url: str, shards: int) -> Sharded:
-        made = super().__new__(cls, url)
-        made.shards = shards
-        return made
-
-    def __getnewargs__(self) -> tuple[str, int]:  # to be sent to other processes
-        return str(self), self.shards
-
-
-def store_of(url: str, *, namespace: str, config: str, policy: Policy, timeout: float = 2.0) -> Index:
-    """The store of a url of these tests, in as many shards as it says."""
-    shards = url.shards if isinstance(url, Sharded) else 1
-    return index_from_url(url, namespace=namespace, config=config, policy=policy, timeout=timeout, shards=shards)
 
 
 class Fleet:

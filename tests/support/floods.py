@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from documents import DAY, HOUR, LANES, MINUTE, Article, specifics
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.redis.sharded import ShardedRedisIndex
 
 _EQUAL = (LANES, LANES, LANES, 127, 120, 100, 60, 43, 30, 20)
 _FILLED = (b"", b"", b"", specifics("AB", "123"), specifics("CD", "456"), specifics("", "", "A"))
@@ -20,8 +18,7 @@ def flood(count: int, seed: int, window: int) -> Iterator[Article]:
     """Yield documents of a few texts and their edits, in the order of arrival.
 
     Many more than 16 share a key, many more than 32 are candidates. One in five is late, by seconds or by days; a few
-    are days ahead, alone or in a row. The clock goes on by less than a window at a time. Documents with one term in
-    common have two: a window in several shards does not ask for the second one.
+    are days ahead, alone or in a row. The clock goes on by less than a window at a time.
     """
     chance = random.Random(seed)
     clock, left, base = 3.0 * DAY, 0, ""
@@ -67,14 +64,4 @@ def flood(count: int, seed: int, window: int) -> Iterator[Article]:
 
 async def answers(index: Index, articles: Sequence[Article]) -> list[Match | None]:
     """Check documents one after the other."""
-    found = []
-    for article in articles:
-        found.append(await index.check(article.fingerprint, article.document))
-        if isinstance(index, ShardedRedisIndex):
-            # Of candidates that are quite alike it takes one that is decided, which the last one may not be yet.
-            await index._decisions.join()
-    return found
-
-
-def without_neighbour(match: Match | None) -> Match | None:
-    return match and replace(match, neighbour=None)
+    return [await index.check(article.fingerprint, article.document) for article in articles]

@@ -20,7 +20,7 @@ async def silence(index: Index, url: str, run: int, seconds: float, *, beat_alon
         return
     assert isinstance(index, RedisIndex)
     with open_client(url) as client:
-        for name in (f"{prefix}:runs" for prefix in index.layout.prefixes):
-            first, last = map(int, cast("bytes", client.hget(name, str(run))).split())
-            age = int(seconds * 1000)
-            client.hset(name, str(run), f"{first if beat_alone else first - age} {last - age}")
+        name = f"{index.layout.prefix}:runs"
+        first, last = map(int, cast("bytes", client.hget(name, str(run))).split())
+        age = int(seconds * 1000)
+        client.hset(name, str(run), f"{first if beat_alone else first - age} {last - age}")

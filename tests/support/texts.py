@@ -57,7 +57,6 @@ async def opened(
                 "NEARDUP_STORE": str(store),
                 "NEARDUP_NAMESPACE": namespace,
                 "NEARDUP_STORE_TIMEOUT": 20,
-                "NEARDUP_SHARDS": getattr(store, "shards", 1),
                 **values,
             }
         ),

@@ -59,18 +59,15 @@ R = TypeVar("R")
 class RedisIndex(Index):
     """``url``: see connection.py.
 
-    Checks that wait together travel in one pipeline over one connection; each is one call of ``check.lua``. If there
-    are several shards, only checks differ: sharded.py.
+    Checks that wait together travel in one pipeline over one connection; each is one call of ``check.lua``.
     """
 
-    def __init__(
-        self, url: str, namespace: str, config: str, policy: Policy, *, timeout: float = 2.0, shards: int = 1
-    ) -> None:
+    def __init__(self, url: str, namespace: str, config: str, policy: Policy, *, timeout: float = 2.0) -> None:
         self.url = url
         self._address = Address.read(url)
         self.policy = policy
         self.timeout = timeout
-        self.layout = RedisLayout(namespace, config, policy.window, shards)
+        self.layout = RedisLayout(namespace, config, policy.window)
         self._checks: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_checks, BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, BATCH)
         self._types = WrongTypes()
@@ -78,7 +75,7 @@ class RedisIndex(Index):
         self._stories = RedisStories(self.layout, policy.window, self._types, self._damage)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
-        self._check_script = Script("check" if shards == 1 else "check_shard", policy, shards)
+        self._check_script = Script("check", policy)
 
     async def open(self) -> None:
         async with self._opening:
@@ -100,9 +97,8 @@ class RedisIndex(Index):
         await connection.close()
 
     async def _try(self, client: Redis) -> None:
-        """Send a command for a key of each shard, so that a node of a cluster fails now and not at each check."""
-        for prefix in self.layout.prefixes:
-            await client.exists(f"{prefix}:records:0")
+        """Send a command for a key, so that a node of a cluster fails now and not at each check."""
+        await client.exists(f"{self.layout.prefix}:records:0")
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         return await self._checks.submit((fingerprint, document))
@@ -121,7 +117,7 @@ class RedisIndex(Index):
         listed = (" ".join(map(str, runs)) for runs in (alive, dead))
         numbers = run, *listed, int(FORGOTTEN_SECONDS * 1000), 2 * self.policy.window
         arguments = [str(number).encode() for number in numbers]
-        await self._call_all([(script("beat"), (f"{prefix}:runs",), arguments) for prefix in self.layout.prefixes])
+        await self._call_all([(script("beat"), (f"{self.layout.prefix}:runs",), arguments)])
 
     async def deliver(self, documents: Sequence[str]) -> None:
         await self._call_by_slice(script("deliver"), documents)
@@ -130,11 +126,10 @@ class RedisIndex(Index):
         await self._call_by_slice(script("withdraw"), documents)
 
     async def _call_by_slice(self, called: Script, documents: Sequence[str]) -> None:
-        """Call a script for the records of documents, in all shards."""
+        """Call a script for the records of documents."""
         by_slice: dict[str, list[bytes]] = {}
         for key in map(bytes.fromhex, documents):
-            for prefix in self.layout.prefixes:
-                by_slice.setdefault(self.layout.records(prefix, key), []).append(key)
+            by_slice.setdefault(self.layout.records(key), []).append(key)
         await self._call_all([(called, (records,), keys) for records, keys in by_slice.items()])
 
     async def _call_all(self, calls: Sequence[ScriptCall]) -> list[object]:
@@ -225,7 +220,7 @@ class RedisIndex(Index):
             if is_wrong_type(error):
                 # Keys of an hour or a story stop nobody else.
                 kinds = ("stories", "events", "peaks", "grants")
-                names = [f"{prefix}:{kind}" for prefix in self.layout.prefixes for kind in kinds]
+                names = [f"{self.layout.prefix}:{kind}" for kind in kinds]
                 if lines := await self._ask(lambda client: self._types.look_at(client, names)):
                     raise StoreError(f"{without_password(self.url)}: {'; '.join(lines.values())}") from error
             raise self._explained(error) from error
@@ -250,7 +245,7 @@ class RedisIndex(Index):
         key = bytes.fromhex(document.id)
         kinds = len(fingerprint.identity_keys), len(fingerprint.topic_keys)
         arguments = window_arguments(key, record, posted, kinds, least_dropped)
-        return self._check_script, self.layout.check_keys(self.layout.prefix, seconds_of(key)), arguments
+        return self._check_script, self.layout.check_keys(seconds_of(key)), arguments
 
     def _match(self, new: Record, answer: object) -> Match | BaseException | None:
         if answer is None:

@@ -15,13 +15,6 @@ The lists of ``learned`` expire ``LEARNED_SECONDS`` after the last addition.
 A slice is an hour, and a generation 65,536 s, and their names are numbers. If the window is over two days, both are
 longer, and their names say how much: ``<number>x<hours>``, ``<number>x<multiples of 65,536 s>``.
 
-If one window is spread over several shards, each shard has a hash tag of its own,
-``{neardup:<namespace>:<config>/<shards>.<shard>}``. Its keys are those above, except ``frequencies``, ``verdicts`` and
-``learned``.
-It also has
-
-``…:pending``            HASH document key -> its look-up keys, of documents whose match is not decided yet
-
 More keys: stories.py.
 """
 
@@ -43,28 +36,14 @@ from scrapy_neardup.index.horizon import (
 from scrapy_neardup.records.documents import Record, seconds_of
 from scrapy_neardup.similarity.policy import HOUR
 
-_MIX = 0x9E37_79B1  # odd, near 2**32 over the golden ratio: every bit of a key changes the high bits of the product
-_WORD = 0xFFFF_FFFF
-
-
-def shard_of(key: int, shards: int) -> int:
-    """Return the shard of an unsigned 32-bit key.
-
-    The bits are mixed first, because inside a shard the unmixed bits place the key.
-    """
-    return ((key * _MIX) & _WORD) * shards >> 32
-
 
 class RedisLayout:
-    """The keys of one namespace and configuration. ``prefixes`` are the hash tags of its shards."""
+    """The keys of one namespace and configuration. All begin with ``prefix``, a hash tag."""
 
-    def __init__(self, namespace: str, config: str, window: int, shards: int = 1) -> None:
+    def __init__(self, namespace: str, config: str, window: int) -> None:
         self.namespace = namespace
         self.config = config
         self.prefix = f"{{neardup:{namespace}:{config}}}"
-        self.prefixes = [self.prefix]
-        if shards > 1:
-            self.prefixes = [f"{{neardup:{namespace}:{config}/{shards}.{number}}}" for number in range(shards)]
         self._window = window
         self._slice = slice_seconds(window)
         self._generation = generation_seconds(window)
@@ -74,25 +53,25 @@ class RedisLayout:
         self._own_slices: set[int] = set()
         self._own_generations: set[int] = set()
 
-    def prefix_of_story(self, story: bytes) -> str:
-        """Return the hash tag of the shard that has the story whose first document has this key."""
-        return self.prefixes[shard_of(int.from_bytes(story[4:], "big"), len(self.prefixes))]
+    def story(self, key: bytes) -> str:
+        """Return the key of the hash that has the story whose first document has this key."""
+        return f"{self.prefix}:story:{key.hex()}"
 
-    def check_keys(self, prefix: str, second: int) -> tuple[bytes, ...]:
+    def check_keys(self, second: int) -> tuple[bytes, ...]:
         """Return the keys that the check of a document of this second uses, in the order of ``candidates.lua``.
 
         They are the same for most documents of a crawl.
         """
         generations, slices = self._around(second, self._generation), self._around(second, self._slice)
-        return _check_keys(prefix, generations, self._generation, slices, self._slice)
+        return _check_keys(self.prefix, generations, self._generation, slices, self._slice)
 
     def _around(self, second: int, seconds: int) -> range:
         """Return the numbers of the spans of ``seconds`` that lie within a window before and after this second."""
         return range((second - self._window) // seconds, (second + self._window) // seconds + 1)
 
-    def records(self, prefix: str, document: bytes) -> str:
+    def records(self, document: bytes) -> str:
         """Return the key of the hash that has the record of a document."""
-        return _records(prefix, seconds_of(document) // self._slice, self._slice)
+        return _records(self.prefix, seconds_of(document) // self._slice, self._slice)
 
     def dead_after(self, second: int) -> tuple[list[str], ExpiredSpan] | None:
         """Return the keys that left the window with a document of this second, and the span that has expired."""
@@ -104,8 +83,8 @@ class RedisLayout:
         slices = _dead(self._own_slices, over, self._slice)
         # Keep the bands of the oldest slice as long as the slice: a late document may match any document in it.
         generations = _dead(self._own_generations, over, self._generation)
-        dead = [_records(prefix, number, self._slice) for prefix in self.prefixes for number in slices]
-        dead += [_bands(prefix, number, self._generation) for prefix in self.prefixes for number in generations]
+        dead = [_records(self.prefix, number, self._slice) for number in slices]
+        dead += [_bands(self.prefix, number, self._generation) for number in generations]
         return (dead, over) if dead else None
 
 

@@ -36,21 +36,17 @@ from scrapy_neardup.similarity.policy import Policy
 logger = logging.getLogger(__name__)
 
 _WINDOW = "likeness", "candidates", "postings"
-_STORY, _MOVING = ("story",), ("moving",)
+_STORY = ("story",)
 _BEFORE = {
     "check": _WINDOW,
-    "check_shard": _WINDOW,
     "join": _STORY,
     "claim": _STORY,
-    "unite": _MOVING,
-    "move": _MOVING,
 }
 _MODULES = documents, members, feature_counts, stories, likeness, verification, membership, runs
 _POLICY = (
     *("window", "measure", "threshold", "related_threshold", "topic_threshold"),
     *("scope", "collisions", "keep_updates", "by_titles", "drops"),
 )
-_BITS_OF_EMPTY_WINDOW = 18  # with 100,000 documents a day a shard has 16 postings
 _FORMATS = {"B": "B", "H": "I2", "I": "I4"}  # of Python's struct in Lua's
 _FUNCTIONS = {
     "unpack": """\
@@ -71,7 +67,7 @@ end
 }
 _READ = {"string": ("STRLEN",), "hash": ("HLEN",), "zset": ("ZCARD",), "list": ("LRANGE", 0, 0)}
 _TYPES = {
-    **dict.fromkeys(("records", "bands", "runs", "pending", "story", "grants"), "hash"),
+    **dict.fromkeys(("records", "bands", "runs", "story", "grants"), "hash"),
     **dict.fromkeys(("stories", "events", "peaks"), "zset"),
     "frequencies": "string",
     "verdicts": "hash",
@@ -86,9 +82,9 @@ class Script:
     The text is sent to a server that does not know it yet.
     """
 
-    def __init__(self, name: str, policy: Policy | None = None, shards: int = 1) -> None:
+    def __init__(self, name: str, policy: Policy | None = None) -> None:
         text = "".join(map(_read, (*_BEFORE.get(name, ()), name)))
-        self.source = block(text, policy, shards) + text
+        self.source = block(text, policy) + text
         self.digest = hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -100,23 +96,22 @@ ScriptCall = tuple[Script, Sequence[str | bytes], Sequence[bytes]]
 
 
 async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
-    """Return one answer, or one error of a server, for each call. The calls to one server travel in order.
+    """Return one answer, or one error of a server, for each call. All keys are under one hash tag.
 
-    All keys of a call are under one hash tag. Different calls may have different hash tags.
+    The calls travel in order.
     """
     # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts. The first round
-    # sends digests only. Each further round repeats the calls that failed, with the text in the first call for each
-    # hash tag. There may be several rounds if somebody flushes the scripts in between.
+    # sends digests only. Each further round repeats the calls that failed, with the text in the first call of each
+    # script. There may be several rounds if somebody flushes the scripts in between.
     answers: list[object] = [NoScriptError()] * len(calls)
     sends_text = False
     while missing := [number for number, answer in enumerate(answers) if isinstance(answer, NoScriptError)]:
-        taught: set[object] = set()
+        taught: set[Script] = set()
         pipeline: Pipeline = client.pipeline(transaction=False)
         for called, keys, arguments in (calls[number] for number in missing):
-            where = called, _text(keys[0]).partition("}")[0]  # the hash tag
             # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
-            command = ("EVAL", called.source) if sends_text and where not in taught else ("EVALSHA", called.digest)
-            taught.add(where)
+            command = ("EVAL", called.source) if sends_text and called not in taught else ("EVALSHA", called.digest)
+            taught.add(called)
             pipeline.execute_command(*command, len(keys), *keys, *arguments)
         for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
             answers[number] = answer
@@ -200,8 +195,8 @@ def _read(name: str) -> str:
     return folder.joinpath(f"{name}.lua").read_text(encoding="utf-8")
 
 
-def block(script: str, policy: Policy | None = None, shards: int = 1) -> str:
-    """Return the constants and functions whose names a script has, and the policy of a window in ``shards`` shards.
+def block(script: str, policy: Policy | None = None) -> str:
+    """Return the constants and functions whose names a script has, and the policy of a window.
 
     The text depends on the policy and not on the namespace: a server is given one text for each configuration.
     """
@@ -211,7 +206,6 @@ def block(script: str, policy: Policy | None = None, shards: int = 1) -> str:
         values: dict[str, object] = {name: getattr(policy, name) for name in _POLICY}
         values["slice_seconds"] = slice_seconds(policy.window)
         values["generation_seconds"] = generation_seconds(policy.window)
-        values["empty_window_bits"] = max(16, _BITS_OF_EMPTY_WINDOW - round(math.log2(shards)))
         parts.append(
             f"local policy = {{ {', '.join(f'{name} = {_value(value)}' for name, value in values.items())} }}\n"
         )

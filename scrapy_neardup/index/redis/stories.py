@@ -1,4 +1,4 @@
-"""Stories in Redis, under the hash tag of the shard they belong to; every key expires.
+"""Stories in Redis; every key expires.
 
 ``…:story:<id>`` HASH counters and members (see story.lua), until a window after the last member
 ``…:stories``    ZSET story -> the latest second of a member
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from typing import cast
@@ -28,7 +28,6 @@ from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import ScriptCall, WrongTypes, is_wrong_type, script
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import owner_hash, pack_member, pack_neighbour, read_members
-from scrapy_neardup.records.packing import split
 from scrapy_neardup.records.stories import COUNTERS, LEVEL_BITS, StoryCounters, read_extent
 
 _UNLINKED_AT_ONCE = 1000
@@ -56,7 +55,6 @@ class RedisStories:
                 counters = self._read(stories[each], answer)
                 if isinstance(counters, StoryCounters) and counters.moved:
                     moved.append(each)
-                    await self._finish_move(client, stories[each], counters)
                     stories[each] = counters.moved
                 else:
                     joined[each] = _story(stories[each], counters)
@@ -76,9 +74,6 @@ class RedisStories:
                 return found[0].counters.story(found[0].key)
             if not found[1].counters.joined:
                 found[1].members = begin_story(found[1].counters, other)
-                if len(self._layout.prefixes) > 1:  # keep it first: this process may die before the two are one
-                    await self._write(client, found[1], found[1].members)
-                    continue
             if await self._take_in(client, stays, moves):
                 return stays.counters.story(stays.key)
         raise StoreError(f"stories {story} and {other.id} change all the time")
@@ -89,7 +84,7 @@ class RedisStories:
         for _ in range(MOST_FOLLOWED):
             pipeline = client.pipeline(transaction=False)
             for key in asked.values():
-                pipeline.hget(self._name(key), "moved")
+                pipeline.hget(self._layout.story(key), "moved")
             answers = await pipeline.execute(raise_on_error=False)
             moved = zip(asked, cast("list[bytes | None]", answers), strict=True)
             asked = {story: key for story, key in moved if isinstance(key, bytes) and len(key) == KEY_BYTES}
@@ -100,74 +95,31 @@ class RedisStories:
 
     async def _take_in(self, client: Redis, stays: _StoredStory, moves: _StoredStory) -> bool:
         """Make one story a part of the other one. Return False if one of them has changed since it was read."""
-        prefix, other_prefix = map(self._layout.prefix_of_story, (stays.key, moves.key))
-        last, members = _encode(moves.counters.last), read_members(moves.members)
-        known = {key for key, _ in stays.members}
-        more = unite((stays.key, moves.key), stays.counters, moves.counters, members)
-        added = [each for each in more if each[0] not in known]
-        added += [] if stays.version.strip() else stays.members
-        if moves.is_marked:
-            return await self._write(client, stays, added)
-        if prefix == other_prefix:
-            return await self._write(client, stays, added, moves)
-        keys = self._name(moves.key), f"{other_prefix}:stories", f"{other_prefix}:events"
-        arguments = moves.key, moves.version.encode(), last, _encode(self._window), stays.key
-        (answer,) = await self._types.run_or_raise(client, [(script("move"), keys, arguments)])
-        return answer is not None and await self._write(client, stays, added)
-
-    async def _write(
-        self,
-        client: Redis,
-        stays: _StoredStory,
-        added: Sequence[tuple[bytes, bytes]],
-        moves: _StoredStory | None = None,
-    ) -> bool:
-        """Write a story that stays, and mark the one that moves if it is in the same shard.
-
-        Return False if one of them has changed since it was read.
-        """
-        prefix = self._layout.prefix_of_story(stays.key)
-        names = [self._name(stays.key), f"{prefix}:stories", f"{prefix}:events"]
-        marked = moves or stays
-        if moves is not None:
-            names.append(self._name(moves.key))
+        last, known = moves.counters.last, {key for key, _ in stays.members}
+        more = unite((stays.key, moves.key), stays.counters, moves.counters, read_members(moves.members))
+        members = [each for each in more if each[0] not in known]
+        if not stays.version.strip():  # it is new
+            members += stays.members
         newest = _encode(stays.counters.newest_source) if stays.counters.is_open else b""
-        fields = [*zip(map(str.encode, COUNTERS), map(_packed, astuple(stays.counters)), strict=True), *added]
-        call = (
-            *(stays.key, stays.version.encode(), _encode(stays.counters.last), newest, _encode(self._window)),
-            *(marked.key, marked.version.encode(), _encode(marked.counters.last)),
+        fields = [*zip(map(str.encode, COUNTERS), map(_packed, astuple(stays.counters)), strict=True), *members]
+        arguments = (
+            *(stays.key, stays.version.encode(), _encode(stays.counters.last), newest),
+            *(moves.key, moves.version.encode(), _encode(last), _encode(self._window)),
             *(part for field in fields for part in field),
         )
-        return (await self._types.run_or_raise(client, [(script("unite"), names, call)]))[0] is not None
-
-    async def _finish_move(self, client: Redis, key: bytes, counters: StoryCounters) -> None:
-        """Take in a story of another shard, if the process that marked it died before it did so."""
-        if len(self._layout.prefixes) > 1:
-            united = await cast("Awaitable[bytes | None]", client.hget(self._name(counters.moved), "united"))
-            if key not in split(united or b"", KEY_BYTES):
-                await self._final(client, key)
+        names = self._layout.story(stays.key), self._layout.story(moves.key), *self._names("stories", "events")
+        (answer,) = await self._types.run_or_raise(client, [(script("unite"), names, arguments)])
+        return answer is not None
 
     async def _final(self, client: Redis, key: bytes) -> _StoredStory:
-        """Return the story that a story became a part of, which may be itself.
-
-        If a process died between the steps by which stories of two shards become one, take the last step.
-        """
-        for attempt in range(_ATTEMPTS):
-            await _pause(attempt)
-            passed, found = [], await self._load(client, key)
-            while found.counters.moved:
-                passed.append(found)
-                found = await self._load(client, found.counters.moved)
-            united = split(found.counters.united, KEY_BYTES)
-            left = [each for each in passed if each.key not in united]
-            if not left or not found.counters.joined or len(self._layout.prefixes) == 1:
-                break
-            left[-1].is_marked = True
-            await self._take_in(client, found, left[-1])
+        """Return the story that a story became a part of, which may be itself."""
+        found = await self._load(client, key)
+        while found.counters.moved:
+            found = await self._load(client, found.counters.moved)
         return found
 
     async def _load(self, client: Redis, key: bytes) -> _StoredStory:
-        fields = cast("dict[bytes, bytes]", await client.hgetall(self._name(key)))
+        fields = cast("dict[bytes, bytes]", await client.hgetall(self._layout.story(key)))
         stored = [fields.get(name.encode()) for name in COUNTERS]
         counters = self._damage.counters(key, _typed(stored)) if fields else StoryCounters()
         version = b" ".join(fields.get(name, b"") for name in (b"joined", b"levels", b"told", b"moved"))
@@ -176,10 +128,9 @@ class RedisStories:
 
     async def claim(self, client: Redis, claim: Claim) -> Granted | None:
         key = bytes.fromhex(claim.story)
-        prefix = self._layout.prefix_of_story(key)
         numbers = LEVEL_BITS.get(claim.level, 0), claim.last_source, *claim.extent, claim.peak
         rest = self._window, PEAKS_SECONDS, claim.token, claim.note, int(time.time())
-        keys = self._name(key), f"{prefix}:events", f"{prefix}:peaks", f"{prefix}:grants"
+        keys = self._layout.story(key), *self._names("events", "peaks", "grants")
         call = script("claim"), keys, (key, *map(_encode, (*numbers, *rest)))
         (answer,) = await self._types.run_or_raise(client, [call])
         flat = cast("list[bytes] | None", answer)
@@ -192,76 +143,69 @@ class RedisStories:
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
         pipeline = client.pipeline(transaction=False)
-        for _, token in grants:  # the story may have become a part of one in another shard since
-            for prefix in self._layout.prefixes:
-                pipeline.hdel(f"{prefix}:grants", token)
+        for _, token in grants:
+            pipeline.hdel(*self._names("grants"), token)
         await pipeline.execute()
 
     async def take_over(self, client: Redis, seconds: float) -> list[UnconfirmedGrant]:
         arguments = [str(int(number)).encode() for number in (seconds, MOST_TAKEN_OVER, time.time())]
-        calls = [(script("take_over"), (f"{prefix}:grants",), arguments) for prefix in self._layout.prefixes]
+        (answer,) = await self._types.run_or_raise(client, [(script("take_over"), self._names("grants"), arguments)])
+        flat = cast("list[bytes]", answer)
         taken_over = []
-        for flat in cast("list[list[bytes]]", await self._types.run_or_raise(client, calls)):
-            for token, grant in zip(flat[::2], flat[1::2], strict=True):
-                key, items, sources, changes, note = grant.decode("utf-8", "replace").split(" ", 4)
-                key = (await self.final_stories(client, [key])).get(key, key)
-                kept = cast("list[bytes | None]", await client.hmget(self._name(bytes.fromhex(key)), list(COUNTERS)))
-                story = None if kept[0] is None else self._damage.readable_story(bytes.fromhex(key), _typed(kept))
-                if story is None:  # it is gone or damaged
-                    await self.confirm(client, [(key, token.decode())])
-                else:
-                    story = replace(story, signalled=Extent(int(items), int(sources), int(changes)))
-                    taken_over.append(UnconfirmedGrant(token.decode(), note, story, await self.members(client, key)))
+        for token, grant in zip(flat[::2], flat[1::2], strict=True):
+            key, items, sources, changes, note = grant.decode("utf-8", "replace").split(" ", 4)
+            key = (await self.final_stories(client, [key])).get(key, key)
+            name = self._layout.story(bytes.fromhex(key))
+            kept = cast("list[bytes | None]", await client.hmget(name, list(COUNTERS)))
+            story = None if kept[0] is None else self._damage.readable_story(bytes.fromhex(key), _typed(kept))
+            if story is None:  # it is gone or damaged
+                await self.confirm(client, [(key, token.decode())])
+            else:
+                story = replace(story, signalled=Extent(int(items), int(sources), int(changes)))
+                taken_over.append(UnconfirmedGrant(token.decode(), note, story, await self.members(client, key)))
         return taken_over
 
     async def open_events(self, client: Redis, quiet_since: int | None) -> list[Story]:
         newest = "+inf" if quiet_since is None else quiet_since
-        keys_of_prefix = {
-            prefix: cast("list[bytes]", await client.zrangebyscore(f"{prefix}:events", "-inf", newest))
-            for prefix in self._layout.prefixes
-        }
+        (events,) = self._names("events")
+        keys = cast("list[bytes]", await client.zrangebyscore(events, "-inf", newest))
         pipeline = client.pipeline(transaction=False)
-        keys = [(prefix, key) for prefix, own in keys_of_prefix.items() for key in own]
-        for _, key in keys:
-            pipeline.hmget(self._name(key), list(COUNTERS))
+        for key in keys:
+            pipeline.hmget(self._layout.story(key), list(COUNTERS))
         stories = []
-        for (prefix, key), answer in zip(keys, await pipeline.execute(raise_on_error=False), strict=True):
+        for key, answer in zip(keys, await pipeline.execute(raise_on_error=False), strict=True):
             if isinstance(answer, Exception):
                 if not is_wrong_type(answer):
                     raise answer
-                await self._types.look_at(client, [self._name(key)])
+                await self._types.look_at(client, [self._layout.story(key)])
             elif answer[0] is None:
-                await client.zrem(f"{prefix}:events", key)  # its story has expired
+                await client.zrem(events, key)  # its story has expired
             elif (story := self._damage.readable_story(key, _typed(answer))) is not None:
                 stories.append(story)
         return sorted(stories, key=lambda story: story.id)
 
     async def members(self, client: Redis, story: str) -> tuple[Member, ...]:
-        return _members(cast("dict[bytes, bytes]", await client.hgetall(self._name(bytes.fromhex(story)))))
+        return _members(cast("dict[bytes, bytes]", await client.hgetall(self._layout.story(bytes.fromhex(story)))))
 
     async def peaks(self, client: Redis, since: int) -> dict[str, int]:
-        oldest = since.to_bytes(4, "big")
-        peaks: dict[str, int] = {}
-        for name in (f"{prefix}:peaks" for prefix in self._layout.prefixes):
-            kept = cast("list[tuple[bytes, float]]", await client.zrange(name, 0, -1, withscores=True))
-            if gone := [key for key, _ in kept if key < oldest]:
-                await client.zrem(name, *gone)
-            peaks |= {key.hex(): int(peak) for key, peak in kept if key >= oldest}
-        return peaks
+        oldest, (name,) = since.to_bytes(4, "big"), self._names("peaks")
+        kept = cast("list[tuple[bytes, float]]", await client.zrange(name, 0, -1, withscores=True))
+        if gone := [key for key, _ in kept if key < oldest]:
+            await client.zrem(name, *gone)
+        return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
 
     async def unlink_dead(self, client: Redis, span: ExpiredSpan) -> None:
         """Free stories whose last member has left the window."""
-        for name in (f"{prefix}:stories" for prefix in self._layout.prefixes):
-            found = client.zrangebyscore(name, span.floor, f"({span.horizon}", start=0, num=_UNLINKED_AT_ONCE)
-            if dead := cast("list[bytes]", await found):
-                await client.unlink(*map(self._name, dead))
-                await client.zrem(name, *dead)
+        (name,) = self._names("stories")
+        found = client.zrangebyscore(name, span.floor, f"({span.horizon}", start=0, num=_UNLINKED_AT_ONCE)
+        if dead := cast("list[bytes]", await found):
+            await client.unlink(*map(self._layout.story, dead))
+            await client.zrem(name, *dead)
 
-    def _name(self, key: bytes) -> str:
-        return f"{self._layout.prefix_of_story(key)}:story:{key.hex()}"
+    def _names(self, *kinds: str) -> list[str]:
+        return [f"{self._layout.prefix}:{kind}" for kind in kinds]
 
     def _join_call(self, join: Join, key: bytes) -> ScriptCall:
-        prefix = self._layout.prefix_of_story(key)
         numbers = int(join.counted), int(join.member.status == "duplicate")
         arguments = (
             key,
@@ -273,7 +217,7 @@ class RedisStories:
             bytes.fromhex(join.registered_before),
             _encode(self._window),
         )
-        return script("join"), (self._name(key), f"{prefix}:stories", f"{prefix}:events"), arguments
+        return script("join"), (self._layout.story(key), *self._names("stories", "events")), arguments
 
     def _read(self, key: bytes, answer: object) -> StoryCounters | BaseException:
         if isinstance(answer, BaseException):
@@ -292,7 +236,6 @@ class _StoredStory:
     counters: StoryCounters
     members: list[tuple[bytes, bytes]]  # packed, by document key
     version: str  # see unite.lua
-    is_marked: bool = False  # as a part of another story
 
 
 def _story(key: bytes, counters: StoryCounters | BaseException) -> Story | BaseException:

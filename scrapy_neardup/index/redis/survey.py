@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
@@ -29,15 +28,15 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
     own: list[str] = []
     others: set[str] = set()
     async for name in names_of(client, layout.namespace):
-        if name.partition("}:")[0] + "}" in layout.prefixes:
+        if name.startswith(f"{layout.prefix}:"):
             own.append(name)
-        elif not re.search(":frequencies:|:learned|:verdicts:", name):  # those are of all shards
+        else:
             others.add(_configuration(name))
     wrong = await WrongTypes().look_at(client, own)
     whole = [name for name in own if name not in wrong]
 
-    facts, warnings = await server_facts(client, layout.prefixes[0])
-    hours = await _documents_per_hour(client, whole, len(layout.prefixes))
+    facts, warnings = await server_facts(client, layout.prefix)
+    hours = await _documents_per_hour(client, whole)
     return StoreSummary(
         location=without_password(url),
         namespace=layout.namespace,
@@ -46,15 +45,15 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
         bytes=sum([await client.memory_usage(name, samples=_SAMPLES) or 0 for name in own]),
         stories=sum([await _count_stories(client, name) for name in whole if name.endswith("}:stories")]),
         events=sum([int(await client.zcard(name)) for name in whole if name.endswith("}:events")]),
-        other_configs=tuple(sorted(others - {_configuration(layout.prefixes[0])})),
-        server=facts if len(layout.prefixes) == 1 else {"shards": str(len(layout.prefixes)), **facts},
+        other_configs=tuple(sorted(others)),
+        server=facts,
         warnings=(*warnings, *wrong.values()),
         namespaces=() if hours else await _namespaces(client, layout.namespace),
     )
 
 
 async def _count_stories(client: Redis, name: str) -> int:
-    """Count the stories of a shard, without those that became a part of another one."""
+    """Count the stories without those that became a part of another one."""
     prefix, count = name.removesuffix(":stories"), 0
     keys = cast("list[bytes]", await client.zrange(name, 0, -1))
     for first in range(0, len(keys), AT_ONCE):
@@ -75,17 +74,17 @@ async def _namespaces(client: Redis, own: str) -> tuple[str, ...]:
     return tuple(sorted(found - {own}))
 
 
-async def _documents_per_hour(client: Redis, names: Sequence[str], shards: int) -> dict[int, int]:
-    """Count documents by hour. Read their keys only if a slice has several hours, or if there are several shards."""
+async def _documents_per_hour(client: Redis, names: Sequence[str]) -> dict[int, int]:
+    """Count documents by hour. Read their keys only if a slice has several hours."""
     counts: Counter[int] = Counter()
-    documents: set[bytes] = set()
     for name in (name for name in names if "}:records:" in name):
         hours = hours_of_slice(name)
-        if len(hours) == shards == 1:
+        if len(hours) == 1:
             counts[hours[0]] = int(await client.hlen(name))
-        else:
-            documents.update([key async for key, _ in client.hscan_iter(name, count=AT_ONCE)])
-    counts.update(seconds_of(key) // HOUR for key in documents)
+        else:  # a scan may return a key twice
+            counts.update(
+                seconds_of(key) // HOUR for key in {key async for key, _ in client.hscan_iter(name, count=AT_ONCE)}
+            )
     return dict(sorted(counts.items()))
 
 
@@ -95,7 +94,7 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
     async for _, key, record in _records(client, namespace):
         if selection.takes(record.source_hash, record.url_hash) if record else selection.is_all:
             selected.add(key)
-    removed = set()  # documents with their configuration; a set, because several shards may have the same document
+    removed = set()  # documents with their configuration; a scan may return one twice
     async for name, key, record in _records(client, namespace):
         if key in selected or (record and record.original in selected):
             removed.add((_configuration(name), key))
@@ -117,10 +116,10 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
 
 async def records_of(client: Redis, layout: RedisLayout) -> list[tuple[bytes, Record]]:
     """Return document keys and records of a configuration. Leave out those that are damaged."""
-    found = {  # a document may be in several shards
+    found = {  # a scan may return a document twice
         key: record
         async for name, key, record in _records(client, layout.namespace)
-        if record and name.partition(":records:")[0] in layout.prefixes
+        if record and name.startswith(f"{layout.prefix}:")
     }
     return list(found.items())
 
@@ -169,8 +168,8 @@ async def names_of(client: Redis, namespace: str) -> AsyncIterator[str]:
 
 
 def _configuration(name: str) -> str:
-    """Return the configuration of a key, ``<config>``, or ``<config>/<shards>`` if it is in a shard."""
-    return name.partition("}")[0].rpartition(":")[2].partition(".")[0]
+    """Return the configuration of a key."""
+    return name.partition("}")[0].rpartition(":")[2]
 
 
 async def server_facts(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -26,9 +26,9 @@ TEXT = "The {0} over the river was closed on Monday after engineers had found cr
 NOW = 1_700_000_000
 
 
-async def _mixed_run(url: str, namespace: str, documents: int, shards: int) -> list[str]:
+async def _mixed_run(url: str, namespace: str, documents: int) -> list[str]:
     """Originals, copies, stories that become events and end, over two days."""
-    settings = NearDupSettings(store=url, namespace=namespace, shards=shards)
+    settings = NearDupSettings(store=url, namespace=namespace)
     detector = NearDupDetector(settings)
     await detector.open()
     statuses = []
@@ -48,12 +48,12 @@ async def _mixed_run(url: str, namespace: str, documents: int, shards: int) -> l
     return statuses
 
 
-@pytest.mark.parametrize(("kind", "shards"), [("redis", 1), ("cluster", 5)])
-async def test_every_key_expires_and_is_of_the_namespace(fleet: Fleet, namespace: str, kind: str, shards: int) -> None:
+@pytest.mark.parametrize("kind", ["redis", "cluster"])
+async def test_every_key_expires_and_is_of_the_namespace(fleet: Fleet, namespace: str, kind: str) -> None:
     client = open_client(fleet.url(kind))
     before = set(client.scan_iter())
 
-    statuses = await _mixed_run(fleet.url(kind), namespace, 400, shards)
+    statuses = await _mixed_run(fleet.url(kind), namespace, 400)
 
     keys = set(client.scan_iter()) - before
     assert {"original", "duplicate"} <= set(statuses)
@@ -93,10 +93,9 @@ def _connections(client: Redis) -> int:
     return sum(each["name"] == "crawler" for each in client.client_list())
 
 
-@pytest.mark.parametrize("shards", [1, 5])
 @pytest.mark.slow
-async def test_a_process_under_load_has_at_most_four_connections(redis_server: RedisServer, shards: int) -> None:
-    settings = NearDupSettings(store=f"{redis_server.url}?client_name=crawler", shards=shards)
+async def test_a_process_under_load_has_at_most_four_connections(redis_server: RedisServer) -> None:
+    settings = NearDupSettings(store=f"{redis_server.url}?client_name=crawler")
     detector = NearDupDetector(settings)
     await detector.open()
     documents = [

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import HOUR, MINUTE, START, Article, check
-from fleet import Sharded
 from redis import Redis
 
 from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member
@@ -27,7 +25,6 @@ def _member(article: Article) -> Member:
     return Member(article.id, "https://wire.example/a", "A title", "wire.example", "wire", "duplicate")
 
 
-@pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("kind", ["records", "bands"])
 async def test_a_window_goes_on_beside_a_key_of_another_type(
     open_index: OpenIndex,
@@ -36,14 +33,11 @@ async def test_a_window_goes_on_beside_a_key_of_another_type(
     namespace: str,
     caplog: pytest.LogCaptureFixture,
     kind: str,
-    shards: int,
 ) -> None:
     number = START // (HOUR if kind == "records" else GENERATION)
-    configs = [CONFIG] if shards == 1 else [f"{CONFIG}/{shards}.{shard}" for shard in range(shards)]
-    names = [f"{{neardup:{namespace}:{config}}}:{kind}:{number}" for config in configs]
-    for name in names:
-        keys.set(name, "somebody else's")
-    indexes = [await open_index(Sharded(redis_url, shards) if shards > 1 else redis_url) for _ in range(2)]
+    name = f"{{neardup:{namespace}:{CONFIG}}}:{kind}:{number}"
+    keys.set(name, "somebody else's")
+    indexes = [await open_index(redis_url) for _ in range(2)]
 
     article = Article()
     assert await check(indexes[0], article) is None
@@ -53,24 +47,9 @@ async def test_a_window_goes_on_beside_a_key_of_another_type(
         assert match.original == article.id
     summary = await indexes[0].summary()
 
-    for name in names:
-        assert keys.get(name) == b"somebody else's"
-        assert f"{name} is of another type, but must be a hash: delete this key (DEL)" in caplog.text
-        assert any(name in warning for warning in summary.warnings)
-
-
-async def test_shards_wait_for_decisions_beside_keys_of_another_type(
-    open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str
-) -> None:
-    for shard in range(3):
-        keys.set(f"{{neardup:{namespace}:{CONFIG}/3.{shard}}}:records:{START // HOUR}", "somebody else's")
-    indexes = [await open_index(Sharded(redis_url, 3)) for _ in range(4)]
-    article = Article()
-    copies = [article, *(article.copy(at=seconds) for seconds in range(1, 20))]
-
-    matches = await asyncio.gather(*(check(indexes[at % 4], each) for at, each in enumerate(copies)))
-
-    assert any(matches)  # without an error; on a slow machine a few may be judged before others are decided
+    assert keys.get(name) == b"somebody else's"
+    assert f"{name} is of another type, but must be a hash: delete this key (DEL)" in caplog.text
+    assert any(name in warning for warning in summary.warnings)
 
 
 async def test_stories_go_on_beside_keys_of_another_type(

@@ -50,7 +50,7 @@ class Page:
 
 @asynccontextmanager
 async def opened(store: str, namespace: str, **values: object) -> AsyncIterator[NearDupDetector]:
-    settings = {"store": store, "namespace": namespace, "shards": getattr(store, "shards", 1), "store_timeout": 20.0}
+    settings = {"store": store, "namespace": namespace, "store_timeout": 20.0}
     detector = NearDupDetector(NearDupSettings(**{**settings, **values}))  # type: ignore[arg-type]
     await detector.open()
     try:

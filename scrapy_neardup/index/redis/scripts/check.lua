@@ -44,7 +44,7 @@ end
 
 local NOBODY = { key = '', packed = '' }
 
-find_candidates(LEAST_WEIGHT)
+find_candidates()
 local scored, lost, damaged = score_candidates()
 local best, best_of_another_story = best_of(scored), NOBODY
 if best then
