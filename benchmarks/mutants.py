@@ -17,6 +17,7 @@ import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +36,7 @@ ONE_REDIS = ["-k", "not (tls or sentinel or cluster or valkey or redis6 or redis
 PARTS = {
     "similarity": ["tests/similarity", "tests/sketch/guards/test_titles.py", "tests/index", *ONE_REDIS],
     "index": ["tests/index", *ONE_REDIS],
+    "index/redis/scripts": ["tests/index", *ONE_REDIS],
     "sketch": ["tests/sketch", *ONE_REDIS],
     "detector.py": [
         "tests/test_detector.py",
@@ -59,6 +61,23 @@ OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.NotIn: ast.In,
 }
 EXCHANGED = {"min": "max", "max": "min", "any": "all", "all": "any"}
+# In a Lua script: comments and strings, which stay as they are, or what can be changed.
+LUA = re.compile(
+    r"--\[\[.*?\]\]|--[^\n]*|'[^'\n]*'|([<>~=]=|[<>]|\b(?:and|or)\b|\bnot |\bmath\.(?:min|max)\b|\b\d+\b)", re.DOTALL
+)
+LUA_OPPOSITES = {
+    "<": "<=",
+    "<=": "<",
+    ">": ">=",
+    ">=": ">",
+    "==": "~=",
+    "~=": "==",
+    "and": "or",
+    "or": "and",
+    "not ": "",
+    "math.min": "math.max",
+    "math.max": "math.min",
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +92,7 @@ class Mutant:
     after: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.before}  ->  {self.after}"
+        return f"{self.path}:{self.line}: {self.before.strip()}  ->  {self.after.strip()}"
 
     def applied_to(self, source: bytes) -> bytes:
         return source[: self.begin] + self.after.encode() + source[self.end :]
@@ -81,6 +100,9 @@ class Mutant:
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Yield every mutant of a file, in the order of its lines."""
+    if path.suffix == ".lua":
+        yield from _lua_mutants_of(path)
+        return
     source = (ROOT / path).read_bytes()
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -89,6 +111,18 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
         for changed in _changes(node):
             yield Mutant(path, node.lineno, begin, end, ast.unparse(node), ast.unparse(changed))
+
+
+def _lua_mutants_of(path: Path) -> Iterator[Mutant]:
+    source = (ROOT / path).read_text(encoding="ascii")
+    for found in LUA.finditer(source):
+        if (token := found[1]) is None:
+            continue
+        begin, end = source.rfind("\n", 0, found.start()) + 1, source.find("\n", found.end())
+        before, behind = source[begin : found.start()], source[found.end() : end]
+        for changed in [LUA_OPPOSITES[token]] if token in LUA_OPPOSITES else [str(int(token) + 1), str(int(token) - 1)]:
+            line, after = source.count("\n", 0, begin) + 1, before + changed + behind
+            yield Mutant(path, line, begin, end, source[begin:end], after)
 
 
 def _mutable(tree: ast.Module) -> list[ast.expr | ast.Return]:
@@ -173,7 +207,9 @@ def copy_project(folder: Path) -> Path:
 def survivors_in(part: str, options: argparse.Namespace, copies: SimpleQueue[Path]) -> None:
     """Run the tests of one part on a sample of its mutants, several at once, and print how many were seen."""
     place = ROOT / "scrapy_neardup" / part
-    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    files = [place]
+    if place.is_dir():
+        files = sorted(place.glob("*.lua")) or sorted(place.rglob("*.py"))
     mutants = [mutant for path in files for mutant in mutants_of(path.relative_to(ROOT))]
     sample = random.Random(options.seed).sample(mutants, min(options.each, len(mutants)))
 

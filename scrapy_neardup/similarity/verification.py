@@ -255,16 +255,12 @@ def choose_match(scored: Sequence[ScoredCandidate]) -> Choice:
     lost_same_page = best(candidate for candidate in lost if candidate.same_page)
     if (match := best(alive)) is None:
         return Choice(best(candidate for candidate in lost if not candidate.related), lost_same_page=lost_same_page)
-    return Choice(match, best_of_another_story(alive, match), lost_same_page)
+    another_story = best(candidate for candidate in alive if candidate.record.story != match.record.story)
+    return Choice(match, another_story, lost_same_page)
 
 
 def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
     return min(scored, key=lambda candidate: candidate.rank, default=None)
-
-
-def best_of_another_story(scored: Iterable[ScoredCandidate], match: ScoredCandidate) -> ScoredCandidate | None:
-    """Return the best of the candidates whose story is not that of ``match``."""
-    return best(candidate for candidate in scored if candidate.record.story != match.record.story)
 
 
 def most_similar(records: Iterable[tuple[bytes, Record]], new: Record, policy: Policy, most: int) -> list[Match]:
