@@ -223,7 +223,7 @@ def _refuse_path(store: str) -> None:
     """Raise NearDupError if ``--store`` is the path of a file instead of its url."""
     from scrapy_neardup.exceptions import NearDupError
 
-    if "://" not in store and (os.path.exists(store) or re.search(r"[\\/]|\.(?:sqlite3?|db)$", store)):
+    if "://" not in store and (os.path.exists(store) or re.search(r"^[./~\\]|\.(?:sqlite3?|db)$", store)):
         raise NearDupError(f"--store {store}: a store is named by a url; is it sqlite:///{store}?")
 
 

@@ -14,7 +14,6 @@ from scrapy.settings import Settings
 
 from scrapy_neardup.commands.inputs import add_store, explain_emptiness, live_detector
 from scrapy_neardup.commands.terminal import print_error
-from scrapy_neardup.content import source_of
 from scrapy_neardup.crawl.file_locations import in_data_dir, locate_files
 from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.document import counted, printable
@@ -76,9 +75,7 @@ async def _missing(detector: NearDupDetector, url: str, source: str) -> str:
     records = await detector.index.records()
     if url:
         return f"{missing_page(records, url)}."
-    near = " or ".join(
-        similar_sources((source_of(record.url.decode("utf-8", "replace")) for _, record in records), source)
-    )
+    near = " or ".join(similar_sources(records, source))
     return f"the window has no document of {source}{f'; is it {near}?' if near else '.'}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from difflib import get_close_matches
@@ -20,7 +20,7 @@ from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.similarity.likeness import shared_terms
 from scrapy_neardup.similarity.verdicts import status_of
 from scrapy_neardup.similarity.verification import is_same_url, most_similar
-from scrapy_neardup.sketch import page_hash
+from scrapy_neardup.sketch import page_hash, source_hash
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
 from scrapy_neardup.sketch.guards.topic import words_of
 
@@ -96,21 +96,24 @@ def find(records: Sequence[tuple[bytes, Record]], name: str) -> Registered | Non
     return max(of_page, key=lambda each: each.key) if of_page else None
 
 
-def missing_page(records: Iterable[tuple[bytes, Record]], url: str) -> str:
+def missing_page(records: Sequence[tuple[bytes, Record]], url: str) -> str:
     """Say that a window does not have a page, and which pages or sources it has that are like it."""
-    urls = {record.url.decode("utf-8", "replace") for _, record in records}
-    source = source_of(url)
-    if of_source := [each for each in sorted(urls) if source_of(each) == source][:_MOST_COMPARED]:
-        near = " ".join(get_close_matches(url, of_source, _MOST_NEAR, cutoff=0))
-        return f"the window does not have this page. Of {source} it has {near}"
-    near = " or ".join(similar_sources(map(source_of, urls), source))
-    meant = f"; is it {near}?" if near else ""
-    return f"the window has no page of {source}{meant} (scrapy neardup status shows where it is, and what it holds)"
+    if not (source := source_of(url)):
+        return "the window does not have this page"
+    wanted = source_hash(source)
+    of_source = {Registered(key, record).url: None for key, record in records if record.source_hash == wanted}
+    if near := get_close_matches(url, list(of_source)[-_MOST_COMPARED:], _MOST_NEAR, cutoff=0):
+        return f"the window does not have this page. Of {source} it has {' '.join(near)}"
+    meant = " or ".join(similar_sources(records, source))
+    question = f"; is it {meant}?" if meant else ""
+    return f"the window has no page of {source}{question} (scrapy neardup status shows where it is, and what it holds)"
 
 
-def similar_sources(known: Iterable[str], wanted: str) -> list[str]:
-    """Return a few of the known sources whose names are like that of the wanted one, or contain it."""
-    name, names = wanted.partition(".")[0], {source: source.partition(".")[0] for source in known if source}
+def similar_sources(records: Sequence[tuple[bytes, Record]], wanted: str) -> list[str]:
+    """Return a few sources of a window whose names are like that of the wanted one, or contain it."""
+    pages = {record.source_hash: Registered(key, record).url for key, record in records}  # one of each source
+    names = {source: source.partition(".")[0] for source in map(source_of, pages.values()) if source}
+    name = wanted.partition(".")[0]
     near = get_close_matches(name, names.values(), _MOST_NEAR, cutoff=0.7)
     return sorted((source for source, each in names.items() if name in each or each in near), key=len)[:_MOST_NEAR]
 

@@ -111,7 +111,7 @@ def _recorded(name: str, body: bytes, content_type: str | None = None, url: str 
 
 def _first_name(path: Path) -> str:
     """Return a name of the first document of a file of JSON lines. Raise InputError if it has no document."""
-    first = next((entry.id for entry in _entries(path) if entry.id), None)
+    first = next((entry.id for entry in _entries(path) if isinstance(entry, Recorded)), None)
     if first is None:
         raise InputError(f"{path}: the file has no document with an id")
     return f"{path}#{first}"

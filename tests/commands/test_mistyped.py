@@ -26,8 +26,8 @@ from scrapy_processes import neardup
             "purge: error: --store /x.db: a store is named by a url; is it sqlite:////x.db?",
         ),
         (
-            ["status", "--store", "redis.host:6379"],
-            "status: error: NEARDUP_STORE = 'redis.host:6379': a store is memory://",
+            ["status", "--store", "redis.host:6379/0"],
+            "status: error: NEARDUP_STORE = 'redis.host:6379/0': a store is memory://",
         ),
         (["replay"], "replay: error: the following arguments are required: INPUT (scrapy neardup replay --help"),
         (["stauts"], ": error: there is no subcommand stauts; is it status? (scrapy neardup --help"),
