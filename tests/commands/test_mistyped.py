@@ -22,10 +22,6 @@ from scrapy_processes import neardup
             " sqlite:///.scrapy/neardup.sqlite?",
         ),
         (
-            ["purge", "--store", "/x.db"],
-            "purge: error: --store /x.db: a store is named by a url; is it sqlite:////x.db?",
-        ),
-        (
             ["status", "--store", "redis.host:6379/0"],
             "status: error: NEARDUP_STORE = 'redis.host:6379/0': a store is memory://",
         ),

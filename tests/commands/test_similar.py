@@ -121,7 +121,6 @@ def test_explain_names_the_match_by_title_and_url(folder: Path) -> None:
     [
         (("explain", UNKNOWN, "http://elsewhere.invalid/"), "the window has no page of nowhere.invalid"),
         (("explain", FIRST, UNKNOWN), "the window has no page of nowhere.invalid (scrapy neardup status shows"),
-        (("similar", "http://127.0.0.1:1/news"), "the window has no page of 127.0.0.1 (scrapy neardup status shows"),
         (("similar", "https://newe.example:1/"), "no page of newe.example; is it newer.example? (scrapy neardup"),
         (
             ("similar", "https://fire.example:1/new"),
