@@ -121,8 +121,8 @@ def _name_kept_events(settings: NearDupSettings, events: int) -> None:
     """Say on standard error that events stay, because they are those of another window."""
     folder = in_data_dir(settings, "neardup-events")
     print_error(
-        f"Not changed: {counted(events, 'waiting event')} in {folder}. They belong to the window of the project:"
-        " purge without --store and --namespace removes them"
+        f"Not changed: {counted(events, 'waiting event')} in {folder}, of the window of the project:"
+        " the same command without --store and --namespace removes them"
     )
 
 
