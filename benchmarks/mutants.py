@@ -30,13 +30,20 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).parents[1]
-# Stores that answer alike: one kind of Redis is enough.
-ONE_REDIS = ["-k", "not (tls or sentinel or cluster or valkey or redis6 or redis8 or acl or process)"]
+# Stores that answer alike: one kind of Redis is enough, and scripts of Redis need no other store.
+_OTHERS = "tls or sentinel or cluster or valkey or redis6 or redis8 or acl or process"
+ONE_REDIS = ["-k", f"not ({_OTHERS})"]
+ONLY_REDIS = ["-k", f"not ({_OTHERS} or memory or sqlite)"]
 # Each part of the package with its tests.
 PARTS = {
     "similarity": ["tests/similarity", "tests/sketch/guards/test_titles.py", "tests/index", *ONE_REDIS],
     "index": ["tests/index", *ONE_REDIS],
-    "index/redis/scripts": ["tests/index", *ONE_REDIS],
+    "index/redis/scripts": [
+        "tests/index/test_matches.py",
+        "tests/index/test_topics_and_templates.py",
+        "tests/index",
+        *ONLY_REDIS,
+    ],
     "sketch": ["tests/sketch", *ONE_REDIS],
     "detector.py": [
         "tests/test_detector.py",

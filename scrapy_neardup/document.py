@@ -155,7 +155,7 @@ class Match:
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
     # False if the candidate's run died before it delivered the candidate. Then no document may become a copy of it.
     is_seen: bool = True
-    registered_before: str = ""  # document id under which a run that died registered the same page
+    registered_before: str = ""  # id of an earlier document of the same page, if the match itself does not count as one
     run: int = 0  # the run that registered the candidate, 0 if the candidate is delivered
 
 

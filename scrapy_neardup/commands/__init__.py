@@ -194,6 +194,7 @@ class Command(ScrapyCommand):
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
             _refuse_forgotten_prefixes(opts.set)
+            _refuse_path(getattr(opts, "store", None) or "")
             self.exitcode = _module(opts.subcommand).run(opts, settings)
             sys.stdout.flush()
         except NearDupError as error:
@@ -216,6 +217,14 @@ def _refuse_forgotten_prefixes(given: list[str]) -> None:
     for name in (each.partition("=")[0] for each in given):
         if meant := meant_setting(name):
             raise NearDupError(f"-s {name}: there is no such setting; is it {meant}?")
+
+
+def _refuse_path(store: str) -> None:
+    """Raise NearDupError if ``--store`` is the path of a file instead of its url."""
+    from scrapy_neardup.exceptions import NearDupError
+
+    if "://" not in store and (os.path.exists(store) or re.search(r"^[./~\\]|\.(?:sqlite3?|db)$", store)):
+        raise NearDupError(f"--store {store}: a store is named by a url; is it sqlite:///{store}?")
 
 
 def leave_closed_pipe() -> None:

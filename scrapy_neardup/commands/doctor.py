@@ -15,7 +15,7 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.addon import checked_settings
 from scrapy_neardup.commands.inputs import add_json, add_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.crawl.checkup import Finding, check_add_on, check_up
+from scrapy_neardup.crawl.checkup import Finding, check_add_on, check_up, left_out
 from scrapy_neardup.crawl.file_locations import locate_files
 
 _MARKS = {"ok": "ok", "warning": "WARNING", "failed": "FAILED"}
@@ -54,7 +54,7 @@ def _find(values: dict[str, Any], *, send_events: bool, store: str | None) -> li
         settings = checked_settings(scrapy_settings)
     except UsageError as error:
         wrong = Finding("settings", "failed", str(error), "change this setting")
-        return [wrong, check_add_on(scrapy_settings, in_project=inside_project())]
+        return [wrong, check_add_on(scrapy_settings, in_project=inside_project()), left_out()]
     chosen = f"preset {settings.preset}, action {settings.action}, namespace {settings.namespace}"
     add_on = check_add_on(scrapy_settings, in_project=inside_project(), enabled=settings.enabled)
     first = [Finding("settings", "ok", chosen), add_on]

@@ -18,13 +18,12 @@ from scrapy_neardup.evaluation.labels import LabelledPages
 from scrapy_neardup.evaluation.pages import Page, read_corpus
 from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS, Plan, measure
 from scrapy_neardup.evaluation.published import PUBLISHED, published_for
-from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS
+from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS, without_recall
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 
 _RATES = ("precision", "recall", "F1")
-_OF_COPIES = frozenset({"recall", "f1", "f1_by_order"})  # rates that mean nothing if there are no copies to find
 _ONE_MOMENT = 600  # seconds; a crawl takes no longer for a few hundred pages
 
 
@@ -160,15 +159,8 @@ def _without_unmeasured(found: dict[str, Any], source: LabelledPages) -> dict[st
     for label in _labels_without_copies(source):
         for each in scores.values():
             if label in each:
-                each[label] = _without_recall(each[label])
+                each[label] = without_recall(each[label])
     return {**found, **scores}
-
-
-def _without_recall(scores: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: _without_recall(value) if isinstance(value, dict) else None if name in _OF_COPIES else value
-        for name, value in scores.items()
-    }
 
 
 def _print_labels_without_copies(source: LabelledPages) -> None:

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         rows.append(
             (report["level"], since, _short(report["time"]), report["measures"]["sources"], report["items"], text)
         )
-    headings = ("level", "since (UTC)", "newest source", "sources", "items", "headline")
+    headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
     print_table(f"{counted(len(rows), 'event')}, items counted up to now", headings, rows)
     for report in reports:
         _print_members(report, options.members)

@@ -23,6 +23,7 @@ from scrapy_neardup.evaluation.registered import (
     find,
     is_document_id,
     may_be_registered,
+    missing_page,
     sketched,
 )
 from scrapy_neardup.evaluation.single import Given, read_single
@@ -64,8 +65,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         raise InputError("A and B: only one of them can be standard input")
     with working("reading the documents"):
         found = asyncio.run(_from_window(options, settings))
-        given = _read(options, configured, found) if isinstance(found, str) else []
-    if not isinstance(found, str):
+        if not isinstance(found, tuple):
+            given = [read_single(name, configured, found.get(name, "")) for name in (options.a, options.b)]
+    if isinstance(found, tuple):
         show_sketches(options, *found)
         return 0
     first, second = given
@@ -83,39 +85,30 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
 Both = tuple[Registered, Registered, SketchComparison]
 
 
-def _read(options: argparse.Namespace, settings: NearDupSettings, why_read: str) -> list[Given]:
-    """Read both documents. ``why_read`` says why urls are fetched."""
-    try:
-        return [read_single(name, settings) for name in (options.a, options.b)]
-    except InputError as error:
-        is_url = may_be_registered(str(error).partition(": ")[0])
-        raise InputError(
-            f"{error}; it was fetched because {why_read}" if is_url and why_read else str(error)
-        ) from error
-
-
-async def _from_window(options: argparse.Namespace, settings: dict[str, Any]) -> Both | str:
-    """Compare by fingerprints if the window has one of the documents. If not, return why, "" if nobody asked for it."""
+async def _from_window(options: argparse.Namespace, settings: dict[str, Any]) -> Both | dict[str, str]:
+    """Compare by fingerprints if the window has one of the documents. If not, return why pages have to be fetched."""
     names = (options.a, options.b)
     needs_window = any(map(is_document_id, names))
     if not needs_window and (options.fetch or not any(map(may_be_registered, names))):
-        return ""
+        return {}
+    pages = [name for name in names if may_be_registered(name) and not options.fetch]
     try:
         async with live_detector(options, settings) as detector:
             records = await detector.index.records()
             known = {name: find(records, name) for name in names if is_document_id(name) or not options.fetch}
+            missing = {name: missing_page(records, name) for name in pages if not known[name]}
             if not any(known.values()):
-                return "the window has no document with this url"
-            first, second = (known.get(name) or _sketched(detector, name) for name in names)
+                return missing
+            first, second = (known.get(name) or _sketched(detector, name, missing.get(name, "")) for name in names)
             return first, second, compare_sketches(detector, records, first, second)
     except StoreError as error:
         if needs_window:
             raise
-        return f"no window was found ({error})"
+        return dict.fromkeys(pages, f"no window was found ({error})")
 
 
-def _sketched(detector: NearDupDetector, name: str) -> Registered:
-    given = read_single(name, detector.settings)
+def _sketched(detector: NearDupDetector, name: str, why_fetched: str) -> Registered:
+    given = read_single(name, detector.settings, why_fetched)
     return sketched(detector, given.text, given.url, given.title)
 
 

@@ -15,8 +15,9 @@ from scrapy.settings import Settings
 from scrapy_neardup.commands.inputs import add_store, explain_emptiness, live_detector
 from scrapy_neardup.commands.terminal import print_error
 from scrapy_neardup.crawl.file_locations import in_data_dir, locate_files
-from scrapy_neardup.detector import select
+from scrapy_neardup.detector import NearDupDetector, select
 from scrapy_neardup.document import counted, printable
+from scrapy_neardup.evaluation.registered import copies_elsewhere, missing_page, similar_sources
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Selection
 from scrapy_neardup.index.redis.connection import without_password
@@ -52,14 +53,13 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
         if not count:
             await explain_emptiness(detector)
         if chosen and not count and not events:
-            print(f"Nothing to remove: the window has no document of {printable(chosen)}.")
+            print(printable(f"Nothing to remove: {await _missing(detector, options.url, selection.source)}"))
             _name_other_places(settings, values, chosen)
             return 0
         if not options.yes:
             summary = await detector.summary()
-            waiting = f" and {counted(events, 'waiting event')}" if events else ""
-            what = f"{counted(count, 'document')}{waiting} ({chosen or 'and all stories'})"
-            if not _agrees(f"Remove {what} of namespace {summary.namespace!r} in {summary.location}?"):
+            what = await _what_goes(detector, selection, selection.source or chosen, count, events)
+            if not _agrees(f"Remove from namespace {summary.namespace!r} in {summary.location}: {what}?"):
                 print("Nothing was removed.")
                 return 1
         print(f"Removed {counted(await detector.index.purge(selection), 'document')}.")
@@ -68,6 +68,30 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
             print(f"Removed {counted(events, 'event')} that waited for a receiver.")
         _name_other_places(settings, values, chosen)
     return 0
+
+
+async def _missing(detector: NearDupDetector, url: str, source: str) -> str:
+    """Say that the window has no document of the source or page, and which names in it are like the given one."""
+    records = await detector.index.records()
+    if url:
+        return f"{missing_page(records, url)}."
+    near = " or ".join(similar_sources(records, source))
+    return f"the window has no document of {source}{f'; is it {near}?' if near else '.'}"
+
+
+async def _what_goes(detector: NearDupDetector, selection: Selection, chosen: str, count: int, events: int) -> str:
+    """Name everything that is removed, for the question."""
+    if selection.is_all:
+        return f"{counted(count, 'document')}, all stories and events, and all learned text"
+    copies = copies_elsewhere(await detector.index.records(), selection)
+    parts = [
+        f"{counted(count - copies, 'document')} of {chosen}",
+        f"{counted(copies, 'copy', 'copies')} elsewhere" if copies else "",
+        counted(events, "waiting event") if events else "",
+        "the text learned of this source" if selection.source else "",
+    ]
+    *others, last = filter(None, parts)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _agrees(question: str) -> bool:
@@ -97,8 +121,8 @@ def _name_kept_events(settings: NearDupSettings, events: int) -> None:
     """Say on standard error that events stay, because they are those of another window."""
     folder = in_data_dir(settings, "neardup-events")
     print_error(
-        f"Not changed: {counted(events, 'waiting event')} in {folder}. They belong to the window of the project:"
-        " purge without --store and --namespace removes them"
+        f"Not changed: {counted(events, 'waiting event')} in {folder}, of the window of the project:"
+        " the same command without --store and --namespace removes them"
     )
 
 

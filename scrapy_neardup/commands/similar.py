@@ -14,6 +14,7 @@ from scrapy_neardup.evaluation.registered import (
     Registered,
     find,
     may_be_registered,
+    missing_page,
     other_members,
     similar_to,
     sketched,
@@ -83,9 +84,11 @@ def _print(console: PlainConsole, row: dict[str, Any], given: str) -> None:
 async def _similar(options: argparse.Namespace, values: dict[str, Any]) -> _Answer:
     async with live_detector(options, values) as detector:
         records = await detector.index.records()
-        registered = find(records, options.document) if may_be_registered(options.document) else None
+        is_page = may_be_registered(options.document)
+        registered = find(records, options.document) if is_page else None
         if registered is None:
-            given = read_single(options.document, detector.settings)
+            why_fetched = missing_page(records, options.document) if is_page else ""
+            given = read_single(options.document, detector.settings, why_fetched)
             registered = sketched(detector, given.text, given.url, given.title)
         rows = [_row(match, status) for match, status in similar_to(detector, records, registered, options.most)]
         listed = {row["id"] for row in rows}

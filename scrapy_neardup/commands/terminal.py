@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _NUMBER = re.compile(r"[-\d.,%]*")
 _SMALL_INDENT = 4
-_WIDTH = 150  # characters, unless the output goes to a terminal
+_WIDTH = 100  # characters, if there is no terminal
 
 
 def as_json(value: object) -> str:
@@ -47,8 +47,8 @@ class PlainConsole(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(highlight=False, stderr=stderr)
-        if not self.file.isatty() and "COLUMNS" not in os.environ:
-            self.width = max(_WIDTH, self.width)
+        if "COLUMNS" not in os.environ and not any(map(os.isatty, range(3))):
+            self.width = _WIDTH
 
     def on_broken_pipe(self) -> None:
         """Pass the error on, so that the command ends as it does for any other output. Rich would exit with 1."""
@@ -81,19 +81,30 @@ def wrapped(line: str, indent: int, *, stderr: bool = False) -> list[str]:
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[object]], *, stderr: bool = False) -> None:
-    """Print rows under headings, columns of numbers aligned to the right. An empty row is printed as a line."""
+    """Print rows under headings, columns of numbers aligned to the right. An empty row is printed as a line.
+
+    Single words, such as names of sources, are broken only if the others would have too little room.
+    """
     cells = [[str(cell) for cell in row] for row in rows]
     columns = list(zip(*filter(None, cells), strict=True)) or [()] * len(headings)
-    table = Table(title=title or None, show_header=any(headings))
-    for heading, column in zip(headings, columns, strict=True):
+    table, console = Table(title=title or None, show_header=any(headings)), PlainConsole(stderr=stderr)
+    named = list(zip(headings, columns, strict=True))
+    words = [max(map(len, (heading, *column))) for heading, column in named if _is_of_words(column)]
+    keeps_words = sum(words) + 3 * len(columns) <= console.width * 2 // 3  # each column has a border and two blanks
+    for heading, column in named:
         is_number = all(map(_NUMBER.fullmatch, column))
-        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+        is_whole = is_number or (keeps_words and _is_of_words(column))
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=is_whole, overflow="fold")
     for row in cells:
         if row:
             table.add_row(*row)
         else:
             table.add_section()
-    PlainConsole(stderr=stderr).print(table)
+    console.print(table)
+
+
+def _is_of_words(column: Iterable[str]) -> bool:
+    return not any(" " in cell for cell in column)
 
 
 def track(items: Iterable[T], unit: str, total: int | None = None) -> Iterator[T]:

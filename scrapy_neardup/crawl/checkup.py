@@ -16,7 +16,7 @@ from scrapy.settings import BaseSettings
 
 from scrapy_neardup.content import ExtractionProcesses, start_extraction
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
-from scrapy_neardup.crawl.wiring import LINE, has_asyncio, loading_errors, missing_parts
+from scrapy_neardup.crawl.wiring import ENTRY, LINE, has_asyncio, loading_errors, missing_parts
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import counted
 from scrapy_neardup.exceptions import ExtractionError, NearDupError
@@ -50,7 +50,7 @@ An inquiry will ask why the warning of bad weather, which was broadcast at noon,
 Islanders have long wanted a second connection, since their only road bridge was closed for repairs in spring.
 """
 _EDITED = f"{_ARTICLE.replace('a few days', 'a week')}Our reporter spoke to three of the passengers on the quay."
-_TITLE = "Test event of `scrapy neardup doctor`: please ignore"
+_TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,12 @@ class Finding:
     state: State
     found: str
     mend: str = ""
+
+
+def left_out() -> Finding:
+    """Name the checks of ``check_up``, which are not made if a setting is wrong."""
+    what = "data directory, clock, store, extractor, judging, events and their receivers were not checked"
+    return Finding("all others", "warning", what, "correct the setting that failed, and run this command again")
 
 
 async def check_up(settings: NearDupSettings, *, send_events: bool = True) -> list[Finding]:
@@ -90,7 +96,10 @@ def check_add_on(settings: BaseSettings, *, in_project: bool, enabled: bool = Tr
     if missing == ["the add-on"]:
         if not in_project:
             return Finding("add-on", "ok", f"not looked for, as there is no project here; in a script, set {LINE}")
-        return Finding("add-on", "warning", "these settings do not turn the plugin on", f"add {LINE} to settings.py")
+        given = settings.getdict("ADDONS")
+        others = any(order is not None and not str(name).startswith("scrapy_neardup.") for name, order in given.items())
+        mend = f"add {ENTRY} to ADDONS in settings.py" if others else f"write {LINE} into settings.py"
+        return Finding("add-on", "failed", f"ADDONS = {given!r}: the plugin is off, and no item is judged", mend)
     if missing:
         mend = f'add it (docs/settings.md, "Wiring by hand"), or write {LINE} instead'
         return Finding("add-on", "failed", f"wired by hand, without {' and '.join(missing)}", mend)
@@ -311,14 +320,14 @@ async def _check_receiver(
 
 
 async def make_test_report() -> dict[str, Any]:
-    """Return the report of an event that never was. Its headline says so."""
+    """Return the report of an event that never was. Its headline says so, and for machines the key ``test``."""
     detector = NearDupDetector(NearDupSettings(store="memory://"))
     await detector.open()
     try:
         for number in range(7):
             url = f"https://paper{number}.example/neardup-doctor"
             await detector.check(detector.document(_SENTENCE * 4, url=url, title=_TITLE))
-        return special_report(detector.take_events()[0])
+        return {**special_report(detector.take_events()[0]), "test": True}
     finally:
         await detector.close()
 

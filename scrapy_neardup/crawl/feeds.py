@@ -8,9 +8,10 @@ import os
 import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
-from pathlib import PureWindowsPath
+from pathlib import Path, PureWindowsPath
 from typing import IO, Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from itemadapter import ItemAdapter
 from scrapy import Spider
@@ -95,6 +96,15 @@ class JsonLinesFeed:
             if self._is_packed:
                 self._gzip = gzip.GzipFile("", "wb", _PACKING_LEVEL, self._file)
         return self._gzip or self._file
+
+
+def default_path(settings: NearDupSettings, uri: str) -> str:
+    """Return the path of a default feed. Random digits in its name keep crawls apart that start in the same second.
+
+    ``settings`` come from ``locate_files``.
+    """
+    path = Path(in_data_dir(settings, uri))
+    return str(path.with_stem(f"{path.stem}-{uuid4().hex[:8]}"))
 
 
 def without_login(error: Exception) -> str:
@@ -206,7 +216,7 @@ def dropped_items(crawler: Crawler, settings: NearDupSettings) -> DroppedItems |
     uri = settings.dropped_feed
     if uri is None or settings.action != "drop" or settings.dry_run:
         return None
-    path = in_data_dir(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
+    path = default_path(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
     return DroppedItems(JsonLinesFeed(crawler, "NEARDUP_DROPPED_FEED", path))
 
 

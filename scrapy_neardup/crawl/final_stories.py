@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 from scrapy.crawler import Crawler
 
-from scrapy_neardup.crawl.feeds import JsonLinesFeed, without_login
-from scrapy_neardup.crawl.file_locations import in_data_dir
+from scrapy_neardup.crawl.feeds import JsonLinesFeed, default_path, without_login
 from scrapy_neardup.document import counted
 from scrapy_neardup.settings import DEFAULT_STORIES_FEED, NearDupSettings
 
@@ -26,7 +25,7 @@ class FinalStories:
 
     def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
         uri = settings.stories_feed
-        path = in_data_dir(settings, uri) if uri == DEFAULT_STORIES_FEED else uri
+        path = default_path(settings, uri) if uri == DEFAULT_STORIES_FEED else uri
         self._feed = None if path is None else JsonLinesFeed(crawler, "NEARDUP_STORIES_FEED", path)
 
     async def write(self, final_stories: Mapping[str, str]) -> None:

@@ -62,8 +62,8 @@ def hints(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]:
     if revisits >= max(_FEWEST_REVISITS, _NEARLY_ALL * seen.judged):
         hours = f"{settings.window / 3600:g} hours"
         text = (
-            f"{_share(revisits, seen)} are pages that a crawl has seen within {hours}; to try again with an empty "
-            "window, set NEARDUP_NAMESPACE to another name"
+            f"{_share(revisits, seen)} are pages that a crawl has seen within {hours}; to begin anew, empty the window "
+            "with `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name"
         )
         yield Hint("only-revisits", revisits, text)
 

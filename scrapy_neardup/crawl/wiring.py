@@ -9,7 +9,8 @@ from typing import Any
 from scrapy.settings import BaseSettings
 from scrapy.utils.misc import load_object
 
-LINE = 'ADDONS = {"scrapy_neardup.Addon": 500}'
+ENTRY = '"scrapy_neardup.Addon": 500'
+LINE = f"ADDONS = {{{ENTRY}}}"
 """The line of ``settings.py`` that turns the plugin on."""
 
 _OURS = "scrapy_neardup"

@@ -24,6 +24,17 @@ STDIN = Path("-")
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
 """The errors that reading a file may raise, compressed or not."""
 
+_CONTENT = "text", "html", "file"
+_FIRST = 20  # entries; if none of them is a document, the file holds something else
+
+
+class NoDocumentsError(InputError):
+    """The lines of a file are no documents, such as the items of a crawl. ``url`` is that of the first one, or ""."""
+
+    def __init__(self, message: str, url: str) -> None:
+        super().__init__(message)
+        self.url = url
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
@@ -48,15 +59,26 @@ class WrongLine:
     line: int
     id: str | int | None
     error: str
+    missing: str = ""  # the keys that a document must have and the line lacks
+    url: str = ""
 
 
 def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
     """Return the documents of a file in their order, without empty lines.
 
-    Raise InputError at once if nothing can be read. A file whose end is damaged ends with a WrongLine.
+    Raise InputError at once if nothing can be read, and NoDocumentsError if each of the first lines lacks a key that
+    documents need. A file whose end is damaged ends with a WrongLine.
     """
     entries = _entries(path)
-    return chain(list(islice(entries, 1)), entries)
+    first = list(islice(entries, _FIRST))
+    lacking = [entry for entry in first if isinstance(entry, WrongLine) and entry.missing]
+    if first and len(lacking) == len(first):
+        raise NoDocumentsError(
+            f"{shown(path)}: its lines are no documents: line {lacking[0].line} has no {lacking[0].missing}. If they"
+            " are the items of a crawl, crawl again with -s NEARDUP_RECORD=recorded.jsonl.gz, and give that file",
+            lacking[0].url,
+        )
+    return chain(first, entries)
 
 
 def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
@@ -109,8 +131,21 @@ def _parse(line: bytes, path: Path, number: int) -> Recorded | WrongLine:
         row = _loads(line)
         return _recorded(row, path, number)
     except InputError as error:
-        given = row.get("id") if isinstance(row, dict) else None
-        return WrongLine(number, given if isinstance(given, str | int) else None, f"{shown(path)}:{number}: {error}")
+        row = row if isinstance(row, dict) else {}
+        given, url = row.get("id"), row.get("url")
+        return WrongLine(
+            number,
+            given if isinstance(given, str | int) else None,
+            f"{shown(path)}:{number}: {error}",
+            _missing(row),
+            url if isinstance(url, str) else "",
+        )
+
+
+def _missing(row: dict[str, Any]) -> str:
+    """Name the keys that a document must have and an object lacks."""
+    lacks = {"'id'": row.get("id") is None, "'text', 'html' or 'file'": all(row.get(name) is None for name in _CONTENT)}
+    return " and no ".join(name for name, is_missing in lacks.items() if is_missing) if row else ""
 
 
 def _loads(line: bytes) -> dict[str, Any]:

@@ -6,24 +6,28 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from difflib import get_close_matches
 
-from scrapy_neardup.content import require_page
+from scrapy_neardup.content import require_page, source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Kind, Match, Status
 from scrapy_neardup.evaluation.pairs import Pair
 from scrapy_neardup.evaluation.reasons import describe_kind, no_signature, reasons_for
 from scrapy_neardup.evaluation.topics import TopicScore, score_topics
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.index import Selection
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.similarity.likeness import shared_terms
 from scrapy_neardup.similarity.verdicts import status_of
 from scrapy_neardup.similarity.verification import is_same_url, most_similar
-from scrapy_neardup.sketch import page_hash
+from scrapy_neardup.sketch import page_hash, source_hash
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
 from scrapy_neardup.sketch.guards.topic import words_of
 
 _ASKED_TOGETHER = 4096  # stories, as many as a store answers for in time
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
+_MOST_NEAR = 3  # names that a message offers
+_MOST_COMPARED = 1000  # pages of a source
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,34 @@ def find(records: Sequence[tuple[bytes, Record]], name: str) -> Registered | Non
         return None
     of_page = [Registered(key, record) for key, record in records if record.url_hash == page]
     return max(of_page, key=lambda each: each.key) if of_page else None
+
+
+def missing_page(records: Sequence[tuple[bytes, Record]], url: str) -> str:
+    """Say that a window does not have a page, and which pages or sources it has that are like it."""
+    if not (source := source_of(url)):
+        return "the window does not have this page"
+    wanted = source_hash(source)
+    of_source = {Registered(key, record).url: None for key, record in records if record.source_hash == wanted}
+    if near := get_close_matches(url, list(of_source)[-_MOST_COMPARED:], _MOST_NEAR, cutoff=0):
+        return f"the window does not have this page. Of {source} it has {' '.join(near)}"
+    meant = " or ".join(similar_sources(records, source))
+    question = f"; is it {meant}?" if meant else ""
+    return f"the window has no page of {source}{question} (scrapy neardup status shows where it is, and what it holds)"
+
+
+def similar_sources(records: Sequence[tuple[bytes, Record]], wanted: str) -> list[str]:
+    """Return a few sources of a window whose names are like that of the wanted one, or contain it."""
+    pages = {record.source_hash: Registered(key, record).url for key, record in records}  # one of each source
+    names = {source: source.partition(".")[0] for source in map(source_of, pages.values()) if source}
+    name = wanted.partition(".")[0]
+    near = get_close_matches(name, names.values(), _MOST_NEAR, cutoff=0.7)
+    return sorted((source for source, each in names.items() if name in each or each in near), key=len)[:_MOST_NEAR]
+
+
+def copies_elsewhere(records: Sequence[tuple[bytes, Record]], selection: Selection) -> int:
+    """Count the copies of selected documents that are not selected themselves."""
+    selected = {key for key, record in records if selection.takes(record.source_hash, record.url_hash)}
+    return sum(record.original in selected and key not in selected for key, record in records)
 
 
 def similar_to(

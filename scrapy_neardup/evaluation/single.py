@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from scrapy_neardup.content import decode_html
-from scrapy_neardup.evaluation.feed import STDIN, Recorded, WrongLine, read_feed, shown
+from scrapy_neardup.evaluation.feed import STDIN, NoDocumentsError, Recorded, WrongLine, read_feed, shown
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
@@ -41,12 +42,21 @@ class Given:
     title: str = ""
 
 
-def read_single(name: str, settings: NearDupSettings) -> Given:
-    """Return main content, url and title of the named document. Raise InputError, which repeats the name."""
-    with PageReader(settings, workers=1) as reader:
-        (page,) = reader.read([_find(name, settings)])
-    if isinstance(page, WrongLine) or page.error is not None:
-        raise InputError(page.error)
+def read_single(name: str, settings: NearDupSettings, why_fetched: str = "") -> Given:
+    """Return main content, url and title of the named document. Raise InputError, which repeats the name.
+
+    ``why_fetched`` is for the message, if the document is a page that was looked for in a window first.
+    """
+    try:
+        with PageReader(settings, workers=1) as reader:
+            (page,) = reader.read([_find(name, settings)])
+        if isinstance(page, WrongLine) or page.error is not None:
+            raise InputError(page.error)
+    except InputError as error:
+        if not why_fetched:
+            raise
+        said = str(error).removeprefix(f"{name}: ")
+        raise InputError(f"{name}: {why_fetched}. So the page itself was tried: {said}") from error
     return Given(page.text, page.recorded.url, page.recorded.title)
 
 
@@ -58,7 +68,7 @@ def _find(name: str, settings: NearDupSettings) -> Recorded | WrongLine:
     path = Path(name)
     if path.is_file():
         if _JSON_LINES_NAME.search(name):
-            raise InputError(f"{name}: a file of JSON lines holds many documents; name one as {name}#id")
+            raise InputError(f"{name}: a file of JSON lines holds many documents; name one, as {_first_name(path)}")
         try:
             return _recorded(name, path.read_bytes())
         except OSError as error:
@@ -99,9 +109,25 @@ def _recorded(name: str, body: bytes, content_type: str | None = None, url: str 
     return Recorded(1, name, name, url, "", None, text, html, None)
 
 
+def _first_name(path: Path) -> str:
+    """Return a name of the first document of a file of JSON lines. Raise InputError if it has no document."""
+    first = next((entry.id for entry in _entries(path) if isinstance(entry, Recorded)), None)
+    if first is None:
+        raise InputError(f"{path}: the file has no document with an id")
+    return f"{path}#{first}"
+
+
+def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
+    try:
+        return read_feed(path)
+    except NoDocumentsError as error:
+        by_url = f". Or name a document by its url, as {error.url}" if error.url else ""
+        raise InputError(f"{error}{by_url}") from error
+
+
 def _line(path: Path, wanted: str) -> Recorded | WrongLine:
     first = None
-    for entry in read_feed(path):
+    for entry in _entries(path):
         if str(entry.id) == wanted:
             return entry
         if entry.id and (first is None or str(entry.line) == wanted):  # perhaps a line was meant

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from scrapy_neardup.evaluation.metrics import b_cubed, mean, pairwise
@@ -12,6 +12,9 @@ from scrapy_neardup.evaluation.pages import Page
 STORY_PROTOCOLS = ("pairwise", "b-cubed")
 UNKNOWN = "unknown"
 """Used in place of the language of documents that do not say theirs."""
+
+
+_OF_COPIES = frozenset({"recall", "f1", "f1_by_order"})  # rates that mean nothing if there are no copies to find
 
 
 class WithStories(Protocol):
@@ -42,9 +45,19 @@ def scores_by_language(
     for language, documents in sorted(labelled.items(), key=lambda item: (-item[1], item[0])):
         chosen = [place for place, each in enumerate(languages) if clusters[place] is None or each == language]
         own_orders = [_Selected([order.stories[place] for place in chosen]) for order in orders]
-        rates = story_scores(own_orders, [clusters[place] for place in chosen])
-        found[language] = {"documents": documents, **rates}
+        own_clusters = [clusters[place] for place in chosen]
+        rates = story_scores(own_orders, own_clusters)
+        has_copies = max(Counter(filter(None, own_clusters)).values()) > 1
+        found[language] = {"documents": documents, **(rates if has_copies else without_recall(rates))}
     return found
+
+
+def without_recall(scores: Mapping[str, Any]) -> dict[str, Any]:
+    """Return scores of documents without copies: with None for each recall and F1."""
+    return {
+        name: without_recall(value) if isinstance(value, dict) else None if name in _OF_COPIES else value
+        for name, value in scores.items()
+    }
 
 
 class _Selected:

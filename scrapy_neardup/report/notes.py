@@ -80,8 +80,8 @@ def _about_times(contents: Contents) -> Iterator[Note]:
     if without == len(rows):
         yield Note(
             "No item has a time: nothing can be shown over time, and items stand in the order of their feed.",
-            "Let the spider fill a field with the time, and name it in NEARDUP_TIME_FIELD (here: -s "
-            f"NEARDUP_TIME_FIELD=published){'' if contents.gathered.documents else ', or give --documents'}.",
+            "Let the spider fill a field with the time, and name this field in NEARDUP_TIME_FIELD, for example with "
+            f"-s NEARDUP_TIME_FIELD=published{'' if contents.gathered.documents else '. Or give --documents'}.",
         )
     elif without:
         where = f" in the field {field!r}" if field else ""

@@ -22,7 +22,10 @@ UNTAGGED = "untagged"
 """The status of an item without tags, or with a status that this version does not know."""
 
 _LONGEST_CHANGES = 500
-_TIME_FIELDS = ("time", "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
+_RECORDED = "time"
+"""The key in which ``NEARDUP_RECORD`` writes the time."""
+
+_TIME_FIELDS = (_RECORDED, "published", "published_at", "date", "timestamp", "seen_at", "scraped_at", "crawled_at")
 
 
 @dataclass(slots=True)
@@ -61,14 +64,15 @@ class Row:
 class RowFormat:
     """Reads rows as the settings name their fields.
 
-    Without ``NEARDUP_TIME_FIELD`` the usual names of times are tried, and the first that holds a time is used.
+    Without ``NEARDUP_TIME_FIELD`` the usual names of times are tried, and the first that holds a time is used. A row
+    that lacks ``NEARDUP_TIME_FIELD`` may be a recorded document, whose time is in ``time``.
     """
 
     def __init__(self, settings: NearDupSettings) -> None:
         self._fields = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
         self._text, self._url, self._title = settings.text_field, settings.url_field, settings.title_field
         self._language = settings.language_field
-        self._times: Sequence[str] = (settings.time_field,) if settings.time_field else _TIME_FIELDS
+        self._times: Sequence[str] = (settings.time_field, _RECORDED) if settings.time_field else _TIME_FIELDS
         self.time_field = settings.time_field
 
     @property
@@ -122,7 +126,8 @@ class RowFormat:
             if raw.get(name) is not None:
                 with suppress(ValueError):
                     time = parse_time(raw[name])
-                    self._times, self.time_field = (name,), name
+                    if self.time_field is None:
+                        self._times, self.time_field = (name,), name
                     return time
         return None
 

@@ -230,7 +230,7 @@ class Choice:
 
     match: ScoredCandidate | None
     best_of_another_story: ScoredCandidate | None = None
-    lost_same_page: ScoredCandidate | None = None  # the same page, as a run that died registered it
+    same_page: ScoredCandidate | None = None  # an earlier document of this page, if the match is of another page
 
     def link(self, new: Record, policy: Policy, least_dropped: float) -> Record:
         """Return the record of the document with its match."""
@@ -240,9 +240,9 @@ class Choice:
         """Return the answer of the index."""
         if self.match is None:
             return None
-        other, lost = self.best_of_another_story, self.lost_same_page
+        other, same_page = self.best_of_another_story, self.same_page
         neighbour = neighbour_of(new, self.match.record, other.key, other.record, policy) if other else None
-        return to_match(self.match, neighbour, lost.key if lost else b"")
+        return to_match(self.match, neighbour, same_page.key if same_page else b"")
 
 
 def choose_match(scored: Sequence[ScoredCandidate]) -> Choice:
@@ -252,11 +252,12 @@ def choose_match(scored: Sequence[ScoredCandidate]) -> Choice:
     """
     alive = [candidate for candidate in scored if candidate.state != "lost"]
     lost = [candidate for candidate in scored if candidate.state == "lost"]
-    lost_same_page = best(candidate for candidate in lost if candidate.same_page)
-    if (match := best(alive)) is None:
-        return Choice(best(candidate for candidate in lost if not candidate.related), lost_same_page=lost_same_page)
+    match = best(alive) or best(candidate for candidate in lost if not candidate.related)
+    if match is None:
+        return Choice(None)
     another_story = best(candidate for candidate in alive if candidate.record.story != match.record.story)
-    return Choice(match, another_story, lost_same_page)
+    same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)
+    return Choice(match, another_story, same_page)
 
 
 def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
@@ -317,7 +318,7 @@ def _kept_share_parts(best: ScoredCandidate, policy: Policy, least_dropped: floa
 def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: bytes = b"") -> Match:
     """Return the match as the callers of an index get it.
 
-    ``before`` is the key under which a run that died registered the same page.
+    ``before`` is the key of an earlier document of the same page, if the match is of another page.
     """
     record = best.record
     url, title = record.of_original(best.key)

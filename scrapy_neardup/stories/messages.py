@@ -42,7 +42,7 @@ def message(report: Mapping[str, Any], form: WebhookFormat) -> Mapping[str, Any]
 
 def _read(report: Mapping[str, Any]) -> Message:
     """Read a report. An outbox may hold a report of an earlier version, so every key may be missing."""
-    level = str(report.get("level") or "")
+    level = "test" if report.get("test") else str(report.get("level") or "")  # ``scrapy neardup doctor`` sends tests
     titles = (_line(report.get(name) or "", _LONGEST_HEADLINE) for name in ("headline", "url"))
     headline = next(filter(None, titles), "an event without a title")
     return Message(

@@ -254,4 +254,4 @@ class Outbox:
         if self._aside > 1:
             logger.error("%d events for the %s are set aside in %s", self._aside, self._name, self._files.folder)
         if self._waiting:
-            logger.warning("%d events wait for the %s in %s", len(self._waiting), self._name, self._files.folder)
+            logger.warning("Events that wait for the %s: %d, in %s", self._name, len(self._waiting), self._files.folder)

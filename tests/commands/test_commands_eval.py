@@ -378,7 +378,7 @@ def test_explain_says_that_a_page_has_no_text(neardup: Neardup, tmp_path: Path, 
     ("name", "message"),
     [
         ("gone.html", "there is no such file"),
-        ("gold.jsonl", "name one as gold.jsonl#id"),
+        ("gold.jsonl", "name one, as gold.jsonl#ferry0"),
         ("gold.jsonl#nobody", "no line has the id 'nobody'"),
         ("http://[broken", "cannot be fetched"),
     ],

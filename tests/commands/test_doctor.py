@@ -17,6 +17,7 @@ from scrapy_processes import neardup
 from servers import RedisServer
 
 from scrapy_neardup.index.redis.probe import FOR_PEOPLE, commands
+from scrapy_neardup.stories.messages import message
 
 pytestmark = pytest.mark.versions
 
@@ -45,23 +46,21 @@ def test_a_healthy_project_is_ok_within_seconds(project: Project) -> None:
     assert {each for each in project.folder.rglob("*") if "__pycache__" not in each.parts} <= set(before)
 
 
-def test_a_project_that_does_not_turn_the_plugin_on(project: Project) -> None:
-    project.prepare(ITEM_A_PAGE, {"ADDONS": {}})
-    status, found = findings(project.folder)
-    assert status == 0
-    assert found["add-on"]["state"] == "warning"
-    assert "scrapy_neardup.Addon" in found["add-on"]["mend"]
-
-
 @pytest.mark.parametrize(
     ("given", "state", "found", "mend"),
     [
         ('ADDONS={"scrapy_neardup.Adon": 500}', "failed", "'scrapy_neardup.Adon', which cannot be loaded", ADDON_LINE),
         ('ADDONS={"nowhere.Addon": 1}', "failed", "'nowhere.Addon', which cannot be loaded", "correct or remove"),
-        ('ADDONS={"scrapy_neardup.Addon": null}', "warning", "do not turn the plugin on", ADDON_LINE),
+        (
+            'ADDONS={"scrapy_neardup.Addon": null}',
+            "failed",
+            "'scrapy_neardup.Addon': None}: the plugin is off",
+            ADDON_LINE,
+        ),
         ("NEARDUP_ENABLED=False", "warning", "NEARDUP_ENABLED = False: no item is judged", "remove NEARDUP_ENABLED"),
         (f"TWISTED_REACTOR={REACTOR}", "failed", "no item is judged", "remove TWISTED_REACTOR"),
-        ("ADDONS={}", "warning", "do not turn the plugin on", ADDON_LINE),
+        ("ADDONS={}", "failed", "ADDONS = {}: the plugin is off, and no item is judged", f"write {ADDON_LINE} into"),
+        ('ADDONS={"scrapy.Item": 1}', "failed", "{'scrapy.Item': 1}: the plugin is off", f"add {ADDON_LINE[10:-1]} to"),
         ("NEARDUP_WINDOW=86400", "ok", "these settings turn the plugin on", ""),
     ],
 )
@@ -132,7 +131,10 @@ def test_receivers_get_a_test_event(redis_server: RedisServer, receiver: Receive
     ((_, body),) = receiver.requests
     report = json.loads(body)
     jsonschema.validate(report, SCHEMA)
-    assert report["headline"] == "Test event of `scrapy neardup doctor`: please ignore"
+    assert report["test"] is True
+    title = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
+    assert report["headline"] == title
+    assert message(report, "slack")["blocks"][0]["text"]["text"] == f"Test: {title}"
     with redis_server.client() as client:
         assert [key.decode() for key in client.scan_iter()] == ["alerts"]
     assert report["id"] in found["webhook"]["found"]
@@ -223,6 +225,8 @@ def test_a_wrong_setting(tmp_path: Path, setting: str) -> None:
     assert status == 1
     assert found["settings"]["state"] == "failed"
     assert setting.partition("=")[0] in found["settings"]["found"]
+    assert list(found) == ["settings", "add-on", "all others"]
+    assert found["all others"]["found"].endswith("were not checked")
 
 
 def test_an_extractor_that_fails_and_one_that_finds_nothing(project: Project) -> None:

@@ -76,9 +76,15 @@ def test_stories_are_scored_alone_and_among_the_background(neardup: Neardup, gol
     assert printed.count("3 in de") == 4
 
 
-def test_without_background_and_languages_there_is_one_table(neardup: Neardup, gold: str) -> None:
+def test_without_background_and_languages_there_is_one_table(neardup: Neardup, gold: str, tmp_path: Path) -> None:
     assert "alone" not in neardup("eval", gold, "--seeds", "1")
-    assert "4 in en" in neardup("eval", gold, "--seeds", "1", "--by-language")
+    with (tmp_path / gold).open("a", encoding="utf-8") as file:  # a language without copies
+        row = {"id": "fr", "text": report(names("fr", 6), 0), "language": "fr", "cluster": "fr", "original": True}
+        file.write(json.dumps(row) + "\n")
+    printed = neardup("eval", gold, "--seeds", "1", "--by-language")
+    assert "4 in en" in printed
+    (pairs, cubed) = ([cell.strip() for cell in line.split("│")] for line in printed.splitlines() if "1 in fr" in line)
+    assert pairs[-3:-1] == cubed[-3:-1] == ["-", "-"], "recall and F1"
     stories = json.loads(neardup("eval", gold, "--seeds", "1", "--json"))["presets"]["news"]["stories"]
     assert list(stories["cluster"]) == ["alone"]
     online = json.loads(neardup("eval", gold, "--protocol", "online", "--json"))["presets"]["news"]

@@ -91,13 +91,14 @@ def test_purge_names_a_namespace_that_is_not_there(project: Project) -> None:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ("2", "no line has the id '2'; line 2 has the id 'd2'"),
-        ("69b91504a82af0c4", "no line has the id '69b91504a82af0c4'; line 1 has the id 'd1'"),
+        ("in.jsonl#2", "no line has the id '2'; line 2 has the id 'd2'"),
+        ("in.jsonl", "a file of JSON lines holds many documents; name one, as in.jsonl#d1"),
+        ("in.jsonl#69b91504a82af0c4", "no line has the id '69b91504a82af0c4'; line 1 has the id 'd1'"),
     ],
 )
 def test_an_unknown_id_is_told_one_of_the_file(tmp_path: Path, wanted: str, said: str) -> None:
     record(tmp_path, text("one"), text("two"))
-    done = neardup(tmp_path, "explain", f"in.jsonl#{wanted}", "in.jsonl#d1")
+    done = neardup(tmp_path, "explain", wanted, "in.jsonl#d1")
     assert (done.returncode, done.stderr) == (2, f"scrapy neardup explain: error: in.jsonl: {said}\n")
 
 

@@ -90,9 +90,9 @@ def test_explain_and_similar_read_a_pipe(folder: Path) -> None:
 
 
 def test_an_error_names_the_pipe(tmp_path: Path) -> None:
-    done = neardup(tmp_path, "replay", "-", answer='{"id": 1}\n')
+    done = neardup(tmp_path, "replay", "-", answer="[1]\n")
     first, second = errors(done)
-    assert first == "standard input:1: a document needs 'text', 'html' or 'file'"
+    assert first == "standard input:1: a document is a JSON object, not list"
     assert second.startswith("standard input: no line is a document with an id and a text")
 
 
@@ -219,7 +219,8 @@ async def _fill_namespace(store: str, namespace: str) -> None:
 
 def test_a_source_that_matches_nothing(folder: Path) -> None:
     done = neardup(folder, "purge", "--source", "wier.example", "--store", STORE, "--namespace", "sports")
-    assert (done.returncode, done.stdout) == (0, "Nothing to remove: the window has no document of wier.example.\n")
+    nothing = "Nothing to remove: the window has no document of wier.example"
+    assert (done.returncode, done.stdout) == (0, f"{nothing}; is it wire.example?\n")
 
 
 def test_a_flat_tuning_curve_says_so(folder: Path, tmp_path: Path) -> None:

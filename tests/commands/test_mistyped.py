@@ -16,6 +16,15 @@ from scrapy_processes import neardup
         (["events", "--since", "1h"], "events: error: there is no option --since ("),
         (["status", "--frobnicate"], "status: error: there is no option --frobnicate (scrapy neardup status --help"),
         (["status", "sports"], "status: error: 'sports' is one argument too many (scrapy neardup status --help"),
+        (
+            ["status", "--store", ".scrapy/neardup.sqlite"],
+            "status: error: --store .scrapy/neardup.sqlite: a store is named by a url; is it"
+            " sqlite:///.scrapy/neardup.sqlite?",
+        ),
+        (
+            ["status", "--store", "redis.host:6379/0"],
+            "status: error: NEARDUP_STORE = 'redis.host:6379/0': a store is memory://",
+        ),
         (["replay"], "replay: error: the following arguments are required: INPUT (scrapy neardup replay --help"),
         (["stauts"], ": error: there is no subcommand stauts; is it status? (scrapy neardup --help"),
         (["--store", "x", "status"], ": error: 'x' stands before 'status': options of a subcommand stand behind it"),

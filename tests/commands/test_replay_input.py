@@ -6,8 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from newsdesk import text
 from scrapy_processes import neardup
+
+from scrapy_neardup import NearDupSettings
+from scrapy_neardup.evaluation.feed import NoDocumentsError, read_feed
+from scrapy_neardup.evaluation.single import read_single
+from scrapy_neardup.exceptions import InputError
 
 
 def lines(rows: list[dict[str, Any]]) -> str:
@@ -22,12 +28,26 @@ def test_an_empty_file_keeps_no_limit(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == [said]
 
 
+@pytest.mark.parametrize(
+    ("item", "missing"),
+    [({}, "no 'id' and no 'text', 'html' or 'file'"), ({"text": "News."}, "no 'id'"), ({"id": 1}, "no 'text', ")],
+)
+def test_a_feed_of_items_is_recognised_by_its_first_lines(tmp_path: Path, item: dict[str, Any], missing: str) -> None:
+    items = tmp_path / "items.jsonl"
+    items.write_text(lines([{"url": "https://www.wire.example/a", **item}] * 30), encoding="utf-8")
+    with pytest.raises(NoDocumentsError, match=f"line 1 has {missing}.*crawl again with -s NEARDUP_RECORD="):
+        read_feed(items)
+    with pytest.raises(InputError, match=r"name a document by its url, as https://www\.wire\.example/a$"):
+        read_single(f"{items}#1", NearDupSettings())
+
+
 def test_a_feed_of_items_is_no_input_of_a_replay(tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_text(lines([{"url": "https://www.wire.example/a"}] * 2), encoding="utf-8")
-    done = neardup(tmp_path, "replay", "items.jsonl")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert len(done.stderr.splitlines()) == 3
-    assert done.stderr.splitlines()[-1].endswith("give documents as NEARDUP_RECORD writes them")
+    done = neardup(tmp_path, "replay", "items.jsonl", "-O", "out.jsonl")
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("scrapy neardup replay: error: items.jsonl: its lines are no documents")
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_a_page_that_is_not_there_is_counted_once(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from scrapy_neardup import NearDupDetector, NearDupSettings
 
 STORE = "--store", "sqlite:///window.sqlite"
 FIRST, SECOND, THIRD, FIRE, NEWER = (f"https://{name}.example/news" for name in ("a", "b", "c", "fire", "newer"))
+UNKNOWN = "http://nowhere.invalid/news"
 SHORT, SHORTER = "https://short.example/news", "https://shorter.example/news"
 
 
@@ -115,12 +116,25 @@ def test_explain_names_the_match_by_title_and_url(folder: Path) -> None:
     assert match.splitlines()[1] == f"   {SECOND}"
 
 
-def test_a_url_that_cannot_be_fetched_was_not_in_the_window(folder: Path) -> None:
-    unknown = "http://nowhere.invalid/news"
-    done = neardup(folder, "explain", unknown, "http://elsewhere.invalid/", *STORE)
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("explain", UNKNOWN, "http://elsewhere.invalid/"), "the window has no page of nowhere.invalid"),
+        (("explain", FIRST, UNKNOWN), "the window has no page of nowhere.invalid (scrapy neardup status shows"),
+        (("similar", "https://newe.example:1/"), "no page of newe.example; is it newer.example? (scrapy neardup"),
+        (
+            ("similar", "https://fire.example:1/new"),
+            f"the window does not have this page. Of fire.example it has {FIRE}",
+        ),
+    ],
+)
+def test_a_page_that_the_window_lacks_is_told_where_to_look(
+    folder: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = neardup(folder, *arguments, *STORE)
     assert done.returncode == 2
-    assert f"{unknown}: cannot be fetched: " in done.stderr
-    assert "it was fetched because the window has no document with this url" in done.stderr
+    assert said in done.stderr
+    assert "So the page itself was tried: cannot be fetched: " in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("similar", FIRST), ("explain", FIRST, SECOND), ("explain", FIRE, THIRD)])

@@ -250,12 +250,25 @@ def test_status_of_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
     assert not (tmp_path / "nothing.sqlite").exists()
 
 
-@pytest.mark.parametrize("answer", ["", "no\n"])
-def test_purge_asks_and_takes_no_for_an_answer(project: Path, answer: str) -> None:
-    done = neardup(project, "purge", answer=answer)
+@pytest.mark.parametrize(
+    ("arguments", "answer", "what"),
+    [
+        ((), "", "3 documents, all stories and events, and all learned text?"),
+        (
+            ("--source", "www.wire.example"),
+            "no\n",
+            "1 document of wire.example, 1 copy elsewhere and the text learned of this source?",
+        ),
+    ],
+)
+def test_purge_asks_and_takes_no_for_an_answer(
+    project: Path, arguments: tuple[str, ...], answer: str, what: str
+) -> None:
+    done = neardup(project, "purge", *arguments, answer=answer)
 
     assert done.returncode == 1
-    assert "Remove 3 documents (and all stories) of namespace 'papers' in" in done.stderr
+    assert done.stderr.startswith("Remove from namespace 'papers' in ")
+    assert f"{what} [y/N]" in done.stderr
     assert documents_in(project) == 3
 
 
@@ -318,7 +331,7 @@ def test_purge_of_a_page_that_only_the_outbox_has(project: Path) -> None:
     (folder / "1.json").write_text(json.dumps(event(1, "https://m.gone.example/a")), encoding="utf-8")
     (folder / "2.json").write_text(json.dumps(event(2, "https://gone.example/b")), encoding="utf-8")
     done = neardup(project, "purge", "--url", "https://gone.example/a?utm_source=x", answer="y\n")
-    assert "Remove 0 documents and 1 waiting event" in done.stderr
+    assert "0 documents of https://gone.example/a?utm_source=x and 1 waiting event?" in done.stderr
     assert [path.name for path in folder.iterdir()] == ["2.json"]
 
 
@@ -353,8 +366,14 @@ def test_purge_of_a_source_names_the_feeds_that_it_does_not_change(project: Path
     }
     Project(project).prepare("", settings)
     (project / ".scrapy/neardup-dropped").mkdir()
-    for arguments in (("--source", "wire.example", "--yes"), ("--source", "nobody.example")):
-        said = " ".join(neardup(project, "purge", *arguments).stderr.split())
+    for arguments, found in (
+        (("--source", "wire.example", "--yes"), "Removed 2 documents."),
+        (("--source", "other"), "Nothing to remove: the window has no document of other; is it other.example?"),
+        (("--url", "https://other.example/d"), f"does not have this page. Of other.example it has {OTHER}."),
+    ):
+        done = neardup(project, "purge", *arguments)
+        assert found in done.stdout
+        said = " ".join(done.stderr.split())
         assert f"Not changed, and may hold documents of {arguments[1]} too" in said
         assert "all-items.csv (FEEDS) feeds that were given to a crawl with -o or -O" in said
         assert "recorded.jsonl.gz (NEARDUP_RECORD)" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 from importlib import import_module
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from newsdesk import MINUTE, START, opened, text
 
 from scrapy_neardup.commands import replay
-from scrapy_neardup.commands.terminal import as_json
+from scrapy_neardup.commands.terminal import as_json, print_table
 from scrapy_neardup.document import printable
 
 pytestmark = pytest.mark.versions
@@ -105,6 +106,19 @@ def test_lines_of_a_replay_can_be_shown_on_a_terminal(
     assert json.loads(written[1].splitlines()[0])["headline"].startswith("Feuer [red]rot")
     for forbidden in ("\x1b[2J", "\x1b]", "\x07", "\x9b", "\u202e"):
         assert forbidden not in "".join([*written, done.out, done.err])
+
+
+@pytest.mark.parametrize(("columns", "most"), [("80", 80), ("", 100)])
+def test_a_table_breaks_titles_and_no_names(
+    columns: str, most: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "isatty", lambda descriptor: False)
+    monkeypatch.setenv("COLUMNS", columns) if columns else monkeypatch.delenv("COLUMNS", raising=False)
+    source, title = "eastmarch-standard.example", "Explosion at the port " * 5
+    print_table("", ("time (UTC)", "source", "joined by", "title"), [("03-17 14:46", source, "copy", title)] * 3)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) == most
+    assert sum(source in line for line in lines) == 3
 
 
 def test_only_what_a_terminal_obeys_is_replaced() -> None:

@@ -184,7 +184,9 @@ def test_a_second_run_over_the_same_pages_is_told_how_to_begin_anew(project: Pro
     assert project.crawl(ITEM_A_PAGE, urls=urls).hints == {}
     again = project.crawl(ITEM_A_PAGE, urls=urls)
     assert again.hints == {"only-revisits": 5}
-    assert "set NEARDUP_NAMESPACE to another name" in " ".join(block(again.log).split())
+    assert "empty the window with `scrapy neardup purge`, or set NEARDUP_NAMESPACE to another name" in " ".join(
+        block(again.log).split()
+    )
     assert "Largest stories" not in block(again.log)
 
 

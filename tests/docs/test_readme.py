@@ -36,9 +36,8 @@ def test_the_first_command_prints_what_the_readme_shows(project: Path) -> None:
     assert (install, folder) == ('pip install ".[example]"', "cd example_project")
     printed = "".join(run(project, command) for command in commands)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    for line in shown.splitlines():
-        assert line in printed
-    assert "precision 1.000, recall 1.000" in printed
+    for part in shown.split("…\n"):
+        assert part in printed
 
 
 def test_the_tests_are_run_by_the_second_command() -> None:

@@ -164,3 +164,17 @@ async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
     await check(index, Article("morning"))
 
     assert await check(index, Article("evening")) is None
+
+
+async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_another_page(index: Index) -> None:
+    """Else it would count as one more item of its story."""
+    one, two = ("https://one.example/1", "one.example"), ("https://two.example/2", "two.example")
+    first, copy = Article("report", 0, *one), Article("report", 1, *two)
+    corrected, again = (
+        Article("report, corrected", at, *page, like="report", equal=120) for at, page in ((2, one), (3, two))
+    )
+
+    matches = [await check(index, article) for article in (first, copy, corrected, again)]
+
+    found = [(match.candidate, match.registered_before) for match in matches if match]
+    assert found == [(first.id, ""), (first.id, ""), (corrected.id, copy.id)]

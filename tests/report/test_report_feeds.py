@@ -213,8 +213,10 @@ def test_documents_of_another_recording_are_told_from_missing_ones(tmp_path: Pat
 
 
 def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
-    rows = [{"id": "a", "url": "https://paper1.example/1", "text": "The text of the first."}]
-    report = build_report(gather([written(tmp_path, json.dumps(rows[0]).encode())], NearDupSettings()))
+    row = {"id": "a", "url": "https://paper1.example/1", "text": "The first.", "time": "2026-03-17T03:10:00+00:00"}
+    feed = written(tmp_path, json.dumps(row).encode())
+    report = build_report(gather([feed], NearDupSettings(time_field="published")))
+    assert not any("time" in each.text for each in report.notes), "the record has its own field"
     (note,) = [each for each in report.notes if "verdict" in each.text]
     assert note.text == "These are documents without verdicts."
     assert "--documents" in note.mend

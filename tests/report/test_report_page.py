@@ -292,7 +292,7 @@ def test_versions_with_and_without_a_tag_are_shown_together(tmp_path: Path) -> N
 
 def test_missing_times_and_texts_are_said_with_the_setting_that_mends_them(tmp_path: Path) -> None:
     notes = notes_of(built([item(published=None, text=None), item(1, published=None, text=None)], tmp_path))
-    assert "NEARDUP_TIME_FIELD" in notes
+    assert "for example with -s NEARDUP_TIME_FIELD=published. Or give --documents." in notes
     assert "NEARDUP_TEXT_FIELD" in notes
     assert "--documents" in notes
 

@@ -163,12 +163,6 @@ local function filter(scored, condition)
     return found
 end
 
--- Return the best lost candidate that is a copy, whose story the document rejoins, and the best one that is the same
--- page.
-local function best_of_lost(lost)
-    return best_of(filter(lost, function(each) return not each.related end)),
-        best_of(filter(lost, function(each) return each.same_page end))
-end
 
 local heartbeats, now = {}, nil
 

@@ -2,8 +2,8 @@
 Finds the best match of a document in the window and registers the document, in one step. KEYS and ARGV: candidates.lua.
 
 Returns nil for the first of its kind, else a list: state of the match, its key and record; key and record of the best
-candidate of another story; key of the same page as a run that died registered it; key of a candidate whose record is
-damaged. A missing part is an empty string. If the state of the match is lost, the document counts as the first of its
+candidate of another story; key of an earlier document of this page, if the match is of another page; key of a candidate
+whose record is damaged. A missing part is an empty string. If the state of the match is lost, the document counts as the first of its
 kind, and only rejoins the story of the match.
 ]]
 local known = redis.call('HGET', records_with(key), key)
@@ -46,17 +46,19 @@ local NOBODY = { key = '', packed = '' }
 
 find_candidates()
 local scored, lost, damaged = score_candidates()
-local best, best_of_another_story = best_of(scored), NOBODY
+local best = best_of(scored) or best_of(filter(lost, function(each) return not each.related end))
+local best_of_another_story, same_page
 if best then
-    local others = filter(scored, function(each) return each.record.story ~= best.record.story end)
-    best_of_another_story = best_of(others) or NOBODY
+    best_of_another_story = best_of(filter(scored, function(each) return each.record.story ~= best.record.story end))
+    if not best.same_page then
+        for _, each in ipairs(lost) do scored[#scored + 1] = each end
+        same_page = best_of(filter(scored, function(each) return each.same_page end))
+    end
 end
-local rejoined, lost_same_page = best_of_lost(lost)
-best = best or rejoined
 
 if best then link_record(document, best) end
 register(best and pack_record(document) or packed_document)
 
 if not best then return damaged and { SEEN, '', '', '', '', '', damaged } or nil end
-return { best.state, best.key, best.packed, best_of_another_story.key, best_of_another_story.packed,
-    (lost_same_page or NOBODY).key, damaged or '' }
+local other = best_of_another_story or NOBODY
+return { best.state, best.key, best.packed, other.key, other.packed, (same_page or NOBODY).key, damaged or '' }
