@@ -257,6 +257,7 @@ def test_each_line_of_a_replay_is_answered(tmp_path: Path) -> None:
     path = tmp_path / "input.jsonl"
 
     async def judge(lines: list[bytes]) -> None:
+        lines = [b'{"id": "first", "text": "a document"}', *lines]  # a file without any is refused as a whole
         path.write_bytes(b"\n".join(lines) + b"\n")
         detector, output = NearDupDetector(NearDupSettings(store="memory://")), OutputFormat()
         await detector.open()
