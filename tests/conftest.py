@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
@@ -58,6 +59,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Ctrl-C must end the commands of the tests, also if the tests run in the background of a shell, which ignores it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("usual")
     config.addinivalue_line("markers", "every_store: runs on every kind of Redis, also without --all-stores")
     config.addinivalue_line("markers", "slow: takes more than two seconds of a processor, and is not run by --quick")
