@@ -178,3 +178,17 @@ async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_a
 
     found = [(match.candidate, match.registered_before) for match in matches if match]
     assert found == [(first.id, ""), (first.id, ""), (corrected.id, copy.id)]
+
+
+@pytest.mark.parametrize(("printed", "is_copy"), [("4 5 9", True), ("4 5 6", False)])
+async def test_three_other_figures_are_another_report_of_one_source(index: Index, printed: str, is_copy: bool) -> None:
+    report = Article("report", source="one.example", headline="abcde", figures="1 2 9")
+    later = Article("later", 1, source="one.example", like="report", equal=120, headline="abcde", figures=printed)
+
+    await check(index, report)
+    match = await check(index, later)
+    copy = await check(index, later.copy(at=2))
+
+    assert (match is not None and not match.related) is is_copy
+    assert copy is not None
+    assert copy.original == (report.id if is_copy else later.id)  # as the store has registered the later one

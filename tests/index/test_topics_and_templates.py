@@ -66,11 +66,17 @@ async def test_a_topic_counts_from_its_very_threshold_on(
         threshold = math.nextafter(threshold, 0)
     for asked, matches in ((threshold, True), (threshold + 1e-9, False)):
         index = await open_index(store_url, Policy(topic_threshold=asked), namespace=f"{matches}")
-        first = Article("wire", source="wire.example", topic=one)
+        first, report = (
+            Article("wire", source="wire.example", topic=one),
+            Article("own report", source=source, topic=other),
+        )
 
-        match = await match_of(index, first, Article("own report", source=source, topic=other))
+        match = await match_of(index, first, report)
 
         assert (match is not None) is matches
+        copy = await check(index, report.copy(at=MINUTE))
+        assert copy is not None
+        assert copy.story == (first.id if matches else report.id)  # as the store has registered the report
 
 
 async def test_one_common_key_makes_no_candidate(index: Index) -> None:
