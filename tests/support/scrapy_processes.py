@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 FRESH = "NEARDUP_TEST_FRESH"
 """With this variable in the environment, each command starts an interpreter, which takes three times as long."""
@@ -18,18 +19,9 @@ FRESH = "NEARDUP_TEST_FRESH"
 SCRAPY = ("-m", "scrapy")
 
 
-def run_scrapy(
-    folder: Path,
-    *arguments: str,
-    environment: Mapping[str, str] | None = None,
-    answer: str = "",
-    one_output: bool = False,
-    timeout: float = 120,
-) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end in a folder. ``answer`` is its input; ``one_output`` puts its errors into its output."""
-    return run_python(
-        folder, *SCRAPY, *arguments, environment=environment, answer=answer, one_output=one_output, timeout=timeout
-    )
+def run_scrapy(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end in a folder. Its options are those of ``run_python``."""
+    return run_python(folder, *SCRAPY, *arguments, **options)
 
 
 def run_python(
@@ -40,7 +32,10 @@ def run_python(
     one_output: bool = False,
     timeout: float = 120,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a script, or ``-m`` and a module, to its end in a folder."""
+    """Run a script, or ``-m`` and a module, to its end in a folder.
+
+    ``answer`` is its input; ``one_output`` puts its errors into its output.
+    """
     given = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})}
     return subprocess.run(
         [*_python_command(given), *arguments],

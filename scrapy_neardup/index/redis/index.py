@@ -117,7 +117,7 @@ class RedisIndex(Index):
         listed = (" ".join(map(str, runs)) for runs in (alive, dead))
         numbers = run, *listed, int(FORGOTTEN_SECONDS * 1000), 2 * self.policy.window
         arguments = [str(number).encode() for number in numbers]
-        await self._call_all([(script("beat"), (f"{self.layout.prefix}:runs",), arguments)])
+        await self._call_all([(script("beat"), self.layout.names("runs"), arguments)])
 
     async def deliver(self, documents: Sequence[str]) -> None:
         await self._call_by_slice(script("deliver"), documents)
@@ -219,8 +219,7 @@ class RedisIndex(Index):
         except Exception as error:
             if is_wrong_type(error):
                 # Keys of an hour or a story stop nobody else.
-                kinds = ("stories", "events", "peaks", "grants")
-                names = [f"{self.layout.prefix}:{kind}" for kind in kinds]
+                names = self.layout.names("stories", "events", "peaks", "grants")
                 if lines := await self._ask(lambda client: self._types.look_at(client, names)):
                     raise StoreError(f"{without_password(self.url)}: {'; '.join(lines.values())}") from error
             raise self._explained(error) from error

@@ -53,6 +53,10 @@ class RedisLayout:
         self._own_slices: set[int] = set()
         self._own_generations: set[int] = set()
 
+    def names(self, *kinds: str) -> list[str]:
+        """Return the keys of kinds that the namespace and configuration have once, such as ``events``."""
+        return [f"{self.prefix}:{kind}" for kind in kinds]
+
     def story(self, key: bytes) -> str:
         """Return the key of the hash that has the story whose first document has this key."""
         return f"{self.prefix}:story:{key.hex()}"

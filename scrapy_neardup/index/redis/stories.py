@@ -107,7 +107,7 @@ class RedisStories:
             *(moves.key, moves.version.encode(), _encode(last), _encode(self._window)),
             *(part for field in fields for part in field),
         )
-        names = self._layout.story(stays.key), self._layout.story(moves.key), *self._names("stories", "events")
+        names = self._layout.story(stays.key), self._layout.story(moves.key), *self._layout.names("stories", "events")
         (answer,) = await self._types.run_or_raise(client, [(script("unite"), names, arguments)])
         return answer is not None
 
@@ -130,7 +130,7 @@ class RedisStories:
         key = bytes.fromhex(claim.story)
         numbers = LEVEL_BITS.get(claim.level, 0), claim.last_source, *claim.extent, claim.peak
         rest = self._window, PEAKS_SECONDS, claim.token, claim.note, int(time.time())
-        keys = self._layout.story(key), *self._names("events", "peaks", "grants")
+        keys = self._layout.story(key), *self._layout.names("events", "peaks", "grants")
         call = script("claim"), keys, (key, *map(_encode, (*numbers, *rest)))
         (answer,) = await self._types.run_or_raise(client, [call])
         flat = cast("list[bytes] | None", answer)
@@ -144,12 +144,14 @@ class RedisStories:
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
         pipeline = client.pipeline(transaction=False)
         for _, token in grants:
-            pipeline.hdel(*self._names("grants"), token)
+            pipeline.hdel(*self._layout.names("grants"), token)
         await pipeline.execute()
 
     async def take_over(self, client: Redis, seconds: float) -> list[UnconfirmedGrant]:
         arguments = [str(int(number)).encode() for number in (seconds, MOST_TAKEN_OVER, time.time())]
-        (answer,) = await self._types.run_or_raise(client, [(script("take_over"), self._names("grants"), arguments)])
+        (answer,) = await self._types.run_or_raise(
+            client, [(script("take_over"), self._layout.names("grants"), arguments)]
+        )
         flat = cast("list[bytes]", answer)
         taken_over = []
         for token, grant in zip(flat[::2], flat[1::2], strict=True):
@@ -167,7 +169,7 @@ class RedisStories:
 
     async def open_events(self, client: Redis, quiet_since: int | None) -> list[Story]:
         newest = "+inf" if quiet_since is None else quiet_since
-        (events,) = self._names("events")
+        (events,) = self._layout.names("events")
         keys = cast("list[bytes]", await client.zrangebyscore(events, "-inf", newest))
         pipeline = client.pipeline(transaction=False)
         for key in keys:
@@ -188,7 +190,7 @@ class RedisStories:
         return _members(cast("dict[bytes, bytes]", await client.hgetall(self._layout.story(bytes.fromhex(story)))))
 
     async def peaks(self, client: Redis, since: int) -> dict[str, int]:
-        oldest, (name,) = since.to_bytes(4, "big"), self._names("peaks")
+        oldest, (name,) = since.to_bytes(4, "big"), self._layout.names("peaks")
         kept = cast("list[tuple[bytes, float]]", await client.zrange(name, 0, -1, withscores=True))
         if gone := [key for key, _ in kept if key < oldest]:
             await client.zrem(name, *gone)
@@ -196,14 +198,11 @@ class RedisStories:
 
     async def unlink_dead(self, client: Redis, span: ExpiredSpan) -> None:
         """Free stories whose last member has left the window."""
-        (name,) = self._names("stories")
+        (name,) = self._layout.names("stories")
         found = client.zrangebyscore(name, span.floor, f"({span.horizon}", start=0, num=_UNLINKED_AT_ONCE)
         if dead := cast("list[bytes]", await found):
             await client.unlink(*map(self._layout.story, dead))
             await client.zrem(name, *dead)
-
-    def _names(self, *kinds: str) -> list[str]:
-        return [f"{self._layout.prefix}:{kind}" for kind in kinds]
 
     def _join_call(self, join: Join, key: bytes) -> ScriptCall:
         numbers = int(join.counted), int(join.member.status == "duplicate")
@@ -217,7 +216,7 @@ class RedisStories:
             bytes.fromhex(join.registered_before),
             _encode(self._window),
         )
-        return script("join"), (self._layout.story(key), *self._names("stories", "events")), arguments
+        return script("join"), (self._layout.story(key), *self._layout.names("stories", "events")), arguments
 
     def _read(self, key: bytes, answer: object) -> StoryCounters | BaseException:
         if isinstance(answer, BaseException):

@@ -3,8 +3,8 @@ Finds the best match of a document in the window and registers the document, in 
 
 Returns nil for the first of its kind, else a list: state of the match, its key and record; key and record of the best
 candidate of another story; key of an earlier document of this page, if the match is of another page; key of a candidate
-whose record is damaged. A missing part is an empty string. If the state of the match is lost, the document counts as the first of its
-kind, and only rejoins the story of the match.
+whose record is damaged. A missing part is an empty string. If the state of the match is lost, the document counts as
+the first of its kind, and only rejoins the story of the match.
 ]]
 local known = redis.call('HGET', records_with(key), key)
 if known then
