@@ -16,6 +16,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
+WHOLE_TEXT = 255
+"""Shares of a text that are kept in a byte are counted in parts of this number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """One article. Make it with ``NearDupDetector.document``.
@@ -61,6 +65,7 @@ class Fingerprint:
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
     edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
     is_boilerplate: bool = False  # True if too little text is left without the boilerplate
+    own_parts: int = WHOLE_TEXT  # see ``sketch.fingerprint.LeftOut``
 
     @property
     def text_keys(self) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ class SharedSketches:
     def __init__(self, settings: NearDupSettings, corpus: Sequence[Page] = ()) -> None:
         self.settings = settings
         self.readings: dict[str, TextRead] = {}
-        self.sketches: dict[tuple[str, frozenset[int]], TextSketch] = {}
+        self.sketches: dict[tuple[str, frozenset[int], int], TextSketch] = {}
         self.seconds_reading = self.seconds_sketching = 0.0
         self.sketched = 0
         self._frequencies = sketcher_of(settings, corpus).frequencies
@@ -77,13 +77,12 @@ class _SharingSketcher(Sketcher):
 
     def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
         known = self._shared.sketches
-        keys = [(text, body.boilerplate) for text, body, _ in texts]
+        keys = [(each.text, each.body.boilerplate, each.own_parts) for each in texts]
         # Frequencies change with every document, and with them its sketch.
         learns = self.frequencies is not None
-        new = [each for each, key in zip(texts, keys, strict=True) if learns or key not in known]
+        new = {key: each for key, each in zip(keys, texts, strict=True) if learns or key not in known}
         start = time.perf_counter()
-        for (text, body, _), sketch in zip(new, super().sketch_texts(new) if new else (), strict=True):
-            known[text, body.boilerplate] = sketch
+        known.update(zip(new, super().sketch_texts(list(new.values())) if new else (), strict=True))
         self._shared.seconds_sketching += time.perf_counter() - start
         self._shared.sketched += len(new)
         return [known[key] for key in keys]

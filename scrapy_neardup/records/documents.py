@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import attrgetter
 
-from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
-VERSION = 8
+VERSION = 9
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
-WHOLE_TEXT = 255
-"""The value of ``Record.kept_share_parts`` for a document that was kept. Shares are counted in parts of this number."""
-
 IS_DROPPED = 1 << 31
 """Added to the run of a document that its crawl drops as a copy."""
 
@@ -30,6 +27,7 @@ RECORD = PackedFields(
         "article_hash": "4s",
         "language": "2s",
         "edition": "B",
+        "own_parts": "B",
         "original": "8s",
         "story": "8s",
         "candidate": "8s",
@@ -73,6 +71,7 @@ class Record:
     article_hash: bytes
     language: bytes
     edition: int  # of the dates in the title, 0 if there are none
+    own_parts: int  # see ``sketch.fingerprint.LeftOut``
     original: bytes
     story: bytes
     candidate: bytes  # the best match at the time of registration, its own key if there was none
@@ -119,6 +118,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         article_hash=fingerprint.article_hash,
         language=fingerprint.language,
         edition=fingerprint.edition,
+        own_parts=fingerprint.own_parts,
         original=key,
         story=key,
         candidate=key,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from scrapy_neardup.document import Fingerprint, Match, Neighbour
-from scrapy_neardup.records.documents import IS_DROPPED, WHOLE_TEXT, Record
+from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
+from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.similarity.likeness import (
     LIKE_TITLES,
     SAME,
@@ -126,6 +126,8 @@ def score_candidate(
     same_page = is_same_page(new, old, overlap, found.score >= policy.related_threshold)
     if not same_page and not policy.allows(same_source=same_source):
         return None
+    if not new.own_parts and not same_source and title_overlap(new.titles, old.titles) < LIKE_TITLES:
+        return None  # most of the text is boilerplate everywhere, and nothing else says that it is one story
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
     copy, topic = same_page or is_copy_by_text(new, old, found, overlap, same_source, policy), 0.0
@@ -144,12 +146,15 @@ def score_candidate(
     if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
         share = share_of(share, new.size, old.size)
     # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
+    ranking_score = topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity)
+    if not same_text and new.own_parts:
+        share *= new.own_parts / WHOLE_TEXT  # nobody knows whether the candidate holds the lines that are left out
     return ScoredCandidate(
         key,
         old,
         found,
         share=share,
-        ranking_score=topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity),
+        ranking_score=ranking_score,
         is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
         same_text=same_text,
         same_page=same_page,

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from scrapy_neardup.records.packing import PackedFields
-from scrapy_neardup.sketch.fingerprint import Sketcher, TextSketch
+from scrapy_neardup.sketch.fingerprint import LeftOut, Sketcher, TextSketch
 from scrapy_neardup.sketch.guards.boilerplate import Trace
 from scrapy_neardup.sketch.signatures.base import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
@@ -77,7 +77,7 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     band_keys, sample_keys, words, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
         trace=Trace({key: place for place, key in enumerate(array("Q", lines))}, words, samples, owners),
-        boilerplate=frozenset(),
+        left_out=LeftOut(),
         signed=SignedText(signature, size, tuple(band_keys), tuple(sample_keys)),
         text_hash=text_hash,
         figures=figures,

@@ -15,7 +15,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from scrapy_neardup.document import MOST_CHARACTERS, Document, Fingerprint
+from scrapy_neardup.document import MOST_CHARACTERS, WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.sketch.guards.boilerplate import NO_TRACE, BoilerplateGuard, Trace
 from scrapy_neardup.sketch.guards.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.guards.source_boilerplate import SourceBoilerplate
@@ -36,8 +36,20 @@ _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
 _LEAD_CHARACTERS = 2000  # in which a text says what it is about
+_DAY = 24 * 3600
 _NO_ARTICLE = bytes(4)
 NO_SOURCE = bytes(4)
+
+
+class LeftOut(NamedTuple):
+    """The lines of a text that do not enter its fingerprint.
+
+    ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``, without the boilerplate of the
+    text's own source. It is 0 if most of the words are boilerplate everywhere. Then none of these is left out.
+    """
+
+    lines: frozenset[int] = frozenset()  # keys
+    own_parts: int = WHOLE_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +57,7 @@ class TextSketch:
     """The part of a fingerprint that depends only on the text and on which of its lines are boilerplate."""
 
     trace: Trace
-    boilerplate: frozenset[int]  # keys of the lines left out
+    left_out: LeftOut
     signed: SignedText
     text_hash: bytes
     figures: bytes
@@ -65,6 +77,10 @@ class TextRead(NamedTuple):
     text: str
     body: Body
     trace: Trace
+    own_parts: int = WHOLE_TEXT
+
+    def without(self, left_out: LeftOut) -> TextRead:
+        return self._replace(body=self.body.without(left_out.lines), own_parts=left_out.own_parts)
 
 
 class _Place(NamedTuple):
@@ -76,6 +92,7 @@ class _Place(NamedTuple):
     terms: frozenset[int]  # of the title
     site_terms: frozenset[int]  # terms of the title that may be the name of the site
     page: int  # 32-bit hash of the url, or of the text if there is no url
+    day: int  # since 1970
 
     @property
     def article(self) -> int:
@@ -91,6 +108,7 @@ class _Place(NamedTuple):
             title_terms(document.title),
             site_terms(document.title),
             xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
+            int(document.seen_at) // _DAY,
         )
 
 
@@ -143,7 +161,7 @@ class Sketcher:
 
     def body(self, text: str) -> Body:
         """Return the lines of a main content that enter the fingerprint, without known boilerplate."""
-        _, body, trace = self.read_texts([text])[0]
+        _, body, trace, _ = self.read_texts([text])[0]
         with self._lock:
             return body.without(self._boilerplate.known(trace, self.min_words))
 
@@ -202,7 +220,7 @@ class Sketcher:
     def _fingerprint(self, document: Document, sketch: TextSketch, place: _Place) -> Fingerprint:
         source_hash = place.source_hash
         salt = int.from_bytes(source_hash, "big") if self.by_source else 0
-        is_boilerplate = bool(sketch.boilerplate) and not sketch.signed.signature
+        is_boilerplate = bool(sketch.left_out.lines) and not sketch.signed.signature
         # A paywall notice is the same text on every page. So a text that is all boilerplate has only keys of its url.
         keys = [] if is_boilerplate else [xxhash.xxh32_intdigest(sketch.text_hash, _TEXT_KEY_SEED) ^ salt]
         if document.url_identity:
@@ -233,6 +251,7 @@ class Sketcher:
             article_hash=article_hash,
             language=_packed_language(document.language),
             is_boilerplate=is_boilerplate,
+            own_parts=sketch.left_out.own_parts,
         )
 
     def _usual_terms(self, document: Document, place: _Place) -> frozenset[int]:
@@ -281,15 +300,14 @@ class Sketcher:
                 self._leave_out(known[key].trace if key in known else read[key].trace, text, read.get(key), place)
                 for key, text, place in zip(keys, texts, places or itertools.repeat(None, len(texts)), strict=True)
             ]
-        made = {(key, sketch.boilerplate): sketch for key, sketch in known.items()}
-        wanted: dict[tuple[bytes, frozenset[int]], TextRead] = {}
-        for key, text, boilerplate in zip(keys, texts, left_out, strict=True):
-            if (key, boilerplate) not in made and (key, boilerplate) not in wanted:
-                each = read[key] if key in read else self.read_texts([text])[0]
-                wanted[key, boilerplate] = each._replace(body=each.body.without(boilerplate))
+        made = {(key, sketch.left_out): sketch for key, sketch in known.items()}
+        wanted: dict[tuple[bytes, LeftOut], TextRead] = {}
+        for key, text, lines in zip(keys, texts, left_out, strict=True):
+            if (key, lines) not in made and (key, lines) not in wanted:
+                wanted[key, lines] = (read[key] if key in read else self.read_texts([text])[0]).without(lines)
         if wanted:
             made.update(zip(wanted, self.sketch_texts(list(wanted.values())), strict=True))
-            self._remember({key: made[key, boilerplate] for key, boilerplate in wanted})
+            self._remember({each[0]: made[each] for each in wanted})
             self.timings.add((time.perf_counter() - start) * 1000, sum(key not in known for key, _ in wanted))
         return [made[each] for each in zip(keys, left_out, strict=True)]
 
@@ -304,11 +322,15 @@ class Sketcher:
             ):
                 self._sketch_bytes -= self._sketches.popitem(last=False)[1].size
 
-    def _leave_out(self, trace: Trace, text: str, read: TextRead | None, place: _Place | None) -> frozenset[int]:
-        """Learn from a document; return the keys of its lines that are boilerplate."""
+    def _leave_out(self, trace: Trace, text: str, read: TextRead | None, place: _Place | None) -> LeftOut:
+        """Learn from a document; return its lines that are boilerplate.
+
+        Lines that are known from articles of others are left out only if they are at most half of the text. So
+        strangers cannot take a text away by printing its sentences.
+        """
         if not self.preset.guarded:
-            return frozenset()
-        found: frozenset[int] = frozenset()
+            return LeftOut()
+        own: frozenset[int] = frozenset()
         if place is not None and place.source_hash != NO_SOURCE:
 
             @cache
@@ -320,10 +342,16 @@ class Sketcher:
                 return frozenset().union(*(terms().get(line, frozenset()) for line in lines))
 
             lines = zip(trace.lines, trace.words, strict=True)
-            found = self._sources.learn(
-                place.source_hash, place.page, place.article, place.terms, lines, mentioned, place.site_terms
+            own = self._sources.learn(
+                *(place.source_hash, place.page, place.article, place.terms, lines, mentioned, place.site_terms),
+                day=place.day,
             )
-        return found | self._boilerplate.learn(trace, self.min_words, found)
+        everywhere = self._sources.everywhere(trace.lines.keys() - own)
+        others = self._boilerplate.learn(trace, self.min_words, own, everywhere)
+        if not everywhere <= others:
+            return LeftOut(own, 0)
+        own_parts = WHOLE_TEXT * trace.words_without(own | others) // trace.words_without(own) if others else WHOLE_TEXT
+        return LeftOut(own | others, own_parts)
 
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:
         """Read texts with all their lines."""
@@ -350,7 +378,7 @@ class Sketcher:
         lead = self.lead(read.body) if signed.signature else b""
         return TextSketch(
             trace=read.trace,
-            boilerplate=read.body.boilerplate,
+            left_out=LeftOut(read.body.boilerplate, read.own_parts),
             signed=signed,
             text_hash=read.body.text_hash,
             figures=pack_figures(find_figures(read.text)) if self.figures else b"",

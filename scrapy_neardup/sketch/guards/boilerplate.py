@@ -69,9 +69,12 @@ class Trace:
     def rest(self, shared: Iterable[int]) -> tuple[int, set[int]]:
         """Return the words and the samples of all lines but the shared ones."""
         places = {self.lines[key] for key in shared}
-        words = sum(count for place, count in enumerate(self.words) if place not in places)
         pairs = zip(self.samples, self.owners, strict=True)
-        return words, {sample for sample, owner in pairs if owner not in places}
+        return self.words_without(shared), {sample for sample, owner in pairs if owner not in places}
+
+    def words_without(self, keys: Iterable[int]) -> int:
+        """Return the words of all lines but those with these keys. Each key must be one of this document."""
+        return sum(self.words) - sum(self.words[self.lines[key]] for key in keys)
 
 
 NO_TRACE = Trace({}, array("I"), array("I"), array("I"))
@@ -106,13 +109,20 @@ class BoilerplateGuard:
         """Return how many documents are remembered."""
         return len(self._lines_of)
 
-    def learn(self, trace: Trace, least: int, known: frozenset[int] = frozenset()) -> frozenset[int]:
+    def learn(
+        self,
+        trace: Trace,
+        least: int,
+        known: frozenset[int] = frozenset(),
+        everywhere: frozenset[int] = frozenset(),
+    ) -> frozenset[int]:
         """Note a document's lines. Return the keys of its boilerplate lines, except the lines in ``known``.
 
-        The returned lines have at most half of the words outside ``known``, and leave at least ``least`` of them.
+        The lines in ``everywhere`` are boilerplate too. The returned lines have at most half of the words outside
+        ``known``, and leave at least ``least`` of them. Nothing is returned if those in ``everywhere`` have more.
         """
         if len(trace.lines) > _LONGEST:
-            return self._among([key for key in trace.lines if key not in known], trace, least, known)
+            return self._among(trace.lines, trace, least, known, everywhere)
         different: dict[int, bool] = {}  # whether this document and another one tell different stories
         seen: list[int] = []
         remembered = 0
@@ -131,7 +141,7 @@ class BoilerplateGuard:
             self._lines_of[id(trace)] += remembered
         while len(self._stories) > self._most_lines or len(self._lines_of) > self._most_documents:
             self._forget_oldest()
-        return self._among([key for key in seen if key not in known], trace, least, known)
+        return self._among(seen, trace, least, known, everywhere)
 
     def _forget_oldest(self) -> None:
         """Forget the line that was met least recently, and the documents that were remembered only for this line."""
@@ -146,13 +156,21 @@ class BoilerplateGuard:
         return self._among(trace.lines, trace, least)
 
     def _among(
-        self, keys: Iterable[int], trace: Trace, least: int, known: frozenset[int] = frozenset()
+        self,
+        keys: Iterable[int],
+        trace: Trace,
+        least: int,
+        known: frozenset[int] = frozenset(),
+        everywhere: frozenset[int] = frozenset(),
     ) -> frozenset[int]:
-        found = [(key, trace.words[trace.lines[key]]) for key in keys if _is_boilerplate(self._stories.get(key))]
-        if not found:
+        others = [key for key in keys if _is_boilerplate(self._stories.get(key)) and key not in known | everywhere]
+        if not others and not everywhere:
             return frozenset()
-        words = sum(trace.words) - sum(trace.words[trace.lines[key]] for key in known)
-        return _within(min(words // 2, words - least), found)
+        words = trace.words_without(known)
+        room = min(words // 2, words - least) - sum(trace.words[trace.lines[key]] for key in everywhere)
+        if room < 0:
+            return frozenset()
+        return everywhere | _within(room, [(key, trace.words[trace.lines[key]]) for key in others])
 
 
 def _count(stories: list[_Story], trace: Trace, different: dict[int, bool]) -> bool:

@@ -15,7 +15,11 @@ This must not take away two things:
 
 If titles are missing or all alike, urls replace them, and more of them are needed: ``PAGES`` if each page has lines of
 its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
-copies. A line is boilerplate everywhere if it is boilerplate of several sources whose documents share nothing else.
+copies.
+
+A line is boilerplate everywhere if several sources, whose documents share nothing else, have printed it over some days.
+A story does not last that long, so its sentences never count, whoever prints them under unlike titles. What is known
+everywhere was learned from strangers: the caller leaves out no more than half of a text because of it.
 
 All workers share what they learn through the store, and it outlives the run: see ``KnownBoilerplate`` in ``document``.
 """
@@ -29,7 +33,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scrapy_neardup.document import (
     EVERYWHERE,
@@ -59,16 +63,21 @@ LEAST_WORDS = 5
 SOURCES = 3
 """A line that is boilerplate of this many sources is boilerplate everywhere."""
 
+DAYS = 2
+"""A source counts for a line that is boilerplate everywhere when it has printed the line on days so far apart."""
+
 _MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
 _MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
 _MOST_SHARED = 4096  # lines that are boilerplate of some source
+_MOST_WITNESSES = 8  # sources remembered for such a line
 _MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
 _SAMPLES = 4
 _FEWEST_TITLES = 4  # with fewer titles no term is usual
 _USUAL = 0.5  # a term in more than this share of a source's titles is usual
 _MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
 _DOCUMENT = PackedFields("source document", {"page": "I", "article": "I", "terms": "B*", "lines": "B*"})
-_SHARED_LINE = struct.Struct(f">I4s{_SAMPLES}I")  # line, source, other lines of a document that has it
+# Line, source, first and last day since 1970 on which the source printed it, other lines of a document that has it.
+_SHARED_LINE = struct.Struct(f">I4s2H{_SAMPLES}I")
 _LINE = struct.Struct(">I")
 
 K = TypeVar("K")
@@ -165,14 +174,25 @@ class _Source:
                 del self.titles[term]
 
 
+class _Witness(NamedTuple):
+    """A source that prints a line as boilerplate: on which days since 1970, and other lines of one of its documents."""
+
+    first: int
+    last: int
+    others: frozenset[int]
+
+    @property
+    def counts(self) -> bool:
+        return self.last - self.first >= DAYS
+
+
 class SourceBoilerplate:
     """Learns the boilerplate of each source. Not safe for threads: it is given one document after the other."""
 
     def __init__(self) -> None:
         self._sources: _Newest[bytes, _Source] = _Newest(_MOST_SOURCES)
-        # For each line: the sources in which it is boilerplate, each with other lines of its documents. No two of these
-        # sources share such other lines.
-        self._shared: _Newest[int, dict[bytes, frozenset[int]]] = _Newest(_MOST_SHARED)
+        # For each line: the sources in which it is boilerplate. No two of them share other lines.
+        self._shared: _Newest[int, dict[bytes, _Witness]] = _Newest(_MOST_SHARED)
         self._pending: dict[bytes, tuple[deque[bytes], deque[bytes]]] = {}
         self.pending = 0  # documents that no store knows
         self._is_damage_told = False
@@ -186,17 +206,22 @@ class SourceBoilerplate:
         lines: Iterable[tuple[int, int]],
         mentioned: TermsInLines,
         site_terms: frozenset[int] = frozenset(),
+        day: int = 0,
     ) -> frozenset[int]:
         """Note a document's lines; return the keys of those that are boilerplate of its source.
 
         ``lines`` are pairs of a 64-bit key and the number of words of the line. Only the lower 32 bits of a key are
-        remembered. ``site_terms`` are the terms of the title that may be the name of the site.
+        remembered. ``site_terms`` are the terms of the title that may be the name of the site. ``day`` counts from
+        1970.
         """
         known = self._known(source)
         keys = {key & 0xFFFF_FFFF: key for key, words in lines if words >= LEAST_WORDS}
-        found = {line for line in keys if line in known.lines or self._is_everywhere(line)}
-        for line in found & known.lines.keys():
+        found = keys.keys() & known.lines.keys()
+        for line in sorted(found):
             known.lines[line] = None
+            witness = self._shared.get(line, {}).get(source)
+            if witness and not witness.counts and day - witness.first >= DAYS:
+                self._note_witness(line, source, witness._replace(last=day))
         document = SourceDocument.of(page, article, terms, keys.keys() - found)
         if known.add(document):
             self._pending_of(source)[1].append(document.pack())
@@ -206,8 +231,15 @@ class SourceBoilerplate:
         for line in sorted(proved):
             known.lines[line] = None
             self._pending_of(source)[0].append(_LINE.pack(line))
-        self._share_all(source, by_titles, document.lines - proved)
+        others = frozenset(sorted(document.lines - proved)[:_SAMPLES])
+        if others:  # else it does not show whether sources share anything else
+            for line in sorted(by_titles):
+                self._note_witness(line, source, _Witness(day, day, others))
         return frozenset(keys[line] for line in found | proved)
+
+    def everywhere(self, lines: Iterable[int]) -> frozenset[int]:
+        """Return those of the 64-bit keys of lines that are boilerplate everywhere."""
+        return frozenset(line for line in lines if self._is_everywhere(line & 0xFFFF_FFFF))
 
     def usual_terms(self, source: bytes) -> frozenset[int]:
         """Return the terms that most titles of a source have."""
@@ -256,27 +288,23 @@ class SourceBoilerplate:
         by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
         return by_titles, _of_pages(document, untold) - by_titles
 
-    def _share_all(self, source: bytes, lines: set[int], rest: frozenset[int]) -> None:
-        """Note the lines that a document proved by its title. ``rest`` are its other lines, which are no boilerplate.
+    def _note_witness(self, line: int, source: bytes, witness: _Witness) -> None:
+        samples = *sorted(witness.others), *[0] * (_SAMPLES - len(witness.others))
+        self._pending_of(EVERYWHERE)[0].append(_SHARED_LINE.pack(line, source, *witness[:2], *samples))
+        self._add_witness(line, source, witness)
 
-        A document without other lines is ignored: it does not show whether the sources share anything else.
-        """
-        if not lines or not rest:
-            return
-        others = sorted(rest)[:_SAMPLES]
-        for line in sorted(lines):
-            packed = _SHARED_LINE.pack(line, source, *others, *[0] * (_SAMPLES - len(others)))
-            self._pending_of(EVERYWHERE)[0].append(packed)
-            self._share(line, source, frozenset(others))
-
-    def _share(self, line: int, source: bytes, others: frozenset[int]) -> None:
+    def _add_witness(self, line: int, source: bytes, witness: _Witness) -> None:
         """Note that a line is boilerplate of a source, unless it shares other lines with a source noted before."""
         sources = self._shared[line] = self._shared.get(line, {})
-        if source not in sources and len(sources) < SOURCES and all(map(others.isdisjoint, sources.values())):
-            sources[source] = others
+        if known := sources.get(source):
+            sources[source] = _Witness(min(known.first, witness.first), max(known.last, witness.last), known.others)
+        elif len(sources) < _MOST_WITNESSES and all(
+            witness.others.isdisjoint(each.others) for each in sources.values()
+        ):
+            sources[source] = witness
 
     def _is_everywhere(self, line: int) -> bool:
-        return len(self._shared.get(line, ())) >= SOURCES
+        return sum(witness.counts for witness in self._shared.get(line, {}).values()) >= SOURCES
 
     # Exchange with other processes
 
@@ -307,8 +335,8 @@ class SourceBoilerplate:
         """
         for source, learned in told.items():
             if source == EVERYWHERE:
-                for line, other, *samples in self._read(learned.lines, _SHARED_LINE.unpack):
-                    self._share(line, other, frozenset(filter(None, samples)))
+                for line, other, first, last, *samples in self._read(learned.lines, _SHARED_LINE.unpack):
+                    self._add_witness(line, other, _Witness(first, last, frozenset(filter(None, samples))))
                 continue
             known = self._known(source)
             for (line,) in self._read(learned.lines, _LINE.unpack):

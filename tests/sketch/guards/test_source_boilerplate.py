@@ -15,9 +15,16 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import EVERYWHERE, KnownBoilerplate, Verdict
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch.guards.source_boilerplate import PAGES, PAGES_OF_ONE_TEXT, SourceBoilerplate, SourceDocument
+from scrapy_neardup.sketch.guards.source_boilerplate import (
+    DAYS,
+    PAGES,
+    PAGES_OF_ONE_TEXT,
+    SourceBoilerplate,
+    SourceDocument,
+)
 
 START = 1_700_000_000.0
+DAY = 24 * 3600
 SITE = "https://www.harbour-courier.example"
 
 
@@ -181,22 +188,56 @@ async def test_across_sources_titles_prove_nothing(detector: NearDupDetector) ->
     assert [verdict.kind for verdict in verdicts] == [None, *["exact"] * 9]
 
 
-async def test_a_wall_known_at_three_sites_is_known_everywhere(sqlite_url: str, namespace: str) -> None:
-    pages = []
-    for number in range(9):
-        page = Page(number)
-        page.url = f"https://www.paper{number % 3}.example/news/{number}"
-        pages.append(page)
-    await crawl(
-        sqlite_url, namespace, [page for page in pages if "paper3" not in page.url and "paper4" not in page.url]
-    )
-    others = [Page(number) for number in range(100, 147)]
-    for number, page in enumerate(others):
-        page.url = f"https://www.other{number}.example/news/1"
+def on_site(site: str, *pages: Page) -> list[Page]:
+    for page in pages:
+        page.url = f"https://www.{site}.example/news/{page.url.rpartition('/')[2]}"
+    return list(pages)
 
-    verdicts = await crawl(sqlite_url, namespace, others, at=3600)
+
+async def print_for_days(store: str, namespace: str, *, sites: int) -> None:
+    """Print the wall on several sites, five pages on each of two days."""
+    for day in (0, DAYS):
+        numbers = [(site, 1000 * (day + 1) + 10 * site + page) for site in range(sites) for page in range(5)]
+        pages = [page for site, number in numbers for page in on_site(f"site{site}", Page(number))]
+        await crawl(store, namespace, pages, at=day * DAY)
+
+
+async def test_a_wall_that_three_sites_print_for_days_is_known_everywhere(sqlite_url: str, namespace: str) -> None:
+    await print_for_days(sqlite_url, namespace, sites=3)
+    others = [page for site in range(47) for page in on_site(f"other{site}", Page(100 + site))]
+
+    verdicts = await crawl(sqlite_url, namespace, others, at=DAYS * DAY + 3600)
 
     assert {verdict.status for verdict in verdicts} == {"original"}
+
+
+async def test_a_story_of_one_day_is_no_wall_whoever_prints_its_sentences(sqlite_url: str, namespace: str) -> None:
+    """Three sites print its sentences under unlike titles, ten pages each. Papers with titles of their own follow."""
+    story = [page for number in range(20) for page in on_site(f"paper{number}", Page(200 + number))]
+    attack = [
+        page for site in range(3) for page in on_site(f"liar{site}", *map(Page, range(10 * site, 10 * site + 10)))
+    ]
+
+    verdicts = await crawl(sqlite_url, namespace, [story[0], *attack, *story[1:]])
+
+    assert [verdict.status for verdict in verdicts[len(attack) + 1 :]] == ["duplicate"] * 19
+
+
+async def test_lines_that_others_print_take_no_story_away(sqlite_url: str, namespace: str) -> None:
+    """Even if they knew its sentences days before: no page is unchecked, none is dropped as a copy of another text."""
+    headline = "Ferry aground near Skerrow"
+    await print_for_days(sqlite_url, namespace, sites=10)
+    papers = [Page(200 + number, title=f"{headline} {number}", sentences=1) for number in range(10)]
+    wire = Page(300, title="Storm closes the harbour", sentences=0, wall=prose("wire", 4))
+    longer = Page(301, title="Council meets", sentences=0, wall=f"{WALL} {prose('wire', 4)}")
+
+    async with opened(sqlite_url, namespace) as detector:
+        for number, page in enumerate([*papers, wire, longer]):
+            on_site(f"paper{number}", page)
+        verdicts = [await judge(detector, page, at=DAYS * DAY + 3600) for page in [*papers, wire, longer]]
+
+    assert [verdict.status for verdict in verdicts[:10]] == ["original"] + ["duplicate"] * 9
+    assert not verdicts[11].would_drop
 
 
 @pytest.mark.every_store

@@ -108,6 +108,8 @@ local function score_candidate(candidate, new, old)
     local is_other_scope = policy.scope == 'same-source' and not same_source or
         policy.scope == 'cross-source' and same_source
     if is_other_scope and not same_page then return nil end
+    -- Most of the text is boilerplate everywhere, and nothing else says that it is one story.
+    if new.own_parts == 0 and not same_source and title_overlap(new.titles, old.titles) < LIKE_TITLES then return nil end
     -- The page was dropped as a copy because of lines that are now known as boilerplate: judge it again.
     if same_page and same_text and new.signature ~= old.signature and old.kept_share_parts < WHOLE_TEXT then return nil end
     local copy = same_page or is_copy(new, old, similarity, score, overlap, same_source, same_text)
@@ -125,6 +127,7 @@ local function score_candidate(candidate, new, old)
     if not same_text and is_of_sets then share = share_of(similarity, new.size, old.size) end
     local is_new_headline = same_source and not same_page and overlap < SAME_TITLES
     local alike = policy.by_titles and (similarity + share) / 2 or similarity
+    if not same_text and new.own_parts > 0 then share = share * (new.own_parts / WHOLE_TEXT) end
     return {
         key = candidate, record = old, class = class, ranking_score = topic > 0 and topic or alike, related = not copy,
         same_page = same_page, is_page_changed = same_page and not same_text,
