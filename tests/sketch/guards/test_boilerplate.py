@@ -221,3 +221,18 @@ async def test_a_page_met_again_is_a_revisit_though_its_boilerplate_is_known_by_
     verdict = await judge(detector, page, "https://paper.example/page")
 
     assert (verdict.status, verdict.kind) == ("duplicate", "revisit")
+
+
+async def test_a_text_is_not_dropped_because_strangers_print_its_own_sentences(detector: NearDupDetector) -> None:
+    """Its own seven paragraphs are in three other stories each, so they are left out. Only the wire's nine remain."""
+    own, wire = paragraphs("own", 7), paragraphs("wire", 9)
+    for line in own:
+        for liar in range(3):
+            await judge(detector, [line, *paragraphs((liar, line), 3)], f"https://liar{liar}.example/{line[:7]}")
+    await judge(detector, wire, "https://wire.example/1")
+
+    verdict = await judge(detector, [*own, *wire], "https://paper.example/1")
+
+    assert (verdict.status, verdict.original_url) == ("duplicate", "https://wire.example/1")
+    assert verdict.share == pytest.approx(9 / 16, abs=0.1)
+    assert not verdict.would_drop
