@@ -148,6 +148,7 @@ class Match:
     similarity: float
     containment: float
     share: float  # share of the new document's text that the match also has
+    covered: float  # share of the new document's text that was compared; the boilerplate of its source does not count
     kept_share: float  # like ``share``, but of the nearest document that ``drop`` keeps instead of the match
     score: float  # compared with the thresholds of the policy
     same_text: bool

@@ -11,7 +11,7 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.fingerprint import TextRead, TextSketch
+from scrapy_neardup.sketch.fingerprint import LeftOut, TextRead, TextSketch
 from scrapy_neardup.sketch.signatures.base import Frequencies
 
 
@@ -24,7 +24,7 @@ class SharedSketches:
     def __init__(self, settings: NearDupSettings, corpus: Sequence[Page] = ()) -> None:
         self.settings = settings
         self.readings: dict[str, TextRead] = {}
-        self.sketches: dict[tuple[str, frozenset[int], int], TextSketch] = {}
+        self.sketches: dict[tuple[str, LeftOut], TextSketch] = {}
         self.seconds_reading = self.seconds_sketching = 0.0
         self.sketched = 0
         self._frequencies = sketcher_of(settings, corpus).frequencies
@@ -77,7 +77,7 @@ class _SharingSketcher(Sketcher):
 
     def sketch_texts(self, texts: Sequence[TextRead]) -> list[TextSketch]:
         known = self._shared.sketches
-        keys = [(each.text, each.body.boilerplate, each.own_parts) for each in texts]
+        keys = [(each.text, each.left_out) for each in texts]
         # Frequencies change with every document, and with them its sketch.
         learns = self.frequencies is not None
         new = {key: each for key, each in zip(keys, texts, strict=True) if learns or key not in known}

@@ -59,4 +59,4 @@ def _kind(match: Match) -> Kind:
     if not match.containment or match.similarity / match.containment >= _NEAR_SIZE:
         return "near"
     # The containment is the share of the smaller text that the larger one holds.
-    return "abridged" if match.share >= match.containment else "extended"
+    return "abridged" if match.share >= match.containment * match.covered else "extended"

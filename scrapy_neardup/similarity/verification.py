@@ -11,6 +11,7 @@ from typing import Literal, get_args
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.similarity.likeness import (
+    LEAST_STORY_COSINE,
     LIKE_TITLES,
     SAME,
     SAME_TITLES,
@@ -71,6 +72,7 @@ class ScoredCandidate:
     record: Record
     likeness: Likeness
     share: float  # of the new document's text that the candidate holds
+    covered: float  # share of the new document's text that was compared; the boilerplate of its source does not count
     ranking_score: float  # the likeness by which candidates are ranked
     is_new_headline: bool  # whether its source now prints the text under another title
     same_text: bool
@@ -126,8 +128,8 @@ def score_candidate(
     same_page = is_same_page(new, old, overlap, found.score >= policy.related_threshold)
     if not same_page and not policy.allows(same_source=same_source):
         return None
-    if not new.own_parts and not same_source and title_overlap(new.titles, old.titles) < LIKE_TITLES:
-        return None  # most of the text is boilerplate everywhere, and nothing else says that it is one story
+    if not new.own_parts and not same_source and not same_text and not _tell_one_story(new, old):
+        return None
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
     copy, topic = same_page or is_copy_by_text(new, old, found, overlap, same_source, policy), 0.0
@@ -142,18 +144,18 @@ def score_candidate(
             return None
     if not same_page and not same_text and have_same_template(new.specifics, old.specifics):
         return None
+    covered = new.own_parts / WHOLE_TEXT if new.own_parts and not same_text else 1.0
     share = found.similarity
     if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
         share = share_of(share, new.size, old.size)
     # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
     ranking_score = topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity)
-    if not same_text and new.own_parts:
-        share *= new.own_parts / WHOLE_TEXT  # nobody knows whether the candidate holds the lines that are left out
     return ScoredCandidate(
         key,
         old,
         found,
-        share=share,
+        share=share * covered,  # nobody knows whether the candidate holds the lines that are left out
+        covered=covered,
         ranking_score=ranking_score,
         is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
         same_text=same_text,
@@ -162,6 +164,15 @@ def score_candidate(
         topic=topic,
         state=state,
     )
+
+
+def _tell_one_story(new: Record, old: Record) -> bool:
+    """Decide whether two documents of two sources tell one story, if most of the new text is boilerplate everywhere.
+
+    Their titles must be alike, or their topics, in which the boilerplate has no part.
+    """
+    are_titles_alike = title_overlap(new.titles, old.titles) >= LIKE_TITLES
+    return are_titles_alike or topic_cosine(new.topic, old.topic) >= LEAST_STORY_COSINE
 
 
 def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bool:
@@ -340,6 +351,7 @@ def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: 
         similarity=best.likeness.similarity,
         containment=best.likeness.containment,
         share=best.share,
+        covered=best.covered,
         kept_share=best.kept_share,
         score=best.likeness.score,
         same_text=best.same_text,

@@ -45,11 +45,13 @@ class LeftOut(NamedTuple):
     """The lines of a text that do not enter its fingerprint.
 
     ``own_parts`` is the share of the words that enter it, in parts of ``WHOLE_TEXT``, without the boilerplate of the
-    text's own source. It is 0 if most of the words are boilerplate everywhere. Then none of these is left out.
+    text's own source. It is 0 if most of the words are boilerplate everywhere. Then these lines are left out of the
+    lead only.
     """
 
     lines: frozenset[int] = frozenset()  # keys
     own_parts: int = WHOLE_TEXT
+    of_lead: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +79,10 @@ class TextRead(NamedTuple):
     text: str
     body: Body
     trace: Trace
-    own_parts: int = WHOLE_TEXT
+    left_out: LeftOut = LeftOut()
 
     def without(self, left_out: LeftOut) -> TextRead:
-        return self._replace(body=self.body.without(left_out.lines), own_parts=left_out.own_parts)
+        return self._replace(body=self.body.without(left_out.lines), left_out=left_out)
 
 
 class _Place(NamedTuple):
@@ -349,7 +351,7 @@ class Sketcher:
         everywhere = self._sources.everywhere(trace.lines.keys() - own)
         others = self._boilerplate.learn(trace, self.min_words, own, everywhere)
         if not everywhere <= others:
-            return LeftOut(own, 0)
+            return LeftOut(own, 0, own | everywhere)
         own_parts = WHOLE_TEXT * trace.words_without(own | others) // trace.words_without(own) if others else WHOLE_TEXT
         return LeftOut(own | others, own_parts)
 
@@ -375,10 +377,10 @@ class Sketcher:
         return read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
-        lead = self.lead(read.body) if signed.signature else b""
+        lead = self.lead(read.body.without(read.left_out.lines | read.left_out.of_lead)) if signed.signature else b""
         return TextSketch(
             trace=read.trace,
-            left_out=LeftOut(read.body.boilerplate, read.own_parts),
+            left_out=read.left_out,
             signed=signed,
             text_hash=read.body.text_hash,
             figures=pack_figures(find_figures(read.text)) if self.figures else b"",

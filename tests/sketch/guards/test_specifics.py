@@ -163,7 +163,7 @@ def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
     sketches = together.sketches([*texts, *texts[::-1]])
 
     assert sketches == [alone.sketch(text) for text in [*texts, *texts[::-1]]]
-    assert sketches[0].boilerplate != sketches[-1].boilerplate
+    assert sketches[0].left_out != sketches[-1].left_out
 
 
 def test_texts_of_two_readings_keep_their_order() -> None:

@@ -83,6 +83,12 @@ local function supports(new, old, same_source)
     return topic_score(new.topic, old.topic) >= least
 end
 
+-- As verification._tell_one_story.
+local function tell_one_story(new, old)
+    if title_overlap(new.titles, old.titles) >= LIKE_TITLES then return true end
+    return topic_cosine(new.topic, old.topic) >= LEAST_STORY_COSINE
+end
+
 -- Candidates of a lower class are better: the page itself unchanged, the same text, the page itself changed, a copy, a
 -- related text, a text on the same topic.
 local PAGE_UNCHANGED, SAME_TEXT, PAGE_CHANGED, COPY, RELATED, SAME_TOPIC = 1, 2, 3, 4, 5, 6
@@ -108,8 +114,7 @@ local function score_candidate(candidate, new, old)
     local is_other_scope = policy.scope == 'same-source' and not same_source or
         policy.scope == 'cross-source' and same_source
     if is_other_scope and not same_page then return nil end
-    -- Most of the text is boilerplate everywhere, and nothing else says that it is one story.
-    if new.own_parts == 0 and not same_source and title_overlap(new.titles, old.titles) < LIKE_TITLES then return nil end
+    if new.own_parts == 0 and not same_source and not same_text and not tell_one_story(new, old) then return nil end
     -- The page was dropped as a copy because of lines that are now known as boilerplate: judge it again.
     if same_page and same_text and new.signature ~= old.signature and old.kept_share_parts < WHOLE_TEXT then return nil end
     local copy = same_page or is_copy(new, old, similarity, score, overlap, same_source, same_text)
