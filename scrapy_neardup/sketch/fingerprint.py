@@ -155,7 +155,7 @@ class Sketcher:
             self._signer.frequencies = frequencies
         self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
         self._sketch_bytes = 0
-        self._lock = threading.Lock()  # long texts are sketched in a thread
+        self.lock = threading.Lock()  # of what is learned and remembered: long texts are sketched in a thread
 
     def prepare(self) -> None:
         """Read the tables that the first sketch needs: 40 ms of work."""
@@ -164,7 +164,7 @@ class Sketcher:
     def body(self, text: str) -> Body:
         """Return the lines of a main content that enter the fingerprint, without known boilerplate."""
         _, body, trace, _ = self.read_texts([text])[0]
-        with self._lock:
+        with self.lock:
             return body.without(self._boilerplate.known(trace, self.min_words))
 
     def shingle_width(self, body: Body) -> int:
@@ -177,7 +177,7 @@ class Sketcher:
 
     @property
     def boilerplate(self) -> SourceBoilerplate | None:
-        """Return the learned boilerplate of sources, or None if the preset does not remove it."""
+        """Return the learned boilerplate of sources, None if the preset removes none. Use it under ``lock``."""
         return self._sources if self.preset.guarded else None
 
     @property
@@ -187,7 +187,7 @@ class Sketcher:
 
     @property
     def all_frequencies(self) -> dict[str, Frequencies]:
-        """Return all document frequencies that are learned, by the kind of what is counted."""
+        """Return all document frequencies that are learned, by the kind of what is counted. Use them under ``lock``."""
         found = {"features": self._signer.frequencies, "terms": self.topics.frequencies if self.topics else None}
         return {kind: frequencies for kind, frequencies in found.items() if frequencies is not None}
 
@@ -195,10 +195,10 @@ class Sketcher:
         """Count the features of a document that was sketched just now."""
         if (frequencies := self._signer.frequencies) is None:
             return
-        with self._lock:
+        with self.lock:
             sketch = self._sketches.get(_text_key(self._text(document)))
-        if sketch is not None and sketch.signed.features is not None:
-            frequencies.learn(sketch.signed.features)
+            if sketch is not None and sketch.signed.features is not None:
+                frequencies.learn(sketch.signed.features)
 
     def _text(self, document: Document) -> str:
         return f"{document.title}\n{document.text}" if self.preset.with_title and document.title else document.text
@@ -214,10 +214,11 @@ class Sketcher:
         """
         places = list(map(_Place.of, documents)) if self.preset.guarded else None
         sketches = self.sketches([self._text(document) for document in documents], places)
-        return [
-            self._fingerprint(document, sketch, places[number] if places else _Place.of(document))
-            for number, (document, sketch) in enumerate(zip(documents, sketches, strict=True))
-        ]
+        with self.lock:
+            return [
+                self._fingerprint(document, sketch, places[number] if places else _Place.of(document))
+                for number, (document, sketch) in enumerate(zip(documents, sketches, strict=True))
+            ]
 
     def _fingerprint(self, document: Document, sketch: TextSketch, place: _Place) -> Fingerprint:
         source_hash = place.source_hash
@@ -274,7 +275,7 @@ class Sketcher:
     def take_over(self, text: str, sketch: TextSketch, milliseconds: float) -> None:
         """Keep the sketch that ``whole`` made of a text in another process, and how long that took."""
         key = _text_key(text)
-        with self._lock:
+        with self.lock:
             known = self._sketches.get(key)
         self._remember({key: known or sketch})
         if known is None:
@@ -291,13 +292,13 @@ class Sketcher:
         """
         start = time.perf_counter()
         keys = list(map(_text_key, texts))
-        with self._lock:
+        with self.lock:
             known = {key: self._sketches[key] for key in keys if key in self._sketches}
             for key in known:
                 self._sketches.move_to_end(key)
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         read = dict(zip(new, self.read_texts(list(new.values())), strict=True)) if new else {}
-        with self._lock:
+        with self.lock:
             left_out = [
                 self._leave_out(known[key].trace if key in known else read[key].trace, text, read.get(key), place)
                 for key, text, place in zip(keys, texts, places or itertools.repeat(None, len(texts)), strict=True)
@@ -314,7 +315,7 @@ class Sketcher:
         return [made[each] for each in zip(keys, left_out, strict=True)]
 
     def _remember(self, sketches: dict[bytes, TextSketch]) -> None:
-        with self._lock:
+        with self.lock:
             for key, sketch in sketches.items():
                 old = self._sketches.pop(key, None)
                 self._sketches[key] = sketch

@@ -91,10 +91,13 @@ def _are_due(frequencies: Frequencies) -> bool:
 class Knowledge:
     """Exchanges the knowledge of one sketcher with the store. Errors of the store are passed on.
 
+    A thread may sketch a long text meanwhile, so what is learned is used under the lock of the sketcher.
+
     Nothing is lost if the store fails: data that it did not take are shared the next time.
     """
 
     def __init__(self, sketcher: Sketcher, store: KnowledgeStore) -> None:
+        self._lock = sketcher.lock
         self._frequencies = sketcher.all_frequencies
         self._boilerplate = sketcher.boilerplate
         self._store = store
@@ -115,10 +118,11 @@ class Knowledge:
 
     def discard_unshared(self) -> None:
         """Do not share with the store the counts and lines that it does not know yet."""
-        for frequencies in self._frequencies.values():
-            frequencies.take_pending()
-        if self._boilerplate is not None:
-            self._boilerplate.take_pending()
+        with self._lock:
+            for frequencies in self._frequencies.values():
+                frequencies.take_pending()
+            if self._boilerplate is not None:
+                self._boilerplate.take_pending()
 
     async def share_frequencies(self, *, all_of_them: bool = False) -> None:
         """Add what was counted here to the store's sums, and go on with these sums.
@@ -130,11 +134,15 @@ class Knowledge:
                 await self._share(kind, frequencies)
 
     async def _share(self, kind: str, frequencies: Frequencies) -> None:
-        pending = frequencies.take_pending()
+        with self._lock:
+            pending = frequencies.take_pending()
         try:
-            frequencies.replace(await self._store.add_frequencies(kind, pending))
+            total = await self._store.add_frequencies(kind, pending)
+            with self._lock:
+                frequencies.replace(total)
         except BaseException as error:
-            frequencies.give_back(pending)
+            with self._lock:
+                frequencies.give_back(pending)
             if not isinstance(error, ValueError):
                 raise
             logger.warning("Document frequencies cannot be read: %s", error)
@@ -147,11 +155,14 @@ class Knowledge:
         """
         if self._boilerplate is None:
             return
-        pending = self._boilerplate.take_pending()
+        with self._lock:
+            pending = self._boilerplate.take_pending()
         asked = {source: KnownBoilerplate() for source in new_sources or [EVERYWHERE]}
         try:
             found = await self._store.exchange_boilerplate(asked | pending)
         except BaseException:
-            self._boilerplate.give_back(pending)
+            with self._lock:
+                self._boilerplate.give_back(pending)
             raise
-        self._boilerplate.merge(found)
+        with self._lock:
+            self._boilerplate.merge(found)

@@ -82,12 +82,13 @@ class Frequencies:
         """Return which features are among the commonest ``share`` of all; none if few documents were counted."""
         if self.documents < _FEWEST_DOCUMENTS or not share:
             return np.zeros(len(features), np.bool_)
-        if self._cut is None or self.documents // _CUT_FOR != self._cut[0] // _CUT_FOR:
+        cut = self._cut
+        if cut is None or self.documents // _CUT_FOR != cut[0] // _CUT_FOR:
             counted = self._counts[self._counts > 0]
             place = min(len(counted) - 1, int(len(counted) * (1 - share)))
             # A feature that occurs in only one document is not common, whatever the share.
-            self._cut = self.documents, max(1, int(np.partition(counted, place)[place]) - 1)
-        return cast("NDArray[np.bool_]", self._counts[features >> _SHIFT] > self._cut[1])
+            cut = self._cut = self.documents, max(1, int(np.partition(counted, place)[place]) - 1)
+        return cast("NDArray[np.bool_]", self._counts[features >> _SHIFT] > cut[1])
 
     def take_pending(self) -> bytes:
         """Return the counts that no store knows yet, packed. Call ``give_back`` with them if the store fails."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import EVERYWHERE, KnownBoilerplate, Verdict
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import source_hash
 from scrapy_neardup.sketch.guards.source_boilerplate import (
     DAYS,
     PAGES,
@@ -323,6 +325,31 @@ async def test_documents_keep_their_order_while_the_store_is_asked_about_new_sou
         verdicts = await asyncio.gather(*(judge(detector, page, at=1) for page in pages[2:]))
 
     assert [verdict.status for verdict in verdicts] == ["original", "duplicate"] * 19
+
+
+async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None:
+    """Long texts are sketched in a thread. Meanwhile the loop takes what is new for the store, and adds what it has."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        async with opened("memory://", namespace) as detector:
+            guard = detector.sketcher.boilerplate
+            assert guard is not None
+            pages = [page for site in range(120) for page in on_site(f"site{site}", Page(site, sentences=60, wall=""))]
+            made = [detector.document(page.text, url=page.url, title=page.title) for page in pages]
+            learning = asyncio.gather(*(asyncio.to_thread(detector.sketcher.fingerprint, each) for each in made))
+            while not learning.done():
+                await detector._share_boilerplate()
+                await detector._share_frequencies(all_of_them=True)
+            await learning
+            await detector._share_boilerplate()
+            told = await detector.index.exchange_boilerplate(
+                {source_hash(each.source): KnownBoilerplate() for each in made}
+            )
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert [len(known.documents) for known in told.values()] == [1] * len(made)
 
 
 # Line by line
