@@ -268,10 +268,13 @@ class NearDupDetector:
             return unchecked("no-text"), None
         if not self.breaker.allows():
             return unchecked("store-unavailable"), None
+        least_dropped = self.index.policy.least_dropped_share(document.source)
         try:
             match = await self._check_index(fingerprint, document)
             changes = await self._changes_of(document, fingerprint, match)
             verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], self.index.policy)
+            if match and verdict.status == "update" and match.kept_share >= least_dropped:
+                await self.index.keep([document.id])  # the store does not compare figures: it took it for a copy
         except StoreError as error:
             self.breaker.failed(error)
             return unchecked("store-unavailable"), None
