@@ -268,13 +268,10 @@ class NearDupDetector:
             return unchecked("no-text"), None
         if not self.breaker.allows():
             return unchecked("store-unavailable"), None
-        least_dropped = self.index.policy.least_dropped_share(document.source)
         try:
             match = await self._check_index(fingerprint, document)
             changes = await self._changes_of(document, fingerprint, match)
             verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], self.index.policy)
-            if match and verdict.status == "update" and match.kept_share >= least_dropped:
-                await self.index.keep([document.id])  # the store does not compare figures: it took it for a copy
         except StoreError as error:
             self.breaker.failed(error)
             return unchecked("store-unavailable"), None
@@ -287,6 +284,9 @@ class NearDupDetector:
         if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
             return verdict, None
         event = await self._join_story(document, fingerprint, verdict, match, changes)
+        if changes and match.kept_share >= self.index.policy.least_dropped_share(document.source):
+            # The store does not compare figures, so it took the document for a copy that is dropped.
+            await self._unless_store_fails(self.index.keep([document.id]), "An update that is kept")
         return (replace(verdict, event=event.level), event) if event else (verdict, None)
 
     async def _join_story(
