@@ -22,7 +22,7 @@ MOST_EVENTS = 10_000
 MOST_BYTES = 100_000_000
 # Seconds from a failure to the next try: the first pause, which doubles with each failure, and the longest.
 PAUSES = 1.0, 60.0
-_MOST_IN_MEMORY = 1000  # events that could not be written to disk
+MOST_IN_MEMORY = 1000  # events that could not be written to disk
 _AWAY = 3  # if this many different events fail in a row, the receiver is thought to be away
 _LOOK = 60.0  # seconds between two looks for events that a dead process left
 _CLOSING = 5.0  # seconds
@@ -101,7 +101,7 @@ class Outbox:
                 *(self._name, self._files.folder, error),
             )
             self._in_memory[name] = dict(report)
-            if len(self._in_memory) > _MOST_IN_MEMORY:
+            if len(self._in_memory) > MOST_IN_MEMORY:
                 self._drop(next(iter(self._in_memory)))
         self._await(name)
         self._wake.set()
@@ -202,6 +202,8 @@ class Outbox:
                 *(self._name, self._files.folder, type(error).__name__, error),
             )
         self._has_warned = True
+        if name not in self._waiting:  # removed while it was sent, because the outbox is full
+            return
         self._waiting[name] += 1
         self._failed.add(name)
         now = asyncio.get_running_loop().time()
@@ -220,14 +222,12 @@ class Outbox:
         if not self._is_usable:
             return
         try:
-            names = await asyncio.to_thread(self._files.adopt)
+            for name in await asyncio.to_thread(self._files.adopt):
+                self._await(name)
             self._used = list(await asyncio.to_thread(self._files.usage))
+            self._trim()
         except OSError as error:
             logger.error("Events for the %s cannot be read in %s: %s", self._name, self._files.folder, error)
-            return
-        for name in names:
-            self._await(name)
-        self._trim()
 
     def _trim(self) -> None:
         """Remove the oldest events if there are too many; a tenth at once, so that this is rare."""

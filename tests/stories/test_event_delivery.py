@@ -31,7 +31,7 @@ from receivers import (
 )
 from receivers import say_nothing as never_answer
 
-from scrapy_neardup.stories.outbox import Outbox, Refused
+from scrapy_neardup.stories.outbox import MOST_IN_MEMORY, Outbox, Refused
 from scrapy_neardup.stories.webhook import DeliveryFailed, Webhook
 
 pytestmark = pytest.mark.versions
@@ -219,6 +219,34 @@ async def test_the_outbox_is_bounded(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert names[-1].endswith("story-99.json")
     assert "0000.json.refused" not in names
     assert caplog.text.count("is full") == 1
+
+
+@pytest.mark.parametrize("most", [3, MOST_IN_MEMORY])
+async def test_an_event_that_is_removed_while_it_is_sent_stops_nobody(tmp_path: Path, most: int) -> None:
+    """The outbox is full, in its folder or in memory, and the event that is being sent is the oldest one."""
+    folder = tmp_path / "outbox"
+    if most == MOST_IN_MEMORY:
+        folder.write_text("not a folder")
+    is_sent, may_fail, delivered = asyncio.Event(), asyncio.Event(), []
+
+    async def deliver(each: dict[str, Any]) -> None:
+        if each["id"] == "story-0":
+            is_sent.set()
+            await may_fail.wait()
+            raise ConnectionError
+        delivered.append(each["id"])
+
+    outbox = Outbox("webhook", folder, deliver, pauses=SOON, most_events=most)
+    await outbox.open()
+    outbox.put(report(0))
+    await asyncio.wait_for(is_sent.wait(), PATIENCE)
+    for number in range(1, most + 1):
+        outbox.put(report(number))
+    may_fail.set()
+
+    await until(lambda: f"story-{most}" in delivered)
+    assert "story-0" not in delivered
+    await outbox.close()
 
 
 async def test_a_lone_surrogate_is_delivered(tmp_path: Path, hook: Webhook, receiver: Receiver) -> None:
