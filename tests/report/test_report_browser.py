@@ -300,6 +300,16 @@ def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: W
             assert hostile in page.locator("#story .compare .text").first.inner_text()
 
 
+def test_a_story_may_have_the_name_of_a_method_of_javascript(browser: Browser, write_report: WriteReport) -> None:
+    unknown = ("toString", "__proto__", "constructor")
+    events = [{"level": "watch", "story": name, "members": [], "growth": []} for name in (*unknown, "valueOf")]
+    member = item(neardup_story="valueOf", neardup_event="watch")
+    with open_page(browser, write_report([member, *events]), "#events") as watched:
+        places = "links => links.map((link) => [link.dataset.story, link.hash])"
+        found = watched.page.locator(".to-story").evaluate_all(places)
+        assert dict(found) == dict.fromkeys(unknown, "#stories") | {"valueOf": "#story/0"}
+
+
 def test_an_item_without_a_text_says_so(browser: Browser, write_report: WriteReport) -> None:
     with open_page(browser, write_report([item(text=None), item(1, "duplicate")]), "#story/0") as watched:
         press(watched.page, "j", "j")

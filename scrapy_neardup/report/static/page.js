@@ -65,9 +65,9 @@ function startTheme() {
 }
 
 function linkEvents() {
-  const starts = data.storyStarts;
+  const starts = new Map(Object.entries(data.storyStarts));
   for (const link of document.querySelectorAll('.to-story')) {
-    const start = starts[link.dataset.story];
+    const start = starts.get(link.dataset.story);
     if (start !== undefined) {
       link.href = `#story/${start}`;
       link.hidden = false;
