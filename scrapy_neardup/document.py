@@ -73,13 +73,22 @@ class Fingerprint:
         return self.band_keys + self.sample_keys + self.topic_keys
 
 
-# Control characters except line feed and tab, characters that change the direction of writing, and lone surrogates.
-UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+# Control characters except line feed and tab, characters that change the direction of writing or are seen nowhere,
+# lone surrogates, and two that are no characters.
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff]"
+)
 
 
 def printable(text: str) -> str:
-    """Return the text with a replacement character for each character that a terminal or a log might obey."""
+    """Return the text with a replacement character for each character that a terminal, a log or a reader might obey."""
     return UNSAFE.sub("\ufffd", text)
+
+
+def one_line(text: str, most: int) -> str:
+    """Return a printable text on one line. A text of more than ``most`` characters ends with "…"."""
+    line = " ".join(printable(text[: 10 * most]).split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def counted(number: int, noun: str, nouns: str = "") -> str:

@@ -6,8 +6,8 @@ import math
 import re
 from urllib.parse import urlsplit
 
-# Control characters except tab and line feed, characters that reverse the direction of writing, and lone surrogates.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\ufffe\uffff]")
+from scrapy_neardup.document import one_line, printable
+
 _BREAKS = re.compile("\r\n?|[\u0085\u2028\u2029]")
 
 
@@ -22,15 +22,12 @@ def clean_text(value: object, most: int) -> str:
         return ""
     if value.isprintable():  # most titles and urls
         return value[:most]
-    return _UNSAFE.sub("\ufffd", _BREAKS.sub("\n", value[:most]))
+    return printable(_BREAKS.sub("\n", value[:most]))
 
 
 def clean_line(value: object, most: int) -> str:
     """Return a text on one line. A text that is longer than ``most`` characters ends with "…"."""
-    if value is None:
-        return ""
-    line = " ".join(clean_text(value, most + 1 if isinstance(value, str) else most).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return one_line(clean_text(value, most + 1 if isinstance(value, str) else most), most)
 
 
 def length_of(value: object) -> int:
