@@ -29,7 +29,7 @@ from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.crawl.sinks import EventSinks
 from scrapy_neardup.crawl.verdict_counter import VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict, counted, unchecked
+from scrapy_neardup.document import Document, Verdict, counted, one_line, unchecked
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.stories import special_report
 
@@ -41,8 +41,8 @@ class NearDuplicate(DropItem):
 
     def __init__(self, url: str, verdict: Verdict) -> None:
         super().__init__(
-            f"{url[:LONGEST_URL] or 'an item'} is a duplicate ({verdict.kind}) of "
-            f"{verdict.original_url or verdict.original}: "
+            f"{one_line(url, LONGEST_URL) or 'an item'} is a duplicate ({verdict.kind}) of "
+            f"{one_line(verdict.original_url or verdict.original or '', LONGEST_URL)}: "
             f"similarity {verdict.similarity}, containment {verdict.containment}",
             log_level="DEBUG",
         )

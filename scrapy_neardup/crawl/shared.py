@@ -17,6 +17,7 @@ from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.crawl.item_fields import load_item_class
 from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
+from scrapy_neardup.document import one_line
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.timings import Timings
@@ -53,7 +54,7 @@ class SharedState:
         logger.error(
             "%s: a bug in scrapy-neardup caused an error; the item is kept. Further errors of this kind are only"
             " counted, in the stat neardup/errors",
-            f"{subject:.{_LONGEST_SUBJECT}}",
+            one_line(subject, _LONGEST_SUBJECT),
             exc_info=error,
         )
 

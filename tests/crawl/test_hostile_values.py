@@ -23,12 +23,12 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.document import STATUSES
+from scrapy_neardup.document import STATUSES, Verdict
 from scrapy_neardup.evaluation.feed import WrongLine, read_feed
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import OutputFormat, replay
 from scrapy_neardup.middleware import NearDupSpiderMiddleware
-from scrapy_neardup.pipeline import CapturePipeline, NearDupPipeline
+from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
 
 PROSE = (
     "The ferry left the harbour at noon with 212 people on board, and 14 of them were hurt when it met a crane. " * 6
@@ -207,15 +207,17 @@ def test_a_bug_of_ours_costs_no_item_and_is_logged_once(
         with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
             patch.setattr(module, name, fail)
             before = crawling.stats.get("neardup/errors", 0)
-            items = [{"number": number, "text": PROSE if number % 2 else ""} for number in range(6)]
+            own = {"text": PROSE, "url": "http://a.com/\x1b[2J\u2028"}
+            items = [{"number": number, **({} if number % 2 else own)} for number in range(6)]
             passed = crawling.items(response, items)
         assert [item["number"] for item in passed] == list(range(6))
-        assert passed[0]["neardup_reason"] == "internal-error"
+        assert passed[1]["neardup_reason"] == "internal-error"
         assert crawling.stats["neardup/errors"] > before
         (told,) = [record for record in caplog.records if record.exc_info]
         assert told.exc_info is not None
         assert told.exc_info[0] is ZeroDivisionError
         assert "a bug in scrapy-neardup" in told.message
+        assert told.message.isprintable()
         caplog.clear()
 
 
@@ -286,3 +288,11 @@ def test_each_line_of_a_replay_is_answered(tmp_path: Path) -> None:
 
     asyncio.run(judge(every_one))
     answered()
+
+
+def test_the_message_of_a_dropped_item_is_one_line_of_the_log() -> None:
+    url = "https://a.example/\n2026-01-01 [root] ERROR: \x1b[2J\u202e"
+    dropped = NearDuplicate(url, Verdict("duplicate", "exact", original="0" * 16, original_url=url))
+    assert dropped.url == url
+    assert str(dropped).isprintable()
+    assert str(dropped).count("https://a.example/ 2026-01-01 [root]") == 2
