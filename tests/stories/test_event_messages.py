@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -33,13 +33,17 @@ async def reports() -> AsyncIterator[list[dict[str, Any]]]:
         yield [special_report(event) for event in room.events + room.detector.take_events()]
 
 
+def shown(text: str) -> str:
+    """Return a text as a chat shows it: without escapes and zero-width spaces."""
+    return re.sub(r"[\\\u200b]", "", text)
+
+
 def sentence(sent: dict[str, Any]) -> str:
-    """The sentence, without the escapes of its chat."""
     if "content" in sent:
-        return str(re.sub(r"\\(.)", r"\1", sent["content"]))
+        return shown(sent["content"])
     if "blocks" in sent:
-        return str(sent["blocks"][1]["text"]["text"])
-    return str(re.sub(r"\\(.)", r"\1", sent["attachments"][0]["content"]["body"][1]["text"]))
+        return shown(sent["blocks"][1]["text"]["text"])
+    return shown(sent["attachments"][0]["content"]["body"][1]["text"])
 
 
 def links(sent: dict[str, Any]) -> list[str]:
@@ -58,7 +62,7 @@ async def test_each_level_is_one_human_sentence(reports: list[dict[str, Any]], f
 @pytest.mark.parametrize("form", CHATS)
 async def test_figures_and_links_are_there(reports: list[dict[str, Any]], form: Any) -> None:
     sent = dict(message(reports[1], form))
-    assert "12 (before: 4), s8.example at 22:21 UTC" in re.sub(r"\\\\", "", json.dumps(sent, ensure_ascii=False))
+    assert "12 (before: 4), s8.example at 22:21 UTC" in shown(json.dumps(sent, ensure_ascii=False))
     assert links(sent)[0] == "https://www.s0.example/fire/0"
     assert len(set(links(sent))) == 5
 
@@ -102,6 +106,38 @@ def _values(value: Any, kind: str) -> list[dict[str, str]]:
         own = [value] if value.get("type") == kind else []
         return own + [found for each in value.values() for found in _values(each, kind)]
     return [found for each in value for found in _values(each, kind)] if isinstance(value, list) else []
+
+
+BARE = "https://evil.example/a?b=c HTTP://1.2.3.4 www.evil.example //e.example mailto:me@e.example bücher.онлайн 💩.la"
+# How chats find links in a text: two slashes, a name with a domain at its end, or a name of a mailbox.
+FOUND_AS_LINK = re.compile(r"//|[^\s.]\.[^\W\d_]|\w@")
+
+
+@pytest.mark.parametrize("form", CHATS)
+@pytest.mark.parametrize("field", ["headline", "url", "summary", "figure"])
+def test_an_address_in_a_text_is_no_link(form: Any, field: str) -> None:
+    report = report_of("Fog", "https://a.example/1") | {"level": "update", "summary": "4.5 % more"}
+    if field == "figure":
+        report["figures"] = [{"figure": "dead.example", "new": BARE, "source": "evil.example"}]
+    else:
+        report |= {"headline": "", field: BARE}
+    sent: Any = message(report, form)
+    others = ("url", "$schema", "contentType", "type")
+    # Texts without the link to the first report, as each chat has it.
+    link = re.compile(r"<https://a.example/1\|a.example>|\[a.example\]\(https://a.example/1\)|^a.example$")
+    said = [link.sub("", text) for name, text in _texts(sent) if name not in others]
+    assert not [text for text in said if FOUND_AS_LINK.search(text)]
+    assert BARE in shown("\n".join(said)), "and everything can be read"
+    assert "4.5 % more" in "\n".join(said) or field == "summary", "numbers are as they were"
+
+
+def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield all texts of a message with the names of their fields."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, dict | list):
+        for key, each in value.items() if isinstance(value, dict) else ((name, each) for each in value):
+            yield from _texts(each, key)
 
 
 @pytest.mark.parametrize("form", CHATS)
