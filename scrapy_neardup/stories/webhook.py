@@ -19,7 +19,7 @@ from scrapy_neardup.stories.outbox import Refused
 from scrapy_neardup.stories.outbox_files import encode
 
 if TYPE_CHECKING:
-    from requests import Session
+    from requests import PreparedRequest, Session
 
 SIGNATURE = "X-Neardup-Signature"
 """``sha256=`` and the hexadecimal HMAC-SHA256 of the body under NEARDUP_EVENTS_WEBHOOK_SECRET."""
@@ -157,9 +157,19 @@ def _session(watch: Callable[[socket.socket], None]) -> Session:
             return pool
 
     session = Session()
+    session.auth = _authorise
     for scheme in ("http://", "https://"):
         session.mount(scheme, Adapter(max_retries=0))
     return session
+
+
+def _authorise(request: PreparedRequest) -> PreparedRequest:
+    """Log in by the user and password of the url. Otherwise requests would prefer those of a ``.netrc``."""
+    from requests.auth import HTTPBasicAuth
+    from requests.utils import get_auth_from_url
+
+    user, password = get_auth_from_url(request.url or "")
+    return HTTPBasicAuth(user, password)(request) if user or password else request
 
 
 def _shut(connected: socket.socket) -> None:

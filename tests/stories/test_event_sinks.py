@@ -53,6 +53,24 @@ async def test_a_webhook_gets_signed_json(hook: Webhook, receiver: Receiver) -> 
     assert headers[SIGNATURE] == "sha256=" + hmac.new(b"secret", body, hashlib.sha256).hexdigest()
 
 
+@pytest.mark.parametrize(("own", "sent"), [("", None), ("anna:s%20cret@", "Basic YW5uYTpzIGNyZXQ=")])
+@pytest.mark.parametrize("by_proxy", [False, True])
+async def test_a_password_comes_from_the_url_and_never_from_a_netrc(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, own: str, sent: str | None, by_proxy: bool
+) -> None:
+    (tmp_path / "netrc").write_text("default login bert password other")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    url = receiver.url
+    if by_proxy:
+        monkeypatch.setenv("http_proxy", url)
+        url = "http://hooks.example/events"
+    await Webhook(url.replace("://", f"://{own}")).deliver(report(1))
+
+    ((headers, _),) = receiver.requests
+    assert headers.get("Authorization") == sent
+    assert headers["Host"] == ("hooks.example" if by_proxy else receiver.url.split("/")[2])
+
+
 @pytest.mark.parametrize("status", [400, 404, 302])
 async def test_a_receiver_that_refuses_is_an_error(hook: Webhook, receiver: Receiver, status: int) -> None:
     receiver.statuses = [status]
