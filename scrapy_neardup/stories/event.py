@@ -33,12 +33,13 @@ class StoryEvent:
     def id(self) -> str:
         """Return the id, the same in every process: receivers use it to discard an event that arrives twice.
 
-        It has at most 64 characters, in the form that ``docs/event.schema.json`` gives. The id of an update holds the
-        numbers of items and confirmed changes. At least one of the two numbers is higher at the next update.
+        It has at most 64 characters, in the form that ``docs/event.schema.json`` gives. A story reaches ``watch`` and
+        ``breaking`` once, so their ids hold no time: if the store lost the story and it is raised again, the id is the
+        same. The id of an update holds the numbers of items and confirmed changes. At least one of the two numbers is
+        higher at the next update.
         """
-        if self.level == "update":
-            return f"{self.story.id}-update-{self.story.items}-{len(self.story.changes)}"
-        return f"{self.story.id}-{self.level}-{self.time}"
+        detail = {"update": f"-{self.story.items}-{len(self.story.changes)}", "ended": f"-{self.time}"}
+        return f"{self.story.id}-{self.level}{detail.get(self.level, '')}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -271,3 +272,22 @@ async def test_a_crash_between_join_and_claim_loses_no_event() -> None:
         verdict = await room.detector.check(documents[5])
 
     assert verdict.event == "breaking"
+
+
+@pytest.mark.parametrize("lost", [":story:", ":"], ids=["the story", "all but the records"])
+async def test_an_event_of_an_evicted_story_has_the_same_id_again(redis_url: str, namespace: str, lost: str) -> None:
+    async def publish(begin: int) -> dict[str, str]:
+        """Return the ids of events, by level, that a process of its own raises over the next seven sources."""
+        async with opened(store=redis_url, namespace=namespace) as room:
+            for number in range(begin, begin + 7):
+                await room.publish("fire", f"s{number}", number * MINUTE)
+            return {event.level: event.id for event in room.events}
+
+    first = await publish(0)
+    with Redis.from_url(redis_url) as client:
+        keys = client.scan_iter(match=f"{{neardup:{namespace}:*", count=1000)
+        client.unlink(*(key for key in keys if lost.encode() in key and not re.search(b":(records|bands):", key)))
+    again = await publish(7)
+
+    assert list(first) == list(again) == ["breaking"]
+    assert again == first

@@ -35,7 +35,7 @@ from scrapy_neardup.index.redis.connection import Address, Connection, explain_e
 from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
 from scrapy_neardup.index.redis.lua import Script, ScriptCall, WrongTypes, is_wrong_type, script
 from scrapy_neardup.index.redis.stories import RedisStories
-from scrapy_neardup.index.redis.survey import purge, records_of, survey
+from scrapy_neardup.index.redis.survey import purge, records_of, server_facts, survey
 from scrapy_neardup.index.redis.verdict_counts import addition, read_counts
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, shared_folder
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
@@ -99,6 +99,9 @@ class RedisIndex(Index):
     async def _try(self, client: Redis) -> None:
         """Send a command for a key, so that a node of a cluster fails now and not at each check."""
         await client.exists(f"{self.layout.prefix}:records:0")
+        facts, warnings = await server_facts(client, self.layout.prefix)
+        if facts and warnings:  # a crawl needs no right to ask for facts
+            logger.warning("The store may lose data: %s", warnings[0])
 
     async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
         return await self._checks.submit((fingerprint, document))

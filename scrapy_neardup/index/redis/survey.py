@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
-from redis.exceptions import NoPermissionError
+from redis.exceptions import ResponseError
 
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.index.base import Selection, StoreSummary
@@ -179,7 +179,7 @@ async def server_facts(client: Redis, key: str) -> tuple[dict[str, str], tuple[s
         where["target_nodes"] = client.get_node_from_key(key)
     try:
         info = await client.info(**where)
-    except NoPermissionError:
+    except ResponseError:
         return {}, ("this user may not call INFO, so it is not known how the server evicts keys",)
     name = "Valkey" if "valkey_version" in info else "Redis"
     version = info.get("valkey_version") or info.get("redis_version", "")
@@ -196,6 +196,6 @@ async def server_facts(client: Redis, key: str) -> tuple[dict[str, str], tuple[s
         return facts, ()
     return facts, (
         f"maxmemory-policy is {policy} with a maxmemory of {info.get('maxmemory_human', limit)}: when memory runs out,"
-        " the server drops whole hours of the window early, and later copies of those documents become originals. Use "
+        " the server removes parts of the window early. Then copies become originals, and events are raised again. Use "
         "noeviction, and give the server enough memory",
     )

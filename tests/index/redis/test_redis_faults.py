@@ -161,6 +161,24 @@ async def test_a_slow_network_slows_nobody_who_does_not_wait_for_it(
     await detector.close()
 
 
+@pytest.mark.parametrize(("right", "warnings"), [("+info", 1), ("-info", 0)])
+async def test_the_log_warns_once_of_a_server_that_evicts(
+    open_index: OpenIndex,
+    redis_server: RedisServer,
+    caplog: pytest.LogCaptureFixture,
+    right: str,
+    warnings: int,
+) -> None:
+    redis_server.execute("CONFIG", "SET", "maxmemory", "100mb")
+    redis_server.execute("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    redis_server.execute("ACL", "SETUSER", "default", right)
+    index = await open_index(redis_server.url)
+    await index.open()
+
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * warnings
+    assert caplog.text.count("Use noeviction") == warnings
+
+
 @pytest.mark.parametrize("policy", ["allkeys-lru", "volatile-ttl"])
 @pytest.mark.slow
 async def test_eviction_costs_candidates_and_nothing_else(open_index: OpenIndex, tmp_path: Path, policy: str) -> None:
