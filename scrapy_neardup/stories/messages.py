@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from html import escape
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
@@ -121,25 +122,17 @@ def _line(text: object, most: int) -> str:
 def _slack(report: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return Block Kit: https://docs.slack.dev/messaging/formatting-message-text says what must be escaped."""
     said = _read(report)
-    links = " · ".join(f"<{url.replace('&', '&amp;')}|{_for_slack(source)}>" for source, url in said.links)
+    links = " · ".join(f"<{escape(url, quote=False)}|{escape(source, quote=False)}>" for source, url in said.links)
     header = {
         "type": "header",
         "text": {"type": "plain_text", "text": f"{said.level.capitalize()}: {said.headline}"[:150]},
     }
-    blocks: list[dict[str, Any]] = [header, _section({"type": "plain_text", "text": said.sentence})]
-    if said.figures:
-        blocks.append(_section({"type": "plain_text", "text": "\n".join(said.figures)}))
+    texts = filter(None, (said.sentence, "\n".join(said.figures)))
+    sections = ({"type": "section", "text": {"type": "plain_text", "text": text}} for text in texts)
+    blocks: list[dict[str, Any]] = [header, *sections]
     if links:
         blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": links}]})
-    return {"text": _for_slack(f"{said.level.capitalize()}: {said.sentence}"), "blocks": blocks}
-
-
-def _section(text: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "section", "text": text}
-
-
-def _for_slack(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return {"text": escape(f"{said.level.capitalize()}: {said.sentence}", quote=False), "blocks": blocks}
 
 
 def _discord(report: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from scrapy_neardup.stories.outbox import Refused
 from scrapy_neardup.stories.outbox_files import encode
 
 if TYPE_CHECKING:
-    from requests import PreparedRequest, Session
+    from requests import Session
 
 SIGNATURE = "X-Neardup-Signature"
 """``sha256=`` and the hexadecimal HMAC-SHA256 of the body under NEARDUP_EVENTS_WEBHOOK_SECRET."""
@@ -122,7 +122,7 @@ class _Post(threading.Thread):
     def run(self) -> None:
         url, body, headers = self._request
         try:
-            with _session(self._watch) as session:
+            with _session(url, self._watch) as session:
                 answer = session.post(url, body, headers=headers, timeout=_TIMEOUT, allow_redirects=False, stream=True)
                 self.answer.set_result((answer.status_code, answer.headers.get("Location", "")))
                 # Some servers complain if a client hangs up before it has read the beginning of the body.
@@ -139,10 +139,12 @@ class _Post(threading.Thread):
                 _shut(connected)
 
 
-def _session(watch: Callable[[socket.socket], None]) -> Session:
-    """Return a session that calls ``watch`` with each connection it makes, also with one to a proxy."""
+def _session(url: str, watch: Callable[[socket.socket], None]) -> Session:
+    """Return a session for a url. It calls ``watch`` with each connection it makes, also with one to a proxy."""
     from requests import Session
     from requests.adapters import HTTPAdapter
+    from requests.auth import HTTPBasicAuth
+    from requests.utils import get_auth_from_url
 
     class Adapter(HTTPAdapter):
         def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
@@ -157,19 +159,12 @@ def _session(watch: Callable[[socket.socket], None]) -> Session:
             return pool
 
     session = Session()
-    session.auth = _authorise
+    login = get_auth_from_url(url)
+    # Without an ``auth``, requests would prefer the password of a .netrc, whose default entry is for every host.
+    session.auth = HTTPBasicAuth(*login) if any(login) else lambda request: request
     for scheme in ("http://", "https://"):
         session.mount(scheme, Adapter(max_retries=0))
     return session
-
-
-def _authorise(request: PreparedRequest) -> PreparedRequest:
-    """Log in by the user and password of the url. Otherwise requests would prefer those of a ``.netrc``."""
-    from requests.auth import HTTPBasicAuth
-    from requests.utils import get_auth_from_url
-
-    user, password = get_auth_from_url(request.url or "")
-    return HTTPBasicAuth(user, password)(request) if user or password else request
 
 
 def _shut(connected: socket.socket) -> None:
