@@ -23,6 +23,16 @@ from scrapy_neardup.similarity.verification import choose_match, link_record, sc
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
 
+
+def scribbled(data: bytes, seed: int) -> bytes:
+    """Overwrite a file with noise, in up to 40 places of up to 200 bytes."""
+    draw, file = random.Random(seed), bytearray(data)
+    for _ in range(draw.randrange(1, 40)):
+        at, noise = draw.randrange(len(data)), draw.randbytes(draw.randrange(1, 200))
+        file[at : at + len(noise)] = noise
+    return bytes(file[: len(data)])
+
+
 ARTICLE = Article(
     url="https://a.example/1", source="a.example", title="Ferry", figures="4 12", topic="ABcd", headline="xy"
 )

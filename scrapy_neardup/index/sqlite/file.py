@@ -12,10 +12,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
+from scrapy_neardup.document import printable
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.horizon import HorizonState
 from scrapy_neardup.records.private_files import make_private_directory, make_private_file
@@ -29,6 +31,9 @@ VERSION = 1
 
 MEMORY = ":memory:"
 _MEND = "move it away, or set NEARDUP_STORE to another file"
+_UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protocol")
+"""Words in errors about a file that may be in order: it cannot be used now."""
+
 _POLL = 0.001  # seconds
 _CACHE_KB = 64_000
 _CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
@@ -131,6 +136,7 @@ class SQLiteFile:
         # Do not let SQLite wait for locks: its pauses grow to 100 ms, and a busy writer never leaves a gap that long.
         location, is_uri = self._location()
         self._connection = sqlite3.connect(location, timeout=0, isolation_level=None, uri=is_uri)
+        self._connection.text_factory = partial(bytes.decode, errors="replace")  # damaged bytes may count as text
         # Check this before anything is written, so that a file of another program stays as it is.
         self._when_free(self._check_version)
         if self.is_read_only or self.reads_only:
@@ -190,18 +196,20 @@ class SQLiteFile:
         """Return what ``step`` returns. Turn errors of SQLite into StoreErrors that name the file and the remedy."""
         try:
             return step(*arguments)
-        except sqlite3.OperationalError as error:
-            if "locked" in str(error) or "busy" in str(error):
-                raise StoreUnavailable(
-                    f"{self.path}: another process held the file for over {self.timeout:g} s ({error})"
-                ) from error
-            raise StoreError(
-                f"{self.path}: {error}; the file and its folder must be readable and writable, with room on the disk"
-            ) from error
-        except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{self.path}: {error}; it is damaged or not a SQLite file: move it away and a new one is made"
-            ) from error
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged bytes
+            raise self._explained(error) from error
+
+    def _explained(self, error: Exception) -> StoreError:
+        text = " ".join(printable(str(error)).split())
+        reason = text if isinstance(error, sqlite3.OperationalError) else ""  # other errors are of damaged data
+        if "locked" in reason or "busy" in reason:
+            return StoreUnavailable(f"{self.path}: another process held the file for over {self.timeout:g} s ({text})")
+        if any(words in reason for words in _UNUSABLE):
+            mend = "the file and its folder must be readable and writable, with room on the disk"
+            return StoreUnavailable(f"{self.path}: {text}; {mend}")
+        return StoreError(
+            f"{self.path}: {text}; it is damaged or not a SQLite file: move it away and a new one is made"
+        )
 
     def _location(self) -> tuple[str, bool]:
         """Return what to open, and whether it is a uri. Raise StoreError if a file to read does not exist.

@@ -152,9 +152,9 @@ async def test_damage_of_any_column_stops_nothing(
     await index.add_frequencies("terms", bytes(4))
     serial = 0
     for table, column in DAMAGE:
-        for value in ("text", 1 << 40, -1.5, b"\x05", b"\x05" * 400):
+        for value in ("'text'", "CAST(x'fe' AS TEXT)", 1 << 40, -1.5, "x'05'", f"x'{400 * '05'}'"):
             try:
-                sql.execute(f"UPDATE {table} SET {column} = ?", (value,))
+                sql.execute(f"UPDATE {table} SET {column} = {value}")
             except sqlite3.IntegrityError:
                 continue  # the file does not hold such a value
             serial += 1
