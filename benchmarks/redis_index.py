@@ -171,7 +171,7 @@ def used_memory(url: str) -> int:
 
 
 async def check_and_join(index: RedisIndex, fingerprint: Fingerprint, document: Document) -> None:
-    match = await index.check(fingerprint, document)
+    _, match = await index.check(fingerprint, document)
     if match is not None:
         await index.join(joined(match, document))
 

@@ -269,11 +269,15 @@ class NearDupDetector:
         if not self.breaker.allows():
             return unchecked("store-unavailable"), None
         try:
-            match = await self._check_index(fingerprint, document)
-            changes = await self._changes_of(document, fingerprint, match)
-            verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], self.index.policy)
+            document, match, changes = await self._compare(document, fingerprint)
+            lines = [change.line for change in changes]
+            verdict = replace(verdict_of(document, fingerprint, match, lines, self.index.policy), id=document.id)
         except StoreError as error:
-            self.breaker.failed(error)
+            if isinstance(error, StoreUnavailable) or not self._is_open:
+                self.breaker.failed(error)
+            else:  # the store answers, and other documents can be judged
+                self.breaker.succeeded()
+                self._warn_once(f"A document passes unchecked: {error}")
             return unchecked("store-unavailable"), None
         self.breaker.succeeded()
         if match is not None and verdict.would_drop:
@@ -352,12 +356,26 @@ class NearDupDetector:
             self._warnings.add(warning)
             logger.warning("%s", warning)
 
-    async def _check_index(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+    async def _compare(
+        self, document: Document, fingerprint: Fingerprint
+    ) -> tuple[Document, Match | None, Sequence[Change]]:
+        """Return the document with the id under which it is registered, its match, and the figures that changed.
+
+        If the figures of the match are damaged, remove the match from the window, and compare the document again.
+        """
         if not self._is_open:
             await self.index.open()
             await self._begin()
-        with self.timings["check"].measure():
-            return await self.index.check(fingerprint, document)
+        while True:
+            with self.timings["check"].measure():
+                document_id, match = await self.index.check(fingerprint, document)
+            document = replace(document, id=document_id)
+            try:
+                return document, match, await self._changes_of(document, fingerprint, match)
+            except StoreError as error:
+                assert match is not None
+                self._warn_once(f"A damaged document is removed from the window: {error}")
+                await self.index.withdraw([document.id, match.candidate])
 
     def _deliver_with_match(self, document: Document, match: Match) -> None:
         """Deliver a dropped copy as soon as its match is delivered."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
@@ -176,7 +176,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer for one document. ``original``, ``match`` and ``story`` are document ids.
+    """The answer for one document. ``id``, ``original``, ``match`` and ``story`` are document ids.
+
+    ``id`` is the id under which the store keeps the document, None if it does not keep it. It is the id of the
+    ``Document``, unless another document of the same second has that id.
 
     ``kind``, ``similarity``, ``containment``, ``share`` and ``changes`` compare the document with its match, which is
     the document it resembles most. ``original`` is the document that the match is a copy of, or the match itself.
@@ -196,6 +199,7 @@ class Verdict:
     changes: tuple[str, ...] = ()
     event: str | None = None
     reason: Reason | None = None
+    id: str | None = field(default=None, compare=False)
 
 
 def unchecked(reason: Reason) -> Verdict:

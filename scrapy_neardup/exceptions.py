@@ -17,7 +17,7 @@ class SettingsError(NearDupError, ValueError):
 
 
 class StoreError(NearDupError):
-    """The store cannot be used as configured: a damaged file, a wrong address, a refused login."""
+    """The store cannot be used as configured, or its data are damaged. Examples: a wrong address, a refused login."""
 
 
 class StoreUnavailable(StoreError):

@@ -23,6 +23,7 @@ from scrapy_neardup.crawl.freezing import freeze, unfreeze
 from scrapy_neardup.crawl.item_context import Page, current_item
 from scrapy_neardup.crawl.item_fields import Tagger, text_of
 from scrapy_neardup.crawl.order import AnswerOrder
+from scrapy_neardup.crawl.pending import PendingDocument
 from scrapy_neardup.crawl.recording import recorder
 from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component
@@ -222,8 +223,9 @@ class NearDupPipeline(Component):
             is_of_page = page.is_named_by(text_of(adapter, self.settings.url_field))
             if text := text_of(adapter, self.settings.text_field):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
-                self.delivery.add_item(self.delivery.pending_document(document.id))
-                return asyncio.create_task(self._verdict(document, page))
+                pending = self.delivery.pending_document(document.id)
+                self.delivery.add_item(pending)
+                return asyncio.create_task(self._verdict(document, page, pending))
             if not page.url and page.reason == "no-text":
                 self.summary.miss_text(adapter, "no-page")
                 return _answered(unchecked("no-text"))
@@ -237,7 +239,7 @@ class NearDupPipeline(Component):
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
                 page.document = self.delivery.pending_document(document.id, page.place)
-                page.verdict = asyncio.create_task(self._verdict(document, page))
+                page.verdict = asyncio.create_task(self._verdict(document, page, page.document))
             self.delivery.add_item(page.document)
             return page.verdict
         except Exception as error:
@@ -263,11 +265,13 @@ class NearDupPipeline(Component):
             self.summary.seen.problems["record"] += 1
         return document
 
-    async def _verdict(self, document: Document, page: Page) -> Verdict:
+    async def _verdict(self, document: Document, page: Page, pending: PendingDocument) -> Verdict:
         try:
             if page.sketch and document.text == page.text:
                 self.detector.take_over(document, page.sketch)
-            return await self.detector.check(document)
+            verdict = await self.detector.check(document)
+            pending.id = verdict.id or pending.id
+            return verdict
         except Exception as error:
             if not self._is_over:
                 self.log_fault(error, document.url or "An item")

@@ -14,15 +14,19 @@ from scrapy_neardup.content.urls import LONGEST_URL, source_of, url_identity, wi
 from scrapy_neardup.document import LAST_SECOND, Document
 
 _LONGEST_TITLE = 1000  # characters
+# Odd, so that 2^32 serial numbers become as many numbers. Two runs that share a few of them then share no neighbours.
+_SPREAD = 0x9E37_79B1
 
 
 class DocumentMaker:
-    """Makes the documents of one run. The same calls in the same order make the same ids."""
+    """Makes the documents of one run. The same calls in the same order make the same ids.
+
+    The ids of the first 4,294,967,296 documents differ, even if all documents have the same time.
+    """
 
     def __init__(self, run: str, clock: Callable[[], float]) -> None:
-        self._run = run
         self._clock = clock
-        self._serial = itertools.count()
+        self._serial = itertools.count(xxhash.xxh32_intdigest(run.encode("utf-8", "surrogatepass")))
 
     @staticmethod
     def prepare() -> None:
@@ -44,8 +48,8 @@ class DocumentMaker:
         text, url, title, canonical, language = map(_as_text, (text, url, title, canonical, language))
         url, title = without_surrogates(url), without_surrogates(title[:_LONGEST_TITLE])
         seconds = min(max(self._seconds(seen_at), 0.0), float(LAST_SECOND))
-        salt = f"{self._run}\n{next(self._serial)}\n{url[:LONGEST_URL]}"
-        key = int(seconds).to_bytes(4, "big") + xxhash.xxh32_digest(salt.encode("utf-8", "surrogatepass"))
+        number = next(self._serial) * _SPREAD % (1 << 32)
+        key = int(seconds).to_bytes(4, "big") + number.to_bytes(4, "big")
         page = (canonical or url) if url_is_own else ""
         return Document(
             id=key.hex(),

@@ -108,12 +108,16 @@ async def replay(
                 answers.append(Judged(page, Verdict("unchecked"), _document(page, detector, clock)))
         verdicts = iter(await detector.check_in_order([each.document for each in answers if each.document is not None]))
         for each in answers:
-            yield each if each.document is None else replace(each, verdict=next(verdicts))
+            yield each if each.document is None else _with_verdict(each, each.document, next(verdicts))
         for event in detector.take_events():
             on_event(event)
     await detector.finish(all_over=all_over)
     for event in detector.take_events():
         on_event(event)
+
+
+def _with_verdict(judged: Judged, document: Document, verdict: Verdict) -> Judged:
+    return replace(judged, verdict=verdict, document=replace(document, id=verdict.id or document.id))
 
 
 def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document:
@@ -149,7 +153,7 @@ class OutputFormat:
         given = page.id if isinstance(page, WrongLine) else page.recorded.id
         if judged.document is not None and given is not None:
             self._remember(judged.document.id, given)
-        row = {"id": given, **asdict(judged.verdict)}
+        row = {"id": given, **asdict(judged.verdict)} | {"id": given}
         for name in ("original", "match", "story"):
             row[name] = None if row[name] is None else self.given_id(row[name])
         return row if page.error is None else {**row, "error": page.error}

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from scrapy_neardup.document import (
@@ -123,6 +123,17 @@ def _host(name: str) -> str:
     return host or ("" if len(name.split()) > 1 else name.lower().partition(":")[0])
 
 
+class Checked(NamedTuple):
+    """The answer to a check.
+
+    ``id`` is the id under which the document is registered. It is the document's own id, or a later one of the same
+    second if another document has that id already.
+    """
+
+    id: str
+    match: Match | None
+
+
 class DamageLog:
     """Warns about damaged data of one store."""
 
@@ -180,7 +191,8 @@ class Index(Protocol):
        tasks, threads and processes that check at the same time.
     2. Time is the documents' own ``seen_at``: two documents at most ``window`` seconds apart are compared.
     3. Memory is bounded by what the window holds; an idle namespace vanishes by itself.
-    4. Checking a document id again gives the same answer again, and registers nothing.
+    4. Checking a document again gives the same answer again, and registers nothing. It is the same document if id,
+       text and url are the same. If another document has its id, the document gets the next id that is free.
     5. A match names the original, never another duplicate, even if the original's own hour is over.
     6. Data that is read back is length-checked and never evaluated.
     7. Two stores that get the same documents in the same order give the same answers. For this, they choose the
@@ -231,8 +243,8 @@ class Index(Protocol):
     async def close(self) -> None:
         """Finish the calls under way and release every resource. Closing twice does no harm."""
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
-        """Return the best match within the window, None for the first document of its kind.
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
+        """Return the id of the document, and the best match within the window: None for the first of its kind.
 
         If ``is_seen`` of the match is False, the document is the first of its kind that counts. It rejoins the story of
         the match.

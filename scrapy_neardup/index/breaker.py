@@ -13,7 +13,7 @@ _LONGEST_PAUSE = 15.0
 
 
 class Breaker:
-    """A circuit breaker. It is closed while the store answers.
+    """A circuit breaker. It is closed while the store answers, even if its answer is that some data are damaged.
 
     After a failure it opens for a pause that doubles up to 15 s. Then one check at a time may try. One warning is
     logged when the store is lost, and one when it is back.

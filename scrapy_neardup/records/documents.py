@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
@@ -13,6 +13,9 @@ VERSION = 9
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
+HASHES = 1 << 32
+"""How many documents of one second have keys of their own: the last 4 bytes of a key are a hash."""
+
 IS_DROPPED = 1 << 31
 """Added to the run of a document that its crawl drops as a copy."""
 
@@ -132,6 +135,21 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         title=cut_to_bytes(document.title, MAX_TITLE_BYTES),
         run=run,
     )
+
+
+def is_repeat(known: Record, new: Record) -> bool:
+    """Decide whether a stored record with the key of a new document is of this document, which was checked before.
+
+    Otherwise the two documents have the same key by chance.
+    """
+    return known.text_hash == new.text_hash and known.url_hash == new.url_hash
+
+
+def with_next_key(new: Record) -> Record:
+    """Return a new record under the next key of the same second, because another document has its key."""
+    second, number = new.original[:4], int.from_bytes(new.original[4:], "big")
+    key = second + ((number + 1) % HASHES).to_bytes(4, "big")
+    return replace(new, original=key, story=key, candidate=key)
 
 
 def seconds_of(key: bytes) -> int:

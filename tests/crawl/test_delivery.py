@@ -102,6 +102,15 @@ class Nothing:
         return False
 """
 
+ONE_ID = """
+from scrapy_neardup.content import document_maker
+
+
+class OneId:
+    def __init__(self):
+        document_maker._SPREAD = 0
+"""
+
 FEED = {"format": "jsonlines", "overwrite": True}
 
 
@@ -126,6 +135,15 @@ def _crawl(project: Project, site: NewsSite, **settings: object) -> Counter[str]
 
 def test_what_a_later_pipeline_drops_or_breaks_was_not_delivered(project: Project, site: NewsSite) -> None:
     seen = _crawl(project, site, ITEM_PIPELINES={"news.losses.Losses": 900})
+
+    assert seen.keys() == {"kept", "copied"}
+
+
+def test_documents_with_one_id_are_delivered_one_by_one(project: Project, site: NewsSite) -> None:
+    """All documents of a second get the same id, and the store finds another one for most of them."""
+    project.write("news/one_id.py", ONE_ID)
+
+    seen = _crawl(project, site, ITEM_PIPELINES={"news.one_id.OneId": 1, "news.losses.Losses": 900})
 
     assert seen.keys() == {"kept", "copied"}
 

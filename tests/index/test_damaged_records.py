@@ -15,6 +15,7 @@ from conftest import OpenIndex
 from documents import Article, check
 from fleet import open_client
 from joins import FIRST, join
+from newsdesk import opened, toll
 from redis import Redis
 
 from scrapy_neardup.document import Claim, Neighbour
@@ -48,9 +49,12 @@ async def test_damaged_records_are_no_candidates(
     _overwrite_records(shared_url, namespace, garbage)
     await index.open()
 
-    assert await check(index, article.copy(at=2)) is None
+    first = article.copy(at=2)
+    assert await check(index, first) is None
     assert await check(index, article.copy(at=3)) is not None
-    assert await check(index, article) is None
+    again = await check(index, article)
+    assert again is not None
+    assert again.original == first.id
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "a record is damaged" in warning.getMessage()
 
@@ -69,6 +73,26 @@ async def test_a_repeat_whose_original_is_damaged_stops_nothing(
     answers = await asyncio.gather(check(index, copy), check(index, Article("unlike")), return_exceptions=True)
 
     assert list(answers) == [None, None]
+
+
+async def test_a_match_with_damaged_figures_is_left_out(
+    shared_url: str, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(store=shared_url, namespace=namespace) as room:
+        fire, copy = room.article("fire", "fire", 0, text=toll(4)), room.article("fire", "copy", 60, text=toll(4))
+        for document in (fire, copy):
+            await room.detector.check(document)
+        (record,) = (record for key, record in await room.detector.index.records() if key.hex() == fire.id)
+        _overwrite_records(shared_url, namespace, replace(record, figures=b"\5\0").pack(), only=fire.id)
+        caplog.clear()
+
+        update = await room.publish("fire", "update", 120, text=toll(12))
+        unlike = await room.publish("storm", "storm", 120)
+
+    assert (update.status, update.match, update.original) == ("update", copy.id, fire.id)
+    assert unlike.status == "original"
+    (warning,) = (record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING)
+    assert f"figures of document {fire.id}" in warning
 
 
 async def test_damaged_postings_are_no_candidates(open_index: OpenIndex, redis_url: str, redis_keys: Redis) -> None:

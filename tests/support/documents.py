@@ -150,4 +150,4 @@ class Article:
 
 
 async def check(index: Index, article: Article) -> Match | None:
-    return await index.check(article.fingerprint, article.document)
+    return (await index.check(article.fingerprint, article.document)).match

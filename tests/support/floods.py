@@ -64,4 +64,4 @@ def flood(count: int, seed: int, window: int) -> Iterator[Article]:
 
 async def answers(index: Index, articles: Sequence[Article]) -> list[Match | None]:
     """Check documents one after the other."""
-    return [await index.check(article.fingerprint, article.document) for article in articles]
+    return [(await index.check(article.fingerprint, article.document)).match for article in articles]

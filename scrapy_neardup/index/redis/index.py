@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from redis.asyncio import Redis
 
@@ -29,7 +29,7 @@ from scrapy_neardup.document import (
     most_lines_of,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import LEARNED_SECONDS, DamageLog, Index, Selection, StoreSummary
+from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.redis.connection import Address, Connection, explain_error, without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
@@ -68,7 +68,7 @@ class RedisIndex(Index):
         self.policy = policy
         self.timeout = timeout
         self.layout = RedisLayout(namespace, config, policy.window)
-        self._checks: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_checks, BATCH)
+        self._checks: Batcher[tuple[Fingerprint, Document], Checked] = Batcher(self._run_checks, BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, BATCH)
         self._types = WrongTypes()
         self._damage = DamageLog(self.layout.prefix)
@@ -103,7 +103,7 @@ class RedisIndex(Index):
         if facts and warnings:  # a crawl needs no right to ask for facts
             logger.warning("The store may lose data: %s", warnings[0])
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
         return await self._checks.submit((fingerprint, document))
 
     @property
@@ -233,12 +233,12 @@ class RedisIndex(Index):
     def _explained(self, error: Exception) -> StoreError:
         return error if isinstance(error, StoreError) else explain_error(self.url, error)
 
-    async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | BaseException | None]:
+    async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Checked | BaseException]:
         records = [new_record(fingerprint, document, self.run) for fingerprint, document in batch]
         calls = [self._call(*each, record) for each, record in zip(batch, records, strict=True)]
         answers = await self._ask(lambda client: self._types.run(client, calls))
         await self._unlink_dead(document for _, document in batch)
-        return [self._match(record, answer) for record, answer in zip(records, answers, strict=True)]
+        return [self._read(record, answer) for record, answer in zip(records, answers, strict=True)]
 
     async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
         answers = await self._ask(lambda client: self._stories.join(client, batch))
@@ -252,18 +252,19 @@ class RedisIndex(Index):
         arguments = window_arguments(key, record, posted, kinds, least_dropped)
         return self._check_script, self.layout.check_keys(seconds_of(key)), arguments
 
-    def _match(self, new: Record, answer: object) -> Match | BaseException | None:
+    def _read(self, new: Record, answer: object) -> Checked | BaseException:
         if answer is None:
-            return None
+            return Checked(new.original.hex(), None)
         if isinstance(answer, Exception):
             return self._explained(answer)
-        number, key, packed, other_key, other_packed, before, damaged = cast(
-            "tuple[int, bytes, bytes, bytes, bytes, bytes, bytes]", answer
-        )
+        own_key, damaged, *match = cast("list[Any]", answer)
         if damaged:
             self._damage.warn_once("a record")
-        if not key:
-            return None
+        return Checked(own_key.hex(), self._match(new, *match) if match else None)
+
+    def _match(
+        self, new: Record, number: int, key: bytes, packed: bytes, other_key: bytes, other_packed: bytes, before: bytes
+    ) -> Match | None:
         old = read_record(packed)
         scored = None if old is None else score_candidate(key, new, old, self.policy, CANDIDATE_STATES[number])
         other = read_record(other_packed) if other_packed else None

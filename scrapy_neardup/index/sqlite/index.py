@@ -27,7 +27,7 @@ from scrapy_neardup.document import (
     most_lines_of,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import LEARNED_SECONDS, DamageLog, Index, Selection, StoreSummary
+from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.horizon import Horizon, slice_seconds
 from scrapy_neardup.index.sqlite.file import MEMORY as MEMORY
@@ -62,6 +62,7 @@ _STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs
 _LEAP_DOCUMENTS = 1000  # in a window that nobody shares, this many documents in a row prove that time has leapt
 _CLAIM_SECONDS = 600  # the space is claimed again after this time, so that a crawl that runs for days keeps it
 R = TypeVar("R")
+T = TypeVar("T")
 _StateOf = Callable[[Record], CandidateState]
 
 
@@ -87,7 +88,7 @@ class SQLiteIndex(Index):
         self.config = config
         self.policy = policy
         self._clock = clock  # of heartbeats
-        self._checks: Batcher[tuple[Fingerprint, Document], Match | None] = Batcher(self._run_checks, _BATCH)
+        self._checks: Batcher[tuple[Fingerprint, Document], Checked] = Batcher(self._run_checks, _BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
         self._file = SQLiteFile(self.path, timeout, reads_only=reads_only)
         self._damage = DamageLog(self.path)
@@ -124,7 +125,7 @@ class SQLiteIndex(Index):
         self._thread.shutdown()
         self._thread = None
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
         return await self._checks.submit((fingerprint, document))
 
     @property
@@ -202,11 +203,27 @@ class SQLiteIndex(Index):
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
         return await self._in_thread(self._purge, selection, dry_run)
 
-    async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Match | None]:
-        return await self._in_thread(self._write, lambda sql: self._check_all(sql, batch))
+    async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Checked | StoreError]:
+        return await self._write_each(self._check_all, batch)
 
     async def _run_joins(self, batch: Sequence[Join]) -> Sequence[Story | StoreError]:
-        return await self._in_thread(self._write, lambda sql: [self._join(sql, join) for join in batch])
+        return await self._write_each(lambda sql, joins: [self._stories.join(sql, join) for join in joins], batch)
+
+    async def _write_each(
+        self, step: Callable[[sqlite3.Connection, Sequence[T]], list[R]], batch: Sequence[T]
+    ) -> list[R | StoreError]:
+        """Return the results of a step for a batch, in one transaction.
+
+        If data is damaged, run the step for each entry by itself. So only the entries that need this data fail.
+        """
+        try:
+            return [*await self._in_thread(self._write, lambda sql: step(sql, batch))]
+        except StoreUnavailable:
+            raise
+        except StoreError as error:
+            if len(batch) == 1:
+                return [error]
+            return [result for entry in batch for result in await self._write_each(step, [entry])]
 
     async def _in_thread(self, step: Callable[..., R], *arguments: object) -> R:
         if self._thread is None:
@@ -265,19 +282,18 @@ class SQLiteIndex(Index):
         """Write if the file may be written, otherwise read."""
         return self._read(step) if self._file.is_read_only else self._write(step)
 
-    def _check_all(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Match | None]:
+    def _check_all(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Checked]:
         self._window.find_generations(sql)
         state = self._window.state_reader(sql, self.run)
-        matches = [self._check(sql, fingerprint, document, state) for fingerprint, document in batch]
+        checked = [self._check(sql, fingerprint, document, state) for fingerprint, document in batch]
         self._expire(sql, batch)
-        return matches
+        return checked
 
-    def _check(
-        self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, state: _StateOf
-    ) -> Match | None:
-        new, key = new_record(fingerprint, document, self.run), bytes.fromhex(document.id)
-        if self._window.holds(sql, key):
-            return self._answer_again(sql, key, state)
+    def _check(self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, state: _StateOf) -> Checked:
+        new, known = self._window.place(sql, new_record(fingerprint, document, self.run))
+        key = new.original
+        if known is not None:
+            return Checked(key.hex(), self._answer_again(sql, key, known, state))
         keys = fingerprint.identity_keys + fingerprint.text_keys
         postings = self._window.find(sql, keys, weights_of(fingerprint), key)
         records = self._window.records(sql, postings.candidates)
@@ -285,17 +301,10 @@ class SQLiteIndex(Index):
         found = choose_match([each for each in scored if each])
         registered = found.link(new, self.policy, self.policy.least_dropped_share(document.source))
         self._window.insert(sql, key, registered, keys, postings)
-        return found.answer(new, self.policy)
+        return Checked(key.hex(), found.answer(new, self.policy))
 
-    def _join(self, sql: sqlite3.Connection, join: Join) -> Story | StoreError:
-        try:
-            return self._stories.join(sql, join)
-        except StoreError as error:  # a damaged story must not fail the joins of others
-            return error
-
-    def _answer_again(self, sql: sqlite3.Connection, key: bytes, state: _StateOf) -> Match | None:
-        known = self._window.record(sql, key)
-        if known is None or known.candidate == key or (old := self._window.record(sql, known.candidate)) is None:
+    def _answer_again(self, sql: sqlite3.Connection, key: bytes, known: Record, state: _StateOf) -> Match | None:
+        if known.candidate == key or (old := self._window.record(sql, known.candidate)) is None:
             return None
         scored = score_candidate(known.candidate, known, old, self.policy, state(old))
         return None if scored is None else to_match(scored)

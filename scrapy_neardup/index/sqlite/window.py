@@ -18,7 +18,15 @@ from scrapy_neardup.index.base import DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan, generation_seconds
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, state_of_run
 from scrapy_neardup.index.sqlite.file import GENERATION
-from scrapy_neardup.records.documents import IS_DROPPED, KEY_BYTES, Record, read_record, seconds_of
+from scrapy_neardup.records.documents import (
+    IS_DROPPED,
+    KEY_BYTES,
+    Record,
+    is_repeat,
+    read_record,
+    seconds_of,
+    with_next_key,
+)
 from scrapy_neardup.similarity.verification import (
     CANDIDATE_STATES,
     LEAST_WEIGHT,
@@ -68,10 +76,18 @@ class SQLiteWindow:
         self._generations: set[int] = set()
         self._schema = -1
 
-    def holds(self, sql: sqlite3.Connection, key: bytes) -> bool:
-        """Return whether anything is stored as the record of a document."""
-        query = f"SELECT 1 FROM {self._documents} WHERE key = ?"
-        return sql.execute(query, (number_of(key),)).fetchone() is not None
+    def place(self, sql: sqlite3.Connection, new: Record) -> tuple[Record, Record | None]:
+        """Return the new record, and the stored one if the document was checked before.
+
+        If another document has its key, the new record gets the next key that is free.
+        """
+        query = f"SELECT record FROM {self._documents} WHERE key = ?"
+        while (row := sql.execute(query, (number_of(new.original),)).fetchone()) is not None:
+            known = self._readable(row[0])
+            if known is not None and is_repeat(known, new):
+                return new, known
+            new = with_next_key(new)
+        return new, None
 
     def record(self, sql: sqlite3.Connection, key: bytes) -> Record | None:
         """Return the record of a document, None if it is gone or damaged. A posting may outlive its record."""
@@ -82,10 +98,14 @@ class SQLiteWindow:
         chosen = "" if keys is None else f" WHERE key IN ({', '.join('?' * len(keys))})"
         query = f"SELECT key, record FROM {self._documents}{chosen}"
         for number, packed in sql.execute(query, [number_of(key) for key in keys or ()]):
-            if isinstance(packed, bytes) and (record := read_record(packed)) is not None:
+            if (record := self._readable(packed)) is not None:
                 yield key_of(number), record
-            else:
-                self._damage.warn_once("a record")
+
+    def _readable(self, packed: object) -> Record | None:
+        record = read_record(packed) if isinstance(packed, bytes) else None
+        if record is None:
+            self._damage.warn_once("a record")
+        return record
 
     def remove(self, sql: sqlite3.Connection, keys: Iterable[bytes]) -> None:
         """Remove records; a posting without its record is no candidate."""
@@ -117,7 +137,8 @@ class SQLiteWindow:
         """Return look-up keys and documents of the postings in a generation. For each key the newest comes first."""
         query = f"SELECT band, key FROM {self._prefix}{generation} WHERE band IN ({', '.join('?' * len(keys))})"
         rows = sql.execute(query, keys).fetchall()
-        whole = [row for row in rows if type(row[1]) is int]
+        asked = set(keys)
+        whole = [row for row in rows if row[0] in asked and type(row[1]) is int]
         if len(whole) < len(rows):
             self._damage.warn_once("a posting")
         return sorted(whole, reverse=True)

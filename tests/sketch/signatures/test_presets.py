@@ -20,9 +20,10 @@ from projects import ITEM_A_PAGE, Project
 from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.document import Document, Fingerprint, Match, Verdict
+from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
+from scrapy_neardup.index.base import Checked
 from scrapy_neardup.index.sqlite.index import MEMORY, SQLiteIndex
 from scrapy_neardup.similarity.likeness import LEAD_LANES, likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
@@ -165,11 +166,11 @@ def test_all_stores_give_the_same_verdicts(
 class _LateStore(SQLiteIndex):
     """A store whose answers arrive when the event loop has turned many times."""
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Match | None:
-        match = await super().check(fingerprint, document)
+    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
+        checked = await super().check(fingerprint, document)
         for _ in range(500):
             await asyncio.sleep(0)
-        return match
+        return checked
 
 
 async def _replayed(settings: NearDupSettings, store: type[SQLiteIndex], texts: Sequence[str]) -> list[Verdict]:
@@ -379,9 +380,9 @@ async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: s
         document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
         text = bytes([number]) * 8
         made = Fingerprint(sketch + bytes(LEAD_LANES), 9, text, bytes(8), bytes(4), (number,), (77,))
-        match = await index.check(made, document)
+        _, match = await index.check(made, document)
     again = Document(int(START).to_bytes(4, "big").hex() + "ffffffff", "", "", "", "", START)
-    repeat = await index.check(made, again)
+    _, repeat = await index.check(made, again)
 
     assert (match is not None) is matches
     assert repeat is not None

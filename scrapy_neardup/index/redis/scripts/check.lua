@@ -1,17 +1,15 @@
 --[[
 Finds the best match of a document in the window and registers the document, in one step. KEYS and ARGV: candidates.lua.
 
-Returns nil for the first of its kind, else a list: state of the match, its key and record; key and record of the best
-candidate of another story; key of an earlier document of this page, if the match is of another page; key of a candidate
-whose record is damaged. A missing part is an empty string. If the state of the match is lost, the document counts as
-the first of its kind, and only rejoins the story of the match.
+Returns nil for the first of its kind under its own key, else a list: key of the document; key of a document whose record
+is damaged; and if there is a match: its state, key and record; key and record of the best candidate of another story;
+key of an earlier document of this page, if the match is of another page. A missing part is an empty string. If the state
+of the match is lost, the document counts as the first of its kind, and only rejoins the story of the match.
 ]]
-local known = redis.call('HGET', records_with(key), key)
 if known then
-    known = unpack_record(known)
-    if not known or known.candidate == key then return nil end
     local old, packed = read_record(known.candidate)
-    return old and { state_of(old, document.run, MOST_LINKS), known.candidate, packed, '', '', '', '' } or nil
+    if known.candidate == key or not old then return { key, damaged } end
+    return { key, damaged, state_of(old, document.run, MOST_LINKS), known.candidate, packed, '', '', '' }
 end
 
 local least_dropped = tonumber(ARGV[5])
@@ -45,7 +43,7 @@ end
 local NOBODY = { key = '', packed = '' }
 
 find_candidates()
-local scored, lost, damaged = score_candidates()
+local scored, lost = score_candidates()
 local best = best_of(scored) or best_of(filter(lost, function(each) return not each.related end))
 local best_of_another_story, same_page
 if best then
@@ -59,6 +57,6 @@ end
 if best then link_record(document, best) end
 register(best and pack_record(document) or packed_document)
 
-if not best then return damaged and { SEEN, '', '', '', '', '', damaged } or nil end
+if not best then return (key ~= ARGV[1] or damaged ~= '') and { key, damaged } or nil end
 local other = best_of_another_story or NOBODY
-return { best.state, best.key, best.packed, other.key, other.packed, (same_page or NOBODY).key, damaged or '' }
+return { key, damaged, best.state, best.key, best.packed, other.key, other.packed, (same_page or NOBODY).key }

@@ -3,6 +3,27 @@ How the candidates of a document are found by their postings, and how the docume
 candidates.lua.
 ]]
 local document = unpack_record(packed_document)
+local damaged = '' -- key of a document whose record is damaged
+
+-- Return the record of the document if it was checked before. If its key belongs to another document, the document gets
+-- the next key that is free. As SQLiteWindow.place.
+local function find_place()
+    local packed = redis.call('HGET', records_with(key), key)
+    while packed do
+        local record = unpack_record(packed)
+        damaged = record and damaged or key
+        if record and record.text_hash == document.text_hash and record.url_hash == document.url_hash then return record end
+        local seconds, hash = struct.unpack('>I4I4', key)
+        key = struct.pack('>I4I4', seconds, (hash + 1) % HASHES)
+        packed = redis.call('HGET', records_with(key), key)
+    end
+    if key ~= ARGV[1] then
+        document.original, document.story, document.candidate = key, key, key
+        packed_document = pack_record(document)
+    end
+end
+local known = find_place()
+
 local tags = {}
 for at = 3, #keys, 4 do tags[#tags + 1] = sub(keys, at, at + 1) end
 
@@ -72,7 +93,6 @@ end
 
 -- Return a posting as a number. Within a generation, these numbers are in the order of the document keys.
 local AS_NUMBER = '>I' .. SECOND_BYTES .. 'I4'
-local HASHES = 4294967296
 local function order_of(value, at)
     local seconds, hash = struct.unpack(AS_NUMBER, value, at + 2)
     return seconds * HASHES + hash
@@ -144,10 +164,9 @@ local function find_candidates()
     end)
 end
 
--- Score the likeliest candidates. Return those that count as seen, those that are lost, and the key of one whose record
--- is damaged.
+-- Score the likeliest candidates. Return those that count as seen, and those that are lost.
 local function score_candidates()
-    local scored, lost, damaged = {}, {}, nil
+    local scored, lost = {}, {}
     for index = 1, math.min(#candidates, MAX_CANDIDATES) do
         local old, packed = read_record(candidates[index])
         if packed and not old then damaged = candidates[index] end
@@ -160,7 +179,7 @@ local function score_candidates()
             list[#list + 1] = candidate
         end
     end
-    return scored, lost, damaged
+    return scored, lost
 end
 
 -- Return the value of a shard with the document's posting added. If the key then has too many postings, the oldest one
