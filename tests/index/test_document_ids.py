@@ -101,7 +101,7 @@ async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url
 
 async def test_a_run_gives_no_id_twice() -> None:
     """Each number follows from the one before by the same odd step, and so all 2^32 come before one comes again."""
-    async with opened() as room:
+    async with opened(store="memory://") as room:
         numbers = [int(room.detector.document(text("a"), seen_at=START).id[8:], 16) for _ in range(20)]
 
     steps = {(after - before) % (1 << 32) for before, after in pairwise(numbers)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from conftest import CONFIG, OpenIndex
 from damage import scribbled
 from documents import Article, check, digest
 from joins import FIRST, join
+from newsdesk import opened
 
 from scrapy_neardup.document import Claim, KnownBoilerplate
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
@@ -55,6 +56,17 @@ def _scribble(file: Path, seed: int) -> Path:
     return damaged
 
 
+@contextmanager
+def _failing(file: Path, document: str) -> Iterator[None]:
+    """Let nobody keep a record of this document, as if a page of the file were damaged."""
+    key = number_of(bytes.fromhex(document))
+    with closing(sqlite3.connect(file, isolation_level=None)) as sql:
+        when = f"BEFORE INSERT ON documents_1 WHEN NEW.key = {key}"
+        sql.execute(f"CREATE TRIGGER fail {when} BEGIN SELECT RAISE(ABORT, 'a damaged page'); END")
+        yield
+        sql.execute("DROP TRIGGER fail")
+
+
 def _calls(index: Index) -> Iterator[Awaitable[object]]:
     yield index.open()
     for number in (3, 30, 59):
@@ -94,11 +106,20 @@ async def test_every_error_of_a_scribbled_file_names_the_file_and_the_remedy(fil
 async def test_damage_that_one_document_needs_fails_no_other_one(open_index: OpenIndex, file: Path) -> None:
     index = await open_index(f"sqlite:///{file}")
     articles = [Article(f"story {number}") for number in range(4)]
-    broken = number_of(bytes.fromhex(articles[1].id))
-    with closing(sqlite3.connect(file, isolation_level=None)) as sql:
-        fail = f"BEFORE INSERT ON documents_1 WHEN NEW.key = {broken} BEGIN SELECT RAISE(ABORT, 'a damaged page'); END"
-        sql.execute(f"CREATE TRIGGER fail {fail}")
+    with _failing(file, articles[1].id):
         answers = await asyncio.gather(*(check(index, each) for each in articles), return_exceptions=True)
 
     assert [type(answer) for answer in answers] == [type(None), StoreError, type(None), type(None)]
     assert all([await check(index, each.copy(at=1)) for each in articles[2:]])
+
+
+async def test_damaged_data_do_not_count_as_a_lost_store(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(store=f"sqlite:///{file}") as room:
+        documents = [room.article(number, "wire", 0) for number in range(3)]
+        with _failing(file, documents[0].id):
+            verdicts = [await room.detector.check(each) for each in (*documents, documents[0])]
+
+    assert [verdict.status for verdict in verdicts] == ["unchecked", "original", "original", "unchecked"]
+    assert verdicts[0].reason == "store-unavailable"
+    (warning,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
+    assert warning.startswith(f"A document passes unchecked: {file}: ")
