@@ -269,7 +269,7 @@ class NearDupDetector:
         if not self.breaker.allows():
             return unchecked("store-unavailable"), None
         try:
-            document, match, changes = await self._compare(document, fingerprint)
+            document, match, changes = await self._match(document, fingerprint)
             lines = [change.line for change in changes]
             verdict = replace(verdict_of(document, fingerprint, match, lines, self.index.policy), id=document.id)
         except StoreError as error:
@@ -356,7 +356,7 @@ class NearDupDetector:
             self._warnings.add(warning)
             logger.warning("%s", warning)
 
-    async def _compare(
+    async def _match(
         self, document: Document, fingerprint: Fingerprint
     ) -> tuple[Document, Match | None, Sequence[Change]]:
         """Return the document with the id under which it is registered, its match, and the figures that changed.

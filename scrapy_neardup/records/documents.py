@@ -137,14 +137,6 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
     )
 
 
-def is_repeat(known: Record, new: Record) -> bool:
-    """Decide whether a stored record with the key of a new document is of this document, which was checked before.
-
-    Otherwise the two documents have the same key by chance.
-    """
-    return known.text_hash == new.text_hash and known.url_hash == new.url_hash
-
-
 def with_next_key(new: Record) -> Record:
     """Return a new record under the next key of the same second, because another document has its key."""
     second, number = new.original[:4], int.from_bytes(new.original[4:], "big")

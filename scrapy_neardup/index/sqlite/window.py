@@ -22,7 +22,6 @@ from scrapy_neardup.records.documents import (
     IS_DROPPED,
     KEY_BYTES,
     Record,
-    is_repeat,
     read_record,
     seconds_of,
     with_next_key,
@@ -84,7 +83,7 @@ class SQLiteWindow:
         query = f"SELECT record FROM {self._documents} WHERE key = ?"
         while (row := sql.execute(query, (number_of(new.original),)).fetchone()) is not None:
             known = self._readable(row[0])
-            if known is not None and is_repeat(known, new):
+            if known is not None and (known.text_hash, known.url_hash) == (new.text_hash, new.url_hash):
                 return new, known
             new = with_next_key(new)
         return new, None
