@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from scrapy_neardup.content import require_domain, require_page, source_of, url_identity
+from scrapy_neardup.content import is_of_domain, require_domain, require_page, source_of, url_identity
 from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.document import Document, Fingerprint, Match, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
@@ -38,10 +38,10 @@ def select(source: str = "", url: str = "") -> Selection:
     """
     if source:
         domain = require_domain(source)
-        return Selection(source=domain, source_hash=source_hash(domain))
+        return Selection(domain, source_hash(domain), is_named=lambda name: is_of_domain(name, domain))
     if url:
         page = require_page(url)
-        return Selection(url_hash=page_hash(page), is_page=lambda other: url_identity(other) == page)
+        return Selection(url_hash=page_hash(page), is_named=lambda name: url_identity(name) == page)
     return Selection()
 
 
@@ -93,7 +93,7 @@ class NearDupDetector:
         self._sketch_order = asyncio.Lock()  # documents are sketched in the order in which ``check`` was called
         self._knowledge = Knowledge(self.sketcher, self.index)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
-        self._joins = JoinMaker(self.settings.source_owners, source_of)
+        self._joins = JoinMaker(self.settings.owner_of, source_of)
         self._events: list[StoryEvent] = []  # raised since the last ``take_events``
         self._handed_out: list[StoryEvent] = []  # by the last ``take_events``
         self._is_open = False

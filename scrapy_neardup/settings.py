@@ -11,11 +11,12 @@ from os import PathLike
 from types import UnionType
 from typing import Any, Literal, get_args
 
-from scrapy_neardup.content import Sketching, require_domain
+from scrapy_neardup.content import Sketching, platform_of, require_domain
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, Policy, Scope, check_url
 from scrapy_neardup.index.redis.connection import Address, without_password
 from scrapy_neardup.similarity.likeness import SET_MEASURES, Measure
+from scrapy_neardup.similarity.policy import names_of
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import PARAMETERS, preset_with
@@ -167,7 +168,7 @@ def _sources(value: Any) -> frozenset[str]:
 
 def _owners(value: Any) -> dict[str, str]:
     try:
-        return read_owners(_from_json(value))
+        return read_owners(_from_json(value), require_domain)
     except ValueError as error:
         raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
 
@@ -355,6 +356,11 @@ class NearDupSettings:
             "figures": self.keep_updates,
             "by_source": self.scope == "same-source",
         }
+
+    def owner_of(self, source: str) -> str:
+        """Return who runs a source: the owner named for it or its platform, else the platform or the source itself."""
+        named = (self.source_owners[name] for name in names_of(source) if name in self.source_owners)
+        return next(named, platform_of(source))
 
     def policy(self) -> Policy:
         """Return the policy by which an index finds and judges candidates."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, lru_cache, wraps
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
@@ -21,7 +22,20 @@ _LONGEST_REMEMBERED = 300  # characters: each cache takes 3 MB at most, 20 MB if
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _MOBILE_HOST = re.compile(r"^(?:(?:www\d?|amp|m|mobile?|touch|wap|pda)\.)+(?=[^.]+\.)")
-_AMP_CACHE = re.compile(r"^(?:[^/]+\.cdn\.ampproject\.org/[acv]/s/|(?:www\.)?google\.[a-z.]+/amp/s/)([^/?]+\.)")
+# The domains of Google are named one by one: anybody can register google.attacker.com, or google under a new suffix.
+_GOOGLE = (
+    "com|ae|at|be|bg|by|ca|ch|cl|cz|de|dk|dz|ee|es|fi|fr|gr|hr|hu|ie|it|kz|lk|lt|lu|lv|nl|no|pl|pt|ro|rs|se|si|sk|tn|"
+    "co.(?:cr|id|il|in|jp|ke|kr|ma|nz|th|tz|ug|uk|ve|za|zm|zw)|"
+    "com.(?:ar|au|bd|bo|br|co|ec|eg|et|gh|gt|hk|kh|kw|lb|ly|mt|mx|my|ng|np|pe|ph|pk|pr|py|sa|sg|tr|tw|ua|uy|vn)"
+).replace(".", r"\.")
+_AMP_CACHE = re.compile(
+    rf"(?:[\w-]+\.cdn\.ampproject\.org/[acv]|(?:www\.)?google\.(?:{_GOOGLE})/amp)/s/([^/]+)(.*)", re.DOTALL
+)
+_PLATFORMS = frozenset(
+    {"beehiiv.com", "ghost.io", "livejournal.com", "medium.com", "substack.com", "tumblr.com", "wordpress.com"}
+)
+"""Domains under which strangers publish, and that the list of public suffixes lacks."""
+
 _FORM_PATH = re.compile(
     r"^/(?:amp|m|mobile|print(?:able)?)(?=/.)"  # /amp/news/bridge
     r"|(?<=.)/(?:amp|print(?:able)?)(?=/.)"  # /news/amp/bridge
@@ -36,6 +50,7 @@ _SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?]*", re.IGNORECASE)
 # courlan knows trackers by name, but some of these may number an article (cid, eid, uid). The ones below never do.
 _NUMBERED_TRACKER = re.compile(r"^(?:utm|ga|mc|pk|mtm|itm|mkt|vero)_|clid$", re.IGNORECASE)
 
+_USUAL_PORTS = {"http": 80, "https": 443}
 _MOST_PAGES = 3  # with one canonical url; if more pages share it, the site has made a mistake
 _MOST_CANONICAL_URLS = 4096  # remembered
 
@@ -69,22 +84,42 @@ def absolute_url(base: str, url: str) -> str:
 
 @remembered
 def source_of(url: str) -> str:
-    """Return the publisher: the registrable domain of a url (``bbc.co.uk``), else its host, "" without a host."""
+    """Return the publisher: the registrable domain of a url (``bbc.co.uk``), else its host, "" without a host.
+
+    A publisher on a platform has a name under that of the platform: ``harbour.blogspot.com``.
+    """
     host = _host(url)
     if not host:
         return ""
     found = _suffixes()(host)
-    if domain := found.top_domain_under_public_suffix:
-        return domain
+    domain = found.top_domain_under_public_suffix
+    if domain in _PLATFORMS:
+        name = host.removesuffix(domain).rstrip(".").rpartition(".")[2]
+        return domain if name in ("", "www") else f"{name}.{domain}"
+    if domain or found.is_private:  # the page may be one of the platform itself
+        return domain or found.suffix
     if found.ipv4 or ":" in host:  # an address
         return host
     # The suffix is not on the list: the host may be in an intranet.
     return ".".join(host.split(".")[-2:])
 
 
+@remembered
+def platform_of(source: str) -> str:
+    """Return the registrable domain above a source on a platform (``blogspot.com``), or the source itself."""
+    return _suffixes()(source, include_psl_private_domains=False).top_domain_under_public_suffix or source
+
+
+def is_of_domain(name: str, domain: str) -> bool:
+    """Return whether a text is a url, a host or ``host:port`` of a domain, or of one below it."""
+    host = _host(name) or ("" if len(name.split()) > 1 else _host(f"https://{name}"))
+    return f".{host}".endswith(f".{domain}")
+
+
 def require_domain(name: str) -> str:
-    """Return the source that a domain or url names. Raise ValueError if it names none."""
-    if not (domain := source_of(name if "://" in name else f"https://{name}")):
+    """Return the source that a domain or url names. Raise ValueError if it names none, as a public suffix does."""
+    domain = source_of(name if "://" in name else f"https://{name}")
+    if not domain or _suffixes()(domain).registry_suffix == domain:
         raise ValueError(f"{name!r} is not a source: give a domain such as example.com, or a url of it")
     return domain
 
@@ -101,18 +136,18 @@ def url_identity(url: str) -> str:
         return ""
     if len(url) > LONGEST_URL:
         return f"{host}/#{xxhash.xxh3_128_hexdigest(url.encode('utf-8', 'surrogatepass'))}"
-    url = without_surrogates(url)
     try:
-        given = _without_session_and_cache(url)
-        parts = urlsplit(normalize_url(urlunsplit((given.scheme, given.netloc, given.path, "", ""))))
+        given = _without_session_and_cache(without_surrogates(url))
+        port = given.port if given.port != _USUAL_PORTS[given.scheme] else None
+        path = urlsplit(normalize_url(urlunsplit(given._replace(netloc="x", query="", fragment="")))).path
     except ValueError:
         return ""
-    host = _MOBILE_HOST.sub("", parts.netloc.lower())
-    path = _FORM_PATH.sub("", parts.path).rstrip("/")
+    site = _MOBILE_HOST.sub("", _ascii_host(given)) + (f":{port}" if port else "")
+    path = _FORM_PATH.sub("", path).rstrip("/")
     query = urlencode(_identifying(given.query))
     # A fragment that begins with ! is a page of its own, in sites that route by it.
     route = f"#{given.fragment}" if given.fragment.startswith("!") else ""
-    return f"{host}{path}?{query}{route}" if query else f"{host}{path}{route}"
+    return f"{site}{path}?{query}{route}" if query else f"{site}{path}{route}"
 
 
 def require_page(url: str) -> str:
@@ -139,9 +174,8 @@ def path_and_parameters(url: str) -> tuple[str, list[tuple[str, str]]]:
 
 def _without_session_and_cache(url: str) -> SplitResult:
     given = urlsplit(url)
-    if "/s/" in given.path:
-        scheme, _, rest = url.partition("://")
-        given = urlsplit(f"{scheme}://" + _AMP_CACHE.sub(r"\1", rest))
+    if "/s/" in given.path and (cached := _AMP_CACHE.fullmatch(_ascii_host(given) + given.path)):
+        given = given._replace(netloc=cached[1], path=cached[2])
     return given._replace(path=_SESSION.sub("", given.path)) if ";" in given.path else given
 
 
@@ -177,9 +211,18 @@ def _is_form(name: str, value: str) -> bool:
 def _host(url: str) -> str:
     try:
         parts = urlsplit(url[:LONGEST_URL])
-        return (parts.hostname or "").rstrip(".") if parts.scheme in ("http", "https") else ""
     except ValueError:
         return ""
+    return _ascii_host(parts) if parts.scheme in _USUAL_PORTS else ""
+
+
+def _ascii_host(parts: SplitResult) -> str:
+    """Return the host in the form in which Scrapy requests it: ``xn--bcher-kva.example`` for ``bücher.example``."""
+    host = parts.hostname or ""
+    if not host.isascii():
+        with suppress(UnicodeError):  # no server can have this name
+            host = host.encode("idna").decode("ascii")
+    return host.rstrip(".")
 
 
 @cache
@@ -187,7 +230,7 @@ def _suffixes() -> TLDExtract:
     from tldextract import TLDExtract
 
     # The list that ships with the package: no download, no cache folder.
-    return TLDExtract(suffix_list_urls=(), cache_dir=None)
+    return TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
 
 
 class CanonicalUrls:

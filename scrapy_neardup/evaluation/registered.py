@@ -120,7 +120,7 @@ def similar_sources(records: Sequence[tuple[bytes, Record]], wanted: str) -> lis
 
 def copies_elsewhere(records: Sequence[tuple[bytes, Record]], selection: Selection) -> int:
     """Count the copies of selected documents that are not selected themselves."""
-    selected = {key for key, record in records if selection.takes(record.source_hash, record.url_hash)}
+    selected = {key for key, record in records if selection.takes(record)}
     return sum(record.original in selected and key not in selected for key, record in records)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
-from urllib.parse import urlsplit
 
 from scrapy_neardup.document import (
+    EVERYWHERE,
     Claim,
     Document,
     Fingerprint,
@@ -85,14 +85,18 @@ class Selection:
     source: str = ""
     source_hash: bytes = b""  # as in a fingerprint; ``url_hash`` too
     url_hash: bytes = b""
-    is_page: Callable[[str], bool] | None = None  # decides whether a url belongs to the page
+    is_named: Callable[[str], bool] | None = None  # decides whether a text is the source, a url of it, or of the page
 
     @property
     def is_all(self) -> bool:
         return not (self.source_hash or self.url_hash)
 
-    def takes(self, source_hash: bytes, url_hash: bytes) -> bool:
-        return self.is_all or source_hash == self.source_hash or url_hash == self.url_hash
+    def takes(self, record: Record) -> bool:
+        """Return whether a document is of the source, also if this is the platform of several, or of the page."""
+        if self.is_all or self.source_hash == record.source_hash or self.url_hash == record.url_hash:
+            return True
+        has_source = bool(self.source) and record.source_hash != EVERYWHERE
+        return has_source and self.takes_name(record.url.decode("utf-8", "replace"))
 
     def takes_member(self, key: object, packed: object) -> bool:
         """Return whether a packed member is of the source or page. Return False if the member is damaged."""
@@ -102,25 +106,14 @@ class Selection:
             member = unpack_member(key, packed)
         except StoreError:
             return False
-        is_source = bool(self.source) and member.source == self.source
-        return is_source or (self.is_page is not None and self.is_page(member.url))
+        return self.takes_name(member.url) or (bool(self.source) and member.source == self.source)
 
     def takes_neighbour(self, neighbour: Neighbour) -> bool:
         return self.is_all or self.takes_name(neighbour.url)
 
     def takes_name(self, name: str) -> bool:
         """Return whether a text is the source or a host of it, a url of the source, or a url of the page."""
-        is_source = bool(self.source) and f".{_host(name)}".endswith(f".{self.source}")
-        return is_source or (self.is_page is not None and self.is_page(name))
-
-
-def _host(name: str) -> str:
-    """Return the host of a url or of ``host:port`` in lower case, "" for a text of several words."""
-    try:
-        host = urlsplit(name).hostname
-    except ValueError:  # it was cut in the middle, or is not a url
-        host = None
-    return host or ("" if len(name.split()) > 1 else name.lower().partition(":")[0])
+        return self.is_named is not None and self.is_named(name)
 
 
 class Checked(NamedTuple):

@@ -161,7 +161,7 @@ def _view(key: str, reports: Sequence[Report], story: Story | None, settings: Ne
 
 def _size_of(story: Story, settings: NearDupSettings) -> Count:
     """Count all items of a story in the feeds, and their owners, also of items without a time."""
-    owners = {settings.source_owners.get(row.source, row.source) for row in story.coverage}
+    owners = {settings.owner_of(row.source) for row in story.coverage}
     return Count(len(story.coverage), len(owners - {""}))
 
 
@@ -265,7 +265,7 @@ def _member(row: Row, number: int, settings: NearDupSettings) -> Member:
         url=row.url,
         title=row.title,
         source=row.source,
-        owner=settings.source_owners.get(row.source, row.source),
+        owner=settings.owner_of(row.source),
         status=row.status if row.status in STATUSES else "related",
         changes=tuple(filter(None, row.changes.split("; "))),
         language=row.language,

@@ -48,4 +48,10 @@ class Policy:
 
     def least_dropped_share(self, source: str) -> float:
         """Return the least share at which a copy by this source is dropped. It is over 1 if no copy is dropped."""
-        return NEVER_DROPPED if source in self.keep_sources else self.drop_share
+        return self.drop_share if self.keep_sources.isdisjoint(names_of(source)) else NEVER_DROPPED
+
+
+def names_of(source: str) -> list[str]:
+    """Return the domains by which settings can name a source: its own, and those above, such as that of its platform."""
+    labels = source.split(".")
+    return [".".join(labels[first:]) for first in range(len(labels))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from scrapy_neardup.document import Document, Join, Match, Member, Verdict
@@ -13,13 +13,10 @@ _MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
 
 
 class JoinMaker:
-    """Makes joins. ``owners`` says who runs a source; every other source runs itself.
+    """Makes joins. ``owner_of`` returns who runs a source, and ``source_of`` the source of a url."""
 
-    ``source_of`` returns the source of a url.
-    """
-
-    def __init__(self, owners: Mapping[str, str], source_of: Callable[[str], str]) -> None:
-        self._owners = owners
+    def __init__(self, owner_of: Callable[[str], str], source_of: Callable[[str], str]) -> None:
+        self._owner_of = owner_of
         self._source_of = source_of
 
     def make(
@@ -66,7 +63,7 @@ class JoinMaker:
             url=document.url,
             title=document.title or _lead(document.text),
             source=document.source,
-            owner=self._owners.get(document.source, document.source),
+            owner=self._owner_of(document.source),
             status=verdict.status,
             kind=verdict.kind,
             changes=verdict.changes,

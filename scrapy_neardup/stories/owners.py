@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ ALLOWED_OWNERS = (
 )
 
 
-def read_owners(value: Any) -> dict[str, str]:
+def read_owners(value: Any, source_of: Callable[[str], str]) -> dict[str, str]:
     """Return the owner of each source that is listed. Raise ValueError if the value is no such list.
 
-    A source that is not listed is its own owner.
+    ``source_of`` returns the source that a domain names.
     """
     if isinstance(value, str | Path) and str(value):
         try:
@@ -29,12 +29,13 @@ def read_owners(value: Any) -> dict[str, str]:
         raise ValueError(f"not {type(value).__name__}")
     owners: dict[str, str] = {}
     for name, other in value.items():
-        pairs = [(name, other)] if isinstance(other, str) else [(source, name) for source in _names(other)]
-        for source, owner in pairs:
-            if not isinstance(source, str) or not isinstance(owner, str) or not source or not owner:
-                raise ValueError(f"{source!r}: {owner!r} is no pair of names")
-            if owners.setdefault(source.lower(), owner) != owner:
-                raise ValueError(f"{source!r} has two owners, {owners[source.lower()]!r} and {owner!r}")
+        pairs = [(name, other)] if isinstance(other, str) else [(domain, name) for domain in _names(other)]
+        for domain, owner in pairs:
+            if not isinstance(domain, str) or not isinstance(owner, str) or not domain or not owner:
+                raise ValueError(f"{domain!r}: {owner!r} is no pair of names")
+            source = source_of(domain)
+            if owners.setdefault(source, owner) != owner:
+                raise ValueError(f"{source!r} has two owners, {owners[source]!r} and {owner!r}")
     return owners
 
 

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_neardup.content import CanonicalUrls, article_number, read_head, url_identity
+from scrapy_neardup.content import (
+    CanonicalUrls,
+    article_number,
+    platform_of,
+    read_head,
+    require_domain,
+    source_of,
+    url_identity,
+)
 
 pytestmark = pytest.mark.versions
 
@@ -46,6 +54,8 @@ PAGE = "https://www.wire.example/news/bridge?id=7"
         "https://www.wire.example/news/bridge?id=7&tmpl=component&print=1",
         "https://www-wire-example.cdn.ampproject.org/c/s/www.wire.example/news/bridge?id=7",
         "https://www.google.com/amp/s/www.wire.example/news/bridge?id=7",
+        "https://google.co.uk/amp/s/amp.wire.example:443/news/bridge?id=7",
+        "https://user:password@wire.example./news/bridge?id=7",
         "https://www.wire.example/news/bridge?id=7&utm_source=feed&utm_id=12&fbclid=Iw3&gclid=9",
         "https://www.wire.example/news/bridge?ref=home&id=7",
         "https://www.wire.example/news/bridge?id=7#comments",
@@ -93,16 +103,85 @@ def test_forms_of_one_file(form: str) -> None:
         ("https://wire.example:8080/a", "https://wire.example/a"),
         ("https://wire.example/A", "https://wire.example/a"),
         ("https://wire.example/новости/1", "https://wire.example/новости/2"),
+        *(
+            (f"https://{host}/s/wire.example/a", "https://wire.example/a")
+            for host in (
+                "google.attacker.com/amp",
+                "google.com.attacker.com/amp",
+                "www.google.attacker.com/amp",
+                "google.attacker.co.uk/amp",
+                "google.blogspot.com/amp",
+                "google.com.de/amp",
+                "google.example/amp",
+                "google.news/amp",
+                "www.google.com@attacker.com/amp",
+                "notgoogle.com/amp",
+                "www.google.com/amp/x",
+                "x.cdn.ampproject.org.attacker.com/c",
+                "xcdn.ampproject.org/c",
+                "attacker.com\\x.cdn.ampproject.org/c",
+            )
+        ),
     ],
 )
 def test_two_pages_stay_two(one: str, other: str) -> None:
     assert url_identity(one) != url_identity(other)
 
 
+@pytest.mark.parametrize(
+    "host", ["BÜCHER.example", "www.xn--bcher-kva.example.", "bücher。example", "ｂücher.example:443"]
+)
+def test_a_host_in_another_alphabet_has_one_form(host: str) -> None:
+    url = f"https://{host}/a?id=7"
+    cached = f"https://www.google.com/amp/s/{host}/a?id=7"
+    assert source_of(url) == require_domain(host) == "xn--bcher-kva.example"
+    assert url_identity(url) == url_identity(cached) == "xn--bcher-kva.example/a?id=7"
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["xn--é.de", "xn--.example", "ü" * 80 + ".example", "ü..example", "-ü.example", "ü" * 1900, "\ud800ü.de", "i❤.ws",
+     "ü\u200d.example", "。。", "1.2.3.4。", "x" * 80 + ".example", "ü_x.example:99999", "ü:x", "[ü]", "%ff.example"],
+)  # fmt: skip
+def test_no_host_raises(host: str) -> None:
+    for url in (f"https://{host}/a", f"https://www.google.com/amp/s/{host}/a", f"https://a@{host}"):
+        assert isinstance(platform_of(source_of(url)), str)
+        assert isinstance(url_identity(url), str)
+        assert isinstance(article_number(url), str)
+
+
+@pytest.mark.parametrize(
+    ("host", "source", "platform"),
+    [
+        ("www.harbour.blogspot.com", "harbour.blogspot.com", "blogspot.com"),
+        ("blogspot.com", "blogspot.com", "blogspot.com"),
+        ("www.substack.com", "substack.com", "substack.com"),
+        ("en.blog.wordpress.com", "blog.wordpress.com", "wordpress.com"),
+        ("press.uk.com", "press.uk.com", "uk.com"),
+        ("bucket.s3.amazonaws.com", "bucket.s3.amazonaws.com", "amazonaws.com"),
+        ("news.bbc.co.uk", "bbc.co.uk", "bbc.co.uk"),
+        ("news.harbour.intranet", "harbour.intranet", "harbour.intranet"),
+        ("127.0.0.1:8000", "127.0.0.1", "127.0.0.1"),
+        ("[::1]:8000", "::1", "::1"),
+        ("localhost", "localhost", "localhost"),
+    ],
+)
+def test_a_publisher_on_a_platform_is_a_source_of_its_own(host: str, source: str, platform: str) -> None:
+    assert (source_of(f"https://{host}/a"), platform_of(source)) == (source, platform)
+
+
+@pytest.mark.parametrize("name", ["com", "co.uk", "https://co.uk/a", "", "https://", "[cut"])
+def test_a_public_suffix_is_no_source(name: str) -> None:
+    with pytest.raises(ValueError, match="is not a source: give a domain such as"):
+        require_domain(name)
+
+
 @given(st.text())
 def test_any_text_has_an_identity_or_none(text: str) -> None:
     url_identity(text)
     assert isinstance(url_identity(f"https://wire.example/{text}"), str)
+    assert isinstance(url_identity(f"https://{text}/a"), str)
+    assert isinstance(source_of(f"https://{text}.example/"), str)
 
 
 # <link rel=canonical>

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 from conftest import USUAL, OpenIndex
-from documents import DAY, HOUR, MINUTE, START, Article, check, digest
+from documents import DAY, HOUR, MINUTE, START, Article, check
 from joins import beginning, changed, joining, member, said
 from redis import Redis
 
+from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Extent, Member, Neighbour, Story
-from scrapy_neardup.index import Index, Selection
+from scrapy_neardup.index import Index
 from scrapy_neardup.index.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES, MOST_UNITED
 
 EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
@@ -253,7 +254,7 @@ async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -
     await index.unite(EARLY.id, LATE)
 
     for source in ("a.example", "late.example", "flood.example"):
-        await index.purge(Selection(source, digest(source, 4)))
+        await index.purge(select(source))
 
     assert [each.title for each in await index.members(EARLY.id)] == ["early", "b", "c", "e"]
     story = await index.join(joining(LATE, "f", 2 * HOUR))

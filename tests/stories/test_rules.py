@@ -139,7 +139,8 @@ def test_owners_are_read_either_way_round_and_from_a_file(tmp_path: Path) -> Non
     path = tmp_path / "owners.json"
     path.write_text(json.dumps({"Press": ["A.example", "b.example"]}))
 
-    assert read_owners(either) == read_owners({"Press": ["a.example", "b.example"]}) == read_owners(str(path)) == either
+    for value in (either, {"Press": ["a.example", "b.example"]}, str(path)):
+        assert read_owners(value, str.lower) == either
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import pytest
 from conftest import USUAL, OpenIndex
-from documents import HOUR, START, digest
+from documents import HOUR, START
 from joins import FIRST, changed, join, member, said, speaking
 from redis import Redis
 
+from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Join, Member, Neighbour, Status, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index, Selection
+from scrapy_neardup.index import Index
 from scrapy_neardup.index.membership import (
     MOST_ITEM_TIMES,
     MOST_LANGUAGES,
@@ -159,8 +160,8 @@ async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
         each = Neighbour(member(url).id, url, "")
         await index.join(replace(join(f"of {url}", 60, "copy.example"), neighbour=each))
 
-    await index.purge(Selection("fire.example", digest("fire.example", 4)))
-    await index.purge(Selection(url_hash=digest("flood.example"), is_page=urls[2].__eq__))
+    await index.purge(select("fire.example"))
+    await index.purge(select(url=urls[2]))
 
     story = await index.join(join("last", 60, "copy.example"))
     assert [each.url for each in story.neighbours] == [urls[1], urls[3]]

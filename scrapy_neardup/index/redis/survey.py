@@ -90,10 +90,11 @@ async def _documents_per_hour(client: Redis, names: Sequence[str]) -> dict[int, 
 
 async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run: bool) -> int:
     """See ``Index.purge``. Errors of redis-py are passed on."""
-    selected: set[bytes] = set()
+    selected, sources = set[bytes](), {selection.source_hash}
     async for _, key, record in _records(client, namespace):
-        if selection.takes(record.source_hash, record.url_hash) if record else selection.is_all:
+        if selection.takes(record) if record else selection.is_all:
             selected.add(key)
+            sources |= {record.source_hash} if record else set()
     removed = set()  # documents with their configuration; a scan may return one twice
     async for name, key, record in _records(client, namespace):
         if key in selected or (record and record.original in selected):
@@ -109,8 +110,8 @@ async def purge(client: Redis, namespace: str, selection: Selection, *, dry_run:
                 await _purge_grants(client, name, gone)
             elif ":story:" in name:
                 await _purge_members(client, name, selection, selected)
-            elif ":learned" in name and selection.source_hash:
-                await _purge_learned(client, name, selection.source_hash)
+            elif ":learned" in name and selection.source:
+                await _purge_learned(client, name, sources)
     return len(removed)
 
 
@@ -142,13 +143,13 @@ async def _purge_grants(client: Redis, name: str, gone: set[bytes]) -> None:
             await client.hdel(name, token)
 
 
-async def _purge_learned(client: Redis, name: str, source: bytes) -> None:
-    """Forget the boilerplate of a source, also its entries in the boilerplate of all sources."""
-    if name.endswith(f":{source.hex()}"):
+async def _purge_learned(client: Redis, name: str, sources: set[bytes]) -> None:
+    """Forget the boilerplate of these sources, also their entries in the boilerplate of all sources."""
+    if name.endswith(tuple(f":{source.hex()}" for source in sources)):
         await client.unlink(name)
     elif name.endswith(f":{EVERYWHERE.hex()}"):
         for entry in cast("list[bytes]", await client.lrange(name, 0, -1)):
-            if entry[4:8] == source:
+            if entry[4:8] in sources:
                 await client.lrem(name, 0, cast("str", entry))  # redis-py takes bytes too
 
 

@@ -57,7 +57,7 @@ class Purge:
         if self._selection.is_all:
             return self._empty(dry_run)
         with self._file.reading() as sql:
-            selected, removed = self._documents(sql)
+            selected, removed, sources = self._documents(sql)
             members = list(self._members(sql, selected))
             stories = list(self._stories(sql, selected))
         if not dry_run:
@@ -67,8 +67,8 @@ class Purge:
             self._in_steps(stories, lambda sql, keys: self._forget_neighbours(sql, keys, selected))
             with self._file.writing() as sql:
                 self._forget_grants(sql, set(removed))
-            if source := self._selection.source_hash:
-                self._in_steps([source], lambda sql, _: self._forget_learned(sql, source))
+            if self._selection.source:
+                self._in_steps(list(sources), self._forget_learned)
         return len(removed)
 
     def _empty(self, dry_run: bool) -> int:
@@ -81,15 +81,17 @@ class Purge:
                     sql.execute(f"{'DROP TABLE' if table.startswith('postings_') else 'DELETE FROM'} {table}")
         return int(count)
 
-    def _documents(self, sql: sqlite3.Connection) -> tuple[set[bytes], list[bytes]]:
-        """Return the selected documents, and a list of these and all copies of them."""
+    def _documents(self, sql: sqlite3.Connection) -> tuple[set[bytes], list[bytes], set[bytes]]:
+        """Return the selected documents, a list of these and all copies of them, and the hashes of their sources."""
         links: dict[bytes, bytes] = {}  # document key -> key of its original
-        selected: set[bytes] = set()
+        selected, sources = set[bytes](), {self._selection.source_hash}
         for key, record in self._window.records(sql):
             links[key] = record.original
-            if self._selection.takes(record.source_hash, record.url_hash):
+            if self._selection.takes(record):
                 selected.add(key)
-        return selected, [key for key, original in links.items() if key in selected or original in selected]
+                sources.add(record.source_hash)
+        removed = [key for key, original in links.items() if key in selected or original in selected]
+        return selected, removed, sources
 
     def _members(self, sql: sqlite3.Connection, selected: set[bytes]) -> Iterator[tuple[object, object]]:
         for story, key, packed in sql.execute(f"SELECT story, key, packed FROM members_{self._space}"):
@@ -125,10 +127,8 @@ class Purge:
         ]
         sql.executemany(f"DELETE FROM grants_{self._space} WHERE token = ?", tokens)
 
-    def _forget_learned(self, sql: sqlite3.Connection, source: bytes) -> None:
-        """Forget the boilerplate of a source, also its entries in the boilerplate of all sources."""
-        sql.execute(f"DELETE FROM learned_{self._space} WHERE source = ?", (source,))
+    def _forget_learned(self, sql: sqlite3.Connection, sources: Sequence[bytes]) -> None:
+        """Forget the boilerplate of these sources, also their entries in the boilerplate of all sources."""
         # An entry of EVERYWHERE has the source after the 4 bytes of the line.
-        sql.execute(
-            f"DELETE FROM learned_{self._space} WHERE source = ? AND substr(entry, 5, 4) = ?", (EVERYWHERE, source)
-        )
+        delete = f"DELETE FROM learned_{self._space} WHERE source = ? OR (source = ? AND substr(entry, 5, 4) = ?)"
+        sql.executemany(delete, [(source, EVERYWHERE, source) for source in sources])
