@@ -93,7 +93,7 @@ async def test_a_blog_and_a_whole_platform_can_be_purged(shared_url: str, namesp
         assert found == [5, 1, 4, 1, 1]
         assert await room.detector.purge(source="https://HARBOUR.blogspot.com/any") == 1
         assert await room.detector.purge(source="blogspot.com") == 4
-        assert [await room.detector.purge(source=name) for name in hosts] == [0, 0, 1, 1]
+        assert [await room.detector.purge(source=name) for name in hosts[2:]] == [1, 1]
     async with opened(store=shared_url, namespace=namespace) as room:
         again = await room.publish("wall", "", 10, url="https://other.blogspot.com/")
         assert again.status == "original", "what was learned of each blog is removed too"

@@ -5,15 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import os
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from io import BufferedReader
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Protocol, TypeVar, cast
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.exceptions import InputError
@@ -24,6 +25,13 @@ STDIN = Path("-")
 READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
 """The errors that reading a file may raise, compressed or not."""
 
+LONGEST_LINE = 16 << 20
+"""Bytes of the longest line that is read, and about as many that are taken together."""
+
+TOO_LONG = f"longer than {LONGEST_LINE >> 20} MB, which is the most that is read at once"
+CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
+
+_SHORT_LINE = 1 << 14
 _CONTENT = "text", "html", "file"
 _FIRST = 20  # entries; if none of them is a document, the file holds something else
 
@@ -50,6 +58,7 @@ class Recorded:
     html: str | None
     file: Path | None
     extra: dict[str, Any] = field(default_factory=dict)
+    size: int = 0  # of the line in bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,27 @@ class WrongLine:
     error: str
     missing: str = ""  # the keys that a document must have and the line lacks
     url: str = ""
+    size: int = 0
+
+
+class Sized(Protocol):
+    """An entry that says how many bytes it takes, about."""
+
+    @property
+    def size(self) -> int: ...
+
+
+Entry = TypeVar("Entry", bound=Sized)
+
+
+def take(entries: Iterator[Entry], most: int) -> list[Entry]:
+    """Return the next entries: at most ``most``, and fewer if they are long."""
+    taken, size = list[Entry](), 0
+    for entry in islice(entries, most):
+        taken.append(entry)
+        if (size := size + entry.size) >= LONGEST_LINE:
+            break
+    return taken
 
 
 def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
@@ -70,7 +100,7 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
     documents need. A file whose end is damaged ends with a WrongLine.
     """
     entries = _entries(path)
-    first = list(islice(entries, _FIRST))
+    first = take(entries, _FIRST)
     lacking = [entry for entry in first if isinstance(entry, WrongLine) and entry.missing]
     if first and len(lacking) == len(first):
         raise NoDocumentsError(
@@ -85,13 +115,26 @@ def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
     number = 0
     try:
         with open_packed(path) as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield _parse(line, path, number)
+            for number, line in lines_of(file, path):
+                yield line if isinstance(line, WrongLine) else _parse(line, path, number)
     except READ_ERRORS as error:
         if not number:
             raise InputError(f"{shown(path)}: cannot be read: {reason_of(error)}") from error
         yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {reason_of(error)}")
+
+
+def lines_of(file: IO[bytes], path: Path) -> Iterator[tuple[int, bytes | WrongLine]]:
+    """Yield the number and bytes of each line that is not empty, or an error if it is over ``LONGEST_LINE``."""
+    for number in count(1):
+        line = rest = file.readline(LONGEST_LINE)
+        while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
+            rest = file.readline(LONGEST_LINE)
+        if not line:
+            return
+        if rest is not line:
+            yield number, WrongLine(number, None, f"{shown(path)}:{number}: {TOO_LONG}")
+        elif line.strip():
+            yield number, line
 
 
 def shown(path: Path) -> str:
@@ -102,7 +145,7 @@ def shown(path: Path) -> str:
 def count_lines(path: Path) -> int:
     """Count the lines that are not empty, for a progress bar."""
     with open_packed(path) as file:
-        return sum(1 for line in file if line.strip())
+        return sum(1 for _ in lines_of(file, path))
 
 
 def reason_of(error: Exception) -> str:
@@ -126,12 +169,12 @@ def open_packed(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _parse(line: bytes, path: Path, number: int) -> Recorded | WrongLine:
-    row: Any = None
+    row = read_object(line, path, number)
+    if isinstance(row, WrongLine):
+        return row
     try:
-        row = _loads(line)
-        return _recorded(row, path, number)
+        return _recorded(row, path, number, len(line))
     except InputError as error:
-        row = row if isinstance(row, dict) else {}
         given, url = row.get("id"), row.get("url")
         return WrongLine(
             number,
@@ -148,20 +191,27 @@ def _missing(row: dict[str, Any]) -> str:
     return " and no ".join(name for name, is_missing in lacks.items() if is_missing) if row else ""
 
 
-def _loads(line: bytes) -> dict[str, Any]:
+def read_object(line: bytes, path: Path, number: int, errors: str = "strict") -> dict[str, Any] | WrongLine:
+    """Return the JSON object of a line, or why it has none. For ``errors`` see ``bytes.decode``."""
     try:
-        row = json.loads(line.decode("utf-8-sig"))
+        return require_object(json.loads(line.decode("utf-8-sig", errors)), f"{shown(path)}:{number}", number)
     except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 at byte {error.start}") from error
+        problem = f"not UTF-8 at byte {error.start}"
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}") from error
-    if not isinstance(row, dict):
-        raise InputError(f"a document is a JSON object, not {type(row).__name__}")
-    return row
+        problem = f"not JSON: {error}" if line.endswith(b"\n") else f"not JSON: {error}: perhaps {CUT_OFF}"
+    return WrongLine(number, None, f"{shown(path)}:{number}: {problem}")
 
 
-def _recorded(row: dict[str, Any], path: Path, number: int) -> Recorded:
-    extra = dict(row)
+def require_object(value: object, where: str, number: int) -> dict[str, Any] | WrongLine:
+    """Return the value if it is a JSON object, else the error. ``number`` is that of its line or item."""
+    if isinstance(value, dict):
+        return value
+    return WrongLine(number, None, f"{where}: must be a JSON object, not {type(value).__name__}")
+
+
+def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> Recorded:
+    # Lists take over twenty times as much memory as in the line, and are read only to say that they are wrong.
+    extra = {key: value for key, value in row.items() if size < _SHORT_LINE or not isinstance(value, list | dict)}
     given = extra.pop("id", None)
     if not isinstance(given, str | int) or isinstance(given, bool) or given == "":
         raise InputError(f"'id' must be a text or a whole number, not {given!r}")
@@ -183,9 +233,22 @@ def _recorded(row: dict[str, Any], path: Path, number: int) -> Recorded:
         # An empty text beside a page is a field that an export left unfilled.
         text=texts["text"] if texts["text"] or not (texts["html"] or texts["file"]) else None,
         html=texts["html"] or None if texts["file"] is not None else texts["html"],
-        file=None if texts["file"] is None else path.parent / texts["file"],
+        file=None if texts["file"] is None else _page_below(path.parent, texts["file"]),
         extra=extra,
+        size=size,
     )
+
+
+def _page_below(folder: Path, name: str) -> Path:
+    """Return the path of a page. Raise InputError if it is outside the folder: the line may come from a stranger."""
+    page = folder / name
+    try:
+        is_below = Path(os.path.realpath(page)).is_relative_to(os.path.realpath(folder))
+    except ValueError:  # no file can have this name, so reading it fails
+        return page
+    if not is_below:
+        raise InputError(f"'file' is {name!r}, which is not below the folder of the input: move the page there")
+    return page
 
 
 def _text(row: dict[str, Any], name: str) -> str | None:

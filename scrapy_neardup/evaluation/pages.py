@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from scrapy_neardup.content import (
     read_head,
 )
 from scrapy_neardup.document import Reason
-from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
+from scrapy_neardup.evaluation.feed import LONGEST_LINE, Recorded, WrongLine, read_feed, take
 from scrapy_neardup.exceptions import ExtractionError, InputError
 from scrapy_neardup.settings import NearDupSettings
 
@@ -40,6 +39,10 @@ class Page:
     page_language: str = ""  # ISO 639 code, as the page says
     sketch: bytes = b""  # of the text, if a worker made one
     page_title: str = ""  # as the page says
+
+    @property
+    def size(self) -> int:
+        return max(self.recorded.size, len(self.text))
 
     @property
     def title(self) -> str:
@@ -82,9 +85,13 @@ class PageReader:
     def read(self, feed: Iterable[Recorded | WrongLine]) -> Iterator[Page | WrongLine]:
         """Yield pages in the order of the feed."""
         entries, ahead = iter(feed), deque[_Group]()
-        while group := list(islice(entries, _TOGETHER)):
+        while group := take(entries, _TOGETHER):
             ahead.append(self._submit(group))
-            while len(ahead) >= _GROUPS_AHEAD or sum(each.pages for each in ahead) > self._pages_ahead:
+            while (
+                len(ahead) >= _GROUPS_AHEAD
+                or sum(each.pages for each in ahead) > self._pages_ahead
+                or sum(each.size for each in ahead) > LONGEST_LINE
+            ):
                 yield from self._read_group(ahead.popleft())
         while ahead:
             yield from self._read_group(ahead.popleft())
@@ -105,8 +112,9 @@ class PageReader:
         if entry.text is not None:
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
             return Page(entry, entry.text, canonical=canonical if isinstance(canonical, str) else ""), None
+        given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
         try:
-            html = _read(entry, self._max_html_bytes)
+            html = _read(given, self._max_html_bytes)
             text, head = self._extraction.submit(html, entry.url), read_head(html)
             canonical = self._canonical.of(head.canonical, entry.url)
         except _PAGE_ERRORS as error:
@@ -142,6 +150,10 @@ class _Group(NamedTuple):
     def pages(self) -> int:
         return sum(text is not None for _, text in self.entries)
 
+    @property
+    def size(self) -> int:
+        return sum(page.size for page, _ in self.entries)
+
     def sketches_of_texts(self) -> tuple[bytes, ...]:
         try:
             return self.sketches.result().sketches if self.sketches is not None else ()
@@ -159,10 +171,12 @@ def _failed(entry: Recorded, error: Exception) -> Page:
 def _read(recorded: Recorded, most: int) -> str | bytes:
     page: str | bytes = recorded.html or ""
     if recorded.html is None and recorded.file is not None:
-        page = recorded.file.read_bytes()
+        if recorded.file.exists() and not recorded.file.is_file():
+            raise ExtractionError("not a regular file")
+        with recorded.file.open("rb") as file:
+            page = file.read(most + 1)
     if len(page) > most:
-        size = f"{len(page)} {'characters' if isinstance(page, str) else 'bytes'}"
-        raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {most}")
+        raise ExtractionError(f"over NEARDUP_MAX_HTML_BYTES = {most}")
     return page
 
 

@@ -9,12 +9,11 @@ from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 from typing import Any, get_args
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import KINDS, STATUSES, Document, Reason, Verdict, unchecked
-from scrapy_neardup.evaluation.feed import WrongLine
+from scrapy_neardup.evaluation.feed import WrongLine, take
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.stories import StoryEvent
 
@@ -96,7 +95,7 @@ async def replay(
     clock = time.time()
     iterator = iter(pages)
     # Reading a page may wait for a worker process, so do it outside the event loop.
-    while batch := await asyncio.to_thread(lambda: list(islice(iterator, _TOGETHER))):
+    while batch := await asyncio.to_thread(lambda: take(iterator, _TOGETHER)):
         answers: list[Judged] = []
         for page in batch:
             if isinstance(page, WrongLine):

@@ -18,17 +18,25 @@ from typing import IO, Any, cast
 
 from lxml import etree
 
-from scrapy_neardup.evaluation.feed import READ_ERRORS, WrongLine, open_packed, reason_of
+from scrapy_neardup.evaluation.feed import (
+    CUT_OFF,
+    LONGEST_LINE,
+    READ_ERRORS,
+    TOO_LONG,
+    WrongLine,
+    lines_of,
+    open_packed,
+    read_object,
+    reason_of,
+    require_object,
+)
 from scrapy_neardup.exceptions import InputError
 
 Raw = dict[str, Any]
 
 _CHUNK = 1 << 20  # characters
-_LONGEST_ITEM = 64 << 20  # characters of JSON; a longer one is not an item
-_LONGEST_FIELD = 1 << 27  # characters of CSV
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
 _NONE = "None"  # how Scrapy writes None into XML
-_CUT_OFF = "the end is half written, as a crawl leaves it that was stopped"
 
 
 def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Raw | WrongLine]:
@@ -60,20 +68,8 @@ def _first_character(file: IO[bytes]) -> bytes:
 
 
 def _json_lines(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
-    for number, line in enumerate(file, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.removeprefix(BOM_UTF8).decode("utf-8", "replace"))
-        except (ValueError, RecursionError) as error:
-            problem = f"not JSON: {error}" if line.endswith(b"\n") else _CUT_OFF
-            yield WrongLine(number, None, f"{path}:{number}: {problem}")
-            continue
-        yield row if isinstance(row, dict) else _no_item(path, number, row)
-
-
-def _no_item(path: Path, number: int, value: object) -> WrongLine:
-    return WrongLine(number, None, f"{path}:{number}: an item is a JSON object, not {type(value).__name__}")
+    for number, line in lines_of(file, path):
+        yield line if isinstance(line, WrongLine) else read_object(line, path, number, "replace")
 
 
 def _json_array(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
@@ -85,18 +81,18 @@ def _json_array(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
         place = _end_of_gap(buffer, place)
         try:
             row, place = decoder.raw_decode(buffer, place)
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError):
             rest = buffer[place:]
-            more = "" if len(rest) > _LONGEST_ITEM else source.read(max(_CHUNK, len(rest)))
+            more = "" if len(rest) > LONGEST_LINE else source.read(max(_CHUNK, len(rest)))
             if not more:
                 if rest:
-                    problem = _CUT_OFF if len(rest) < _LONGEST_ITEM else f"not JSON: {error}"
+                    problem = CUT_OFF if len(rest) <= LONGEST_LINE else TOO_LONG
                     yield WrongLine(number + 1, None, f"{path}: item {number + 1}: {problem}")
                 return
             buffer, place = rest + more, 0
             continue
         number += 1
-        yield row if isinstance(row, dict) else _no_item(path, number, row)
+        yield require_object(row, f"{path}: item {number}", number)
 
 
 def _end_of_gap(buffer: str, place: int) -> int:
@@ -105,8 +101,8 @@ def _end_of_gap(buffer: str, place: int) -> int:
 
 
 def _csv(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
-    reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline=""))
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    reader = csv.DictReader(_csv_lines(io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")))
     try:
         names = reader.fieldnames or ()
         if not names:
@@ -118,15 +114,22 @@ def _csv(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | 
         for row in reader:
             row.pop(None, None)  # cells without a column
             if None in row.values():
-                yield WrongLine(reader.line_num, None, f"{path}:{reader.line_num}: {_CUT_OFF}")
+                yield WrongLine(reader.line_num, None, f"{path}:{reader.line_num}: {CUT_OFF}")
             yield {name: value if value != "" else None for name, value in row.items()}
     except csv.Error as error:
         yield WrongLine(reader.line_num, None, f"{path}:{reader.line_num}: not CSV: {error}")
 
 
+def _csv_lines(source: io.TextIOWrapper) -> Iterator[str]:
+    while line := source.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise csv.Error(TOO_LONG)
+        yield line
+
+
 def _xml(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
     """Read the children of the root element. Entities and DTDs are not loaded."""
-    options: dict[str, Any] = {"recover": True, "huge_tree": True, "resolve_entities": False}
+    options: dict[str, Any] = {"recover": True, "resolve_entities": False}
     items = etree.iterparse(file, events=("start", "end"), no_network=True, load_dtd=False, **options)
     depth = number = 0
     try:
@@ -142,7 +145,7 @@ def _xml(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
         yield WrongLine(number + 1, None, f"{path}: not XML after item {number}: {error}")
         return
     if errors := [entry.message for entry in items.error_log if entry.level >= etree.ErrorLevels.ERROR]:
-        yield WrongLine(number + 1, None, f"{path}: after item {number}: {errors[0].strip()}: perhaps {_CUT_OFF}")
+        yield WrongLine(number + 1, None, f"{path}: after item {number}: {errors[0].strip()}: perhaps {CUT_OFF}")
 
 
 def _xml_value(field: etree._Element) -> object:

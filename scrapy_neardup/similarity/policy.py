@@ -52,6 +52,6 @@ class Policy:
 
 
 def names_of(source: str) -> list[str]:
-    """Return the domains by which settings can name a source: its own, and those above, such as that of its platform."""
+    """Return the domains by which settings can name a source: itself, and those above, such as its platform."""
     labels = source.split(".")
     return [".".join(labels[first:]) for first in range(len(labels))]

@@ -92,7 +92,7 @@ def test_explain_and_similar_read_a_pipe(folder: Path) -> None:
 def test_an_error_names_the_pipe(tmp_path: Path) -> None:
     done = neardup(tmp_path, "replay", "-", answer="[1]\n")
     first, second = errors(done)
-    assert first == "standard input:1: a document is a JSON object, not list"
+    assert first == "standard input:1: must be a JSON object, not list"
     assert second.startswith("standard input: no line is a document with an id and a text")
 
 

@@ -363,8 +363,9 @@ def test_a_half_written_line_gives_the_page_and_exit_status_1(tmp_path: Path) ->
     feed.write_bytes(feed.read_bytes()[:-20])
     done = neardup(tmp_path, "report", "items.jsonl")
     assert done.returncode == 1
-    assert "items.jsonl:2: the end is half written" in done.stderr
-    assert "items.jsonl:2: the end is half written" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    said = re.compile("items.jsonl:2: not JSON: .*: perhaps the end is half written")
+    assert said.search(done.stderr)
+    assert said.search((tmp_path / "report.html").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
