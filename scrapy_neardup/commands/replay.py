@@ -17,7 +17,7 @@ from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
 from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import LEVELS, STATUSES, counted
-from scrapy_neardup.evaluation.feed import READ_ERRORS, count_lines, read_feed, shown
+from scrapy_neardup.evaluation.feed import read_feed, shown
 from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.evaluation.replay import OutputFormat, Tally, opened, replay
 from scrapy_neardup.exceptions import InputError, SettingsError
@@ -79,7 +79,6 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     _check_names(options.fail_on, tally)
     status = 0
     async with AsyncExitStack() as stack:
-        total = _count_documents(options.input)
         feed = read_feed(options.input)
         paths = options.output, options.events, options.stories
         output, events, stories = (_open_output(path, stack) for path in paths)
@@ -93,7 +92,7 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
         await detector.prepare()  # so that the first document does not pay for imports
         start = time.perf_counter()
         try:
-            async for judged in replay(read_pages(reader, feed, total), detector, write_event, all_over=is_alone):
+            async for judged in replay(read_pages(reader, feed), detector, write_event, all_over=is_alone):
                 tally.add(judged)
                 # Always make the line, because this records the ids of the input that events use.
                 _write(output, output_format.row(judged))
@@ -150,16 +149,6 @@ def _has_failed(options: argparse.Namespace, tally: Tally) -> bool:
     names = {limit.name for limit in options.fail_on}
     values = {name: {"": float(tally.errors) if name == "errors" else tally.share(name)} for name in names}
     return exceeds(options.fail_on, values) or bool(tally.errors)
-
-
-def _count_documents(path: Path) -> int | None:
-    # A pipe can be read only once, so do not count its lines.
-    if not sys.stderr.isatty() or not path.is_file():
-        return None
-    try:
-        return count_lines(path)
-    except READ_ERRORS:
-        return None  # the reader will report the error with its line
 
 
 def _open_output(path: Path | None, stack: AsyncExitStack) -> TextIO | None:

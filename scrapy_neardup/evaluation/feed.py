@@ -8,22 +8,21 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from io import BufferedReader
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.exceptions import InputError
 
+T = TypeVar("T")
+
 STDIN = Path("-")
 """Stands for standard input, wherever a command takes a file."""
-
-READ_ERRORS = (OSError, EOFError, lzma.LZMAError, zlib.error)
-"""The errors that reading a file may raise, compressed or not."""
 
 LONGEST_LINE = 16 << 20
 """Bytes of the longest line that is read, and about as many that are taken together."""
@@ -70,25 +69,14 @@ class WrongLine:
     error: str
     missing: str = ""  # the keys that a document must have and the line lacks
     url: str = ""
-    size: int = 0
 
 
-class Sized(Protocol):
-    """An entry that says how many bytes it takes, about."""
-
-    @property
-    def size(self) -> int: ...
-
-
-Entry = TypeVar("Entry", bound=Sized)
-
-
-def take(entries: Iterator[Entry], most: int) -> list[Entry]:
+def take(entries: Iterator[T], most: int) -> list[T]:
     """Return the next entries: at most ``most``, and fewer if they are long."""
-    taken, size = list[Entry](), 0
+    taken, size = list[T](), 0
     for entry in islice(entries, most):
         taken.append(entry)
-        if (size := size + entry.size) >= LONGEST_LINE:
+        if (size := size + getattr(entry, "size", 0)) >= LONGEST_LINE:
             break
     return taken
 
@@ -112,15 +100,30 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
 
 
 def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
+    def read(file: IO[bytes]) -> Iterator[Recorded | WrongLine]:
+        for number, line in lines_of(file, path):
+            yield line if isinstance(line, WrongLine) else _parse(line, path, number)
+
+    return read_packed(path, read)
+
+
+def read_packed(path: Path, read: Callable[[IO[bytes]], Iterator[T]]) -> Iterator[T | WrongLine]:
+    """Yield what ``read`` yields of a file that may be packed. A file whose end is damaged ends with a WrongLine.
+
+    Raise InputError if nothing can be read.
+    """
     number = 0
     try:
-        with open_packed(path) as file:
-            for number, line in lines_of(file, path):
-                yield line if isinstance(line, WrongLine) else _parse(line, path, number)
-    except READ_ERRORS as error:
+        # One handle, looked at and then read: a pipe cannot be opened twice.
+        with nullcontext(cast("BufferedReader", sys.stdin.buffer)) if path == STDIN else path.open("rb") as file:
+            for entry in read(_unpacked(file)):
+                number = getattr(entry, "line", number + 1)
+                yield entry
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
         if not number:
-            raise InputError(f"{shown(path)}: cannot be read: {reason_of(error)}") from error
-        yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {reason_of(error)}")
+            raise InputError(f"{shown(path)}: cannot be read: {reason}") from error
+        yield WrongLine(number + 1, None, f"{shown(path)}:{number + 1}: cannot be read further: {reason}")
 
 
 def lines_of(file: IO[bytes], path: Path) -> Iterator[tuple[int, bytes | WrongLine]]:
@@ -142,30 +145,11 @@ def shown(path: Path) -> str:
     return "standard input" if path == STDIN else str(path)
 
 
-def count_lines(path: Path) -> int:
-    """Count the lines that are not empty, for a progress bar."""
-    with open_packed(path) as file:
-        return sum(1 for _ in lines_of(file, path))
-
-
-def reason_of(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
-@contextmanager
-def open_packed(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that may be packed with gzip or xz."""
-    # One handle, looked at and then read: a pipe cannot be opened twice.
-    with nullcontext(cast("BufferedReader", sys.stdin.buffer)) if path == STDIN else path.open("rb") as file:
-        magic = file.peek(2)[:2]
-        if magic == b"\x1f\x8b":
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                yield cast("IO[bytes]", unpacked)
-        elif magic == b"\xfd7":
-            with lzma.LZMAFile(file) as unpacked:
-                yield unpacked
-        else:
-            yield file
+def _unpacked(file: BufferedReader) -> IO[bytes]:
+    magic = file.peek(2)[:2]
+    if magic == b"\x1f\x8b":
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file))
+    return lzma.LZMAFile(file) if magic == b"\xfd7" else file
 
 
 def _parse(line: bytes, path: Path, number: int) -> Recorded | WrongLine:
@@ -241,14 +225,10 @@ def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> Record
 
 def _page_below(folder: Path, name: str) -> Path:
     """Return the path of a page. Raise InputError if it is outside the folder: the line may come from a stranger."""
-    page = folder / name
-    try:
-        is_below = Path(os.path.realpath(page)).is_relative_to(os.path.realpath(folder))
-    except ValueError:  # no file can have this name, so reading it fails
-        return page
-    if not is_below:
-        raise InputError(f"'file' is {name!r}, which is not below the folder of the input: move the page there")
-    return page
+    with suppress(ValueError):  # no file can have this name
+        if Path(os.path.realpath(folder / name)).is_relative_to(os.path.realpath(folder)):
+            return folder / name
+    raise InputError(f"'file' is {name!r}, which is not below the folder of the input: move the page there")
 
 
 def _text(row: dict[str, Any], name: str) -> str | None:

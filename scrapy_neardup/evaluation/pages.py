@@ -152,7 +152,7 @@ class _Group(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(page.size for page, _ in self.entries)
+        return sum(page.size for page, _ in self.entries if isinstance(page, Page))
 
     def sketches_of_texts(self) -> tuple[bytes, ...]:
         try:

@@ -21,13 +21,11 @@ from lxml import etree
 from scrapy_neardup.evaluation.feed import (
     CUT_OFF,
     LONGEST_LINE,
-    READ_ERRORS,
     TOO_LONG,
     WrongLine,
     lines_of,
-    open_packed,
     read_object,
-    reason_of,
+    read_packed,
     require_object,
 )
 from scrapy_neardup.exceptions import InputError
@@ -44,23 +42,14 @@ def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Raw | WrongLi
 
     Raise InputError at once if nothing can be read. Text is taken for CSV only if one of its columns is in ``columns``.
     """
-    rows = _rows(path, columns)
+    rows = read_packed(path, lambda file: _rows(file, path, columns))
     return chain(list(islice(rows, 1)), rows)
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
-    number = 0
-    try:
-        with open_packed(path) as file:
-            forms = {b"{": _json_lines, b"[": _json_array, b"<": _xml}
-            read = forms.get(_first_character(file))
-            for row in read(file, path) if read else _csv(file, path, columns):
-                number += 1
-                yield row
-    except READ_ERRORS as error:
-        if not number:
-            raise InputError(f"{path}: cannot be read: {reason_of(error)}") from error
-        yield WrongLine(number + 1, None, f"{path}: cannot be read after item {number}: {reason_of(error)}")
+def _rows(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
+    forms = {b"{": _json_lines, b"[": _json_array, b"<": _xml}
+    read = forms.get(_first_character(file))
+    return read(file, path) if read else _csv(file, path, columns)
 
 
 def _first_character(file: IO[bytes]) -> bytes:

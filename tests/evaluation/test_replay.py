@@ -273,7 +273,8 @@ def test_odd_characters_lose_no_line(replay: Replay) -> None:
     rows = [{"id": "\ud800", "url": "http://a\udc80.example/", "text": text(1)}, {"id": "b", "file": "a\x00b"}]
     out = replay([*rows, {"id": "c", "text": "\U0001f525 \U0001f525"}, {"id": "d", "text": text(1)}], code=1)
     assert [row["status"] for row in out] == ["original", "unchecked", "unchecked", "duplicate"]
-    assert (out[1]["reason"], out[2]["reason"]) == ("extraction-failed", "no-text")
+    assert "'file' is 'a\\x00b', which is not below" in out[1]["error"]
+    assert out[2]["reason"] == "no-text"
 
 
 def test_settings_before_the_name_of_the_command_count_too(tmp_path: Path) -> None:
