@@ -30,7 +30,7 @@ class Document:
 
     id: str
     url: str
-    source: str  # registrable domain of the url, "" if there is none
+    source: str  # the publisher that the url names, "" if there is none
     title: str
     text: str  # main content
     seen_at: float  # Unix seconds, UTC

@@ -162,7 +162,7 @@ def _field_names(value: Any) -> dict[str, str]:
 
 
 def _sources(value: Any) -> frozenset[str]:
-    """Return registrable domains, from domains or urls of them."""
+    """Return sources, from domains or urls of them."""
     return frozenset(map(require_domain, _list(value, str, "a list of domains such as 'example.com'")))
 
 
