@@ -1,11 +1,13 @@
 """What a long crawl and a short command cost: memory of 50,000 pages, and the time of ``scrapy list``.
 
 usage: python benchmarks/crawl_memory.py [--data DIR] [--pages 50000] [--extractor resiliparse] [--plot FILE.svg]
+       python benchmarks/crawl_memory.py --small [--pages 20000]
        python benchmarks/crawl_memory.py --list
 
 The first takes 400 recorded pages, again and again, each time with a paragraph of its own; the window is a file of
 SQLite. Memory is the resident set, measured every 500 pages. Workers are shown separately: each is replaced after 2,000
-pages. The second compares ``scrapy list`` of a project with and without the add-on, in turns, by CPU time.
+pages. The second takes JSON responses of a kilobyte, whose items have a text of their own, and compares the peaks of a
+crawl with and without the add-on. The third does so with ``scrapy list`` of a project, in turns, by CPU time.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from news_server import site
 HERE = Path(__file__).resolve()
 PAGES = 400
 FIRST = 5000
+FIRST_SMALL = 64  # requests; each response brings one more, because Scrapy may keep all requests of the start in memory
 EVERY = 500
 LOOKS = 21  # of each
 PROJECT = {
@@ -45,26 +48,31 @@ def main() -> None:
         return
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, default=os.environ.get("NEARDUP_DATA"))
-    parser.add_argument("--pages", type=int, default=50_000)
+    parser.add_argument("--pages", type=int)
     parser.add_argument("--extractor", default="resiliparse")
     parser.add_argument("--plot", type=Path, help="draw memory over pages: .png or .svg, with the extra [plot]")
+    parser.add_argument("--small", action="store_true", help="small responses with texts, with and without")
     parser.add_argument("--list", action="store_true", help="scrapy list, with and without")
     options = parser.parse_args()
     if options.list:
         print_list()
+    elif options.small:
+        print_small(options.pages or 20_000)
     elif options.data is None:
         parser.error("--data DIR, or NEARDUP_DATA, is needed")
     else:
-        looks = memory(options.data, options.pages, options.extractor)
+        looks = memory(options.data, options.pages or 50_000, {"NEARDUP_EXTRACTOR": options.extractor})
         print_memory(looks)
         if options.plot is not None:
             plot(looks, options.plot)
 
 
-def memory(data: Path, count: int, extractor: str) -> list[tuple[int, float, float]]:
+def memory(data: Path | None, count: int, settings: dict[str, Any]) -> list[tuple[int, float, float]]:
     """Pages done, MB of the crawl and MB of its workers."""
     with tempfile.TemporaryDirectory() as folder, site(data, PAGES) as url:
-        values = {"url": url, "count": count, "store": f"sqlite:///{folder}/window.sqlite", "extractor": extractor}
+        store = {"NEARDUP_STORE": f"sqlite:///{folder}/window.sqlite"}
+        first = count if data else FIRST_SMALL
+        values = {"url": url, "count": count, "first": first, "settings": {**store, **settings}}
         command = [sys.executable, str(HERE), "crawl", json.dumps(values)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return [tuple(look) for look in json.loads(done.stdout.splitlines()[-1])]
@@ -80,6 +88,16 @@ def print_memory(looks: list[tuple[int, float, float]]) -> None:
     print(
         f"\nThe crawl grew by {looks[-1][1] - crawl_then:.0f} MB; workers take {max(w for *_, w in looks):.0f} at most."
     )
+
+
+def print_small(count: int) -> None:
+    """Print the peaks: without the add-on, and with it."""
+    print("| small responses with texts | peak MB | x without |\n|---|---|---|")
+    peaks: list[float] = []
+    for name, settings in (("without the add-on", {"ADDONS": {}}), ("with it", {"NEARDUP_TEXT_FIELD": "text"})):
+        looks = memory(None, count, settings)
+        peaks.append(max(crawl_mb + workers for _, crawl_mb, workers in looks))
+        print(f"| {name} | {peaks[-1]:.0f} | {peaks[-1] / peaks[0]:.1f} |")
 
 
 def plot(looks: list[tuple[int, float, float]], file: Path) -> None:
@@ -100,6 +118,7 @@ def plot(looks: list[tuple[int, float, float]], file: Path) -> None:
 def crawl(options: dict[str, Any]) -> None:
     from scrapy import Request, Spider, signals
     from scrapy.crawler import CrawlerProcess
+    from scrapy.http import JsonResponse
 
     looks: list[tuple[int, float, float]] = []
 
@@ -114,11 +133,14 @@ def crawl(options: dict[str, Any]) -> None:
             return spider
 
         async def start(self) -> Any:
-            for number in range(options["count"]):
+            for number in range(options["first"]):
                 yield Request(f"{options['url']}/{number}")
 
         def parse(self, response: Any) -> Any:
-            yield {"url": response.url}
+            if (number := int(response.url.rpartition("/")[2]) + options["first"]) < options["count"]:
+                yield Request(f"{options['url']}/{number}")
+            is_small = isinstance(response, JsonResponse)
+            yield response.json() if is_small else {"url": response.url}
 
         def count(self) -> None:
             self.done += 1
@@ -128,8 +150,7 @@ def crawl(options: dict[str, Any]) -> None:
     process = CrawlerProcess(
         {
             "ADDONS": {"scrapy_neardup.Addon": 500},
-            "NEARDUP_STORE": options["store"],
-            "NEARDUP_EXTRACTOR": options["extractor"],
+            **options["settings"],
             "LOG_LEVEL": "CRITICAL",
             "CONCURRENT_REQUESTS": 32,
             "CONCURRENT_REQUESTS_PER_DOMAIN": 32,

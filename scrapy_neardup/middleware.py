@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class NearDupDownloaderMiddleware(Component):
-    """Gives each response its own round of the event loop, and holds it back while many pages are extracted.
+    """Gives each response its own round of the event loop, and holds it back while much work waits.
 
     Scrapy starts ``CONCURRENT_ITEMS`` tasks for each response before it calls a spider middleware. While pages are
     extracted, responses come in bursts. The tasks of thirty responses in one round would block the loop for 100 ms.
@@ -47,8 +47,8 @@ class NearDupDownloaderMiddleware(Component):
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the response when it is its turn."""
         await self.shared.turns.yield_turn()
-        while self.shared.backlog.is_full:
-            await self.shared.backlog.wait_for_room()
+        while waiting := [each for each in (self.shared.extracting, self.shared.checking) if each.is_full]:
+            await waiting[0].wait_for_room()
             await self.shared.turns.yield_turn()  # a response before this one may have taken the room
         return response
 
@@ -160,7 +160,7 @@ class NearDupSpiderMiddleware(Component):
             if self._is_too_large(response):
                 size = f"{response.url}: {len(response.body)} bytes"
                 raise ExtractionError(f"{size}, over NEARDUP_MAX_HTML_BYTES = {self.settings.max_html_bytes}")
-            with self.shared.backlog.extracting():
+            with self.shared.extracting.counted():
                 extracted = await self._extracted(response, page.encoding)
             page.text, page.sketch = extracted.text, extracted.sketch
         except ExtractionError as error:

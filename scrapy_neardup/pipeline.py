@@ -156,7 +156,8 @@ class NearDupPipeline(Component):
             answer = self.answers.follow(self._ask(adapter, context.page))
         finally:
             await context.leave()
-        verdict = await answer
+        with self.shared.checking.counted():
+            verdict = await answer
         await self.shared.turns.yield_turn()
         try:
             await self._announce(item, verdict, adapter, context.page)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from math import inf
 from typing import Literal
 from weakref import WeakSet
 
@@ -27,7 +28,9 @@ from scrapy_neardup.content.outcome import (
     in_this_loop,
 )
 from scrapy_neardup.content.thread import ExtractionThread
-from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, WorkerOptions, encode
+from scrapy_neardup.content.time_budget import TimeBudget
+from scrapy_neardup.content.urls import source_of
+from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, WorkerOptions, decode, encode
 from scrapy_neardup.content.worker_process import GONE_SECONDS, WorkerProcess
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
@@ -42,7 +45,7 @@ class ExtractionProcesses:
 
     A page fails with ExtractionError, and ends its worker, if it takes more than ``timeout`` seconds after the worker
     began to read it, if it crashes the worker, or if it takes more than ``memory`` bytes. The next page gets a new
-    worker.
+    worker. A page may also fail because of the ``budget`` of its source.
     Workers start with the first pages. ``extract`` holds at most four times as many pages as there are workers, and
     further callers wait. If a sketch fails, the text is still returned. The ``timings`` do not count sketches.
 
@@ -60,11 +63,13 @@ class ExtractionProcesses:
         memory: int | None = MOST_MEMORY,
         timings: Timings | None = None,
         sketching: Sketching | None = None,
+        budget: TimeBudget | None = None,
     ) -> None:
         load_extractor(extractor, for_processes=True)  # raise now, not in a worker, if the name is wrong
         self.timings = timings or Timings()
         self._options = WorkerOptions(extractor, timeout, most_characters, memory, sketching)
         self._workers = _cores() if workers == "auto" else workers
+        self._budget = budget or TimeBudget(inf)
         self._recycle_after = recycle_after
         self._has_warned = False
         self._jobs: queue.SimpleQueue[tuple[tuple[bytes, ...], Future[Extracted]] | None] = queue.SimpleQueue()
@@ -78,6 +83,7 @@ class ExtractionProcesses:
 
     async def extract(self, html: str | Undecoded, url: str) -> Extracted:
         """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
+        self._budget.expect(source_of(url))
         async with self._slots:
             try:
                 return await in_this_loop(self.submit(html, url))
@@ -147,15 +153,21 @@ class ExtractionProcesses:
             self._discard(child)
 
     def _extract(self, child: WorkerProcess, request: Sequence[bytes]) -> Extracted:
-        is_page, start = request[0] != TEXTS, time.perf_counter()
+        is_page = request[0] != TEXTS
+        source, size = (source_of(decode(request[1])), len(request[-1])) if is_page else ("", 0)
+        limit = self._budget.limit(source, size) if is_page else inf
+        start = time.perf_counter()
         try:
-            answer = child.ask(request)
+            answer = child.ask(request, limit)
         except ExtractionError as error:
             if not is_page:
                 self._warn(str(error))
                 return Extracted("")
             self.timings.add(1000 * (time.perf_counter() - start))
             raise
+        finally:
+            if is_page:
+                self._budget.add(source, size, limit, time.perf_counter() - start)
         if is_page:
             self.timings.add(1000 * answer.seconds)
         if answer.problem:
@@ -212,7 +224,8 @@ def start_extraction(
 ) -> Extraction:
     """Return an extraction that starts its thread or processes with the first page.
 
-    For ``workers`` see ``worker_processes``. Only processes also make sketches, and respect the limit of ``memory``.
+    For ``workers`` see ``worker_processes``. Only processes also make sketches, respect the limit of ``memory``, and
+    keep a ``TimeBudget`` if the extractor is built in: a user's own extractor may take its time with some sites.
 
     Raise SettingsError if the extractor cannot be used.
     """
@@ -228,6 +241,7 @@ def start_extraction(
         memory=memory,
         timings=timings,
         sketching=sketching,
+        budget=TimeBudget(timeout / 10) if is_built_in(extractor) else None,
     )
 
 

@@ -58,15 +58,18 @@ class WorkerProcess:
         except (OSError, EOFError):
             self._raise_lost(f"its worker process did not start within {STARTUP_SECONDS:g} s")
 
-    def ask(self, request: Sequence[bytes]) -> Answer:
+    def ask(self, request: Sequence[bytes], most_seconds: float) -> Answer:
         """Return the answer to a request. Raise ExtractionError if the worker fails, ends or takes too long."""
         self._pages_left -= 1
-        self.deadline = time.monotonic() + self._options.timeout
+        limit = f"NEARDUP_EXTRACT_TIMEOUT = {self._options.timeout:g} s"
+        if most_seconds < self._options.timeout:
+            limit = f"{most_seconds:.2g} s, which its source may take of {limit}"
+        self.deadline = time.monotonic() + min(most_seconds, self._options.timeout)
         try:
             send(self._requests, *request)
             kind, seconds, text, problem, *sketches = self._receive()
         except (OSError, EOFError):
-            self._raise_lost(f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {self._options.timeout:g} s")
+            self._raise_lost(f"not extracted within {limit}")
         if kind == FAILED:
             raise ExtractionError(decode(text))
         return Answer(Extracted(decode(text), tuple(sketches)), float(seconds), decode(problem))

@@ -34,6 +34,7 @@ class Delivery:
         self._exporter = next((each for each in extensions if isinstance(each, FeedExporter)), None)
         self.has_feeds = self._exporter is not None
         self._files: dict[FeedSlot, FeedFile] = {}
+        self._has_warned = False
         self._documents: dict[frozenset[FeedFile], list[str]] = {}  # by the files that are not stored yet
         # Connected after Scrapy's feed exporter: when the signal comes here, an item is already in its files.
         crawler.signals.connect(self._item_scraped, signals.item_scraped)
@@ -64,6 +65,13 @@ class Delivery:
         grown = [file for file in files if file.has_grown()]
         is_missing = any(file.has_accepted and file not in grown for file in files)  # a feed failed to write it
         self._watch_files()
+        if is_missing and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "An item could not be written to a feed: the error of scrapy.utils.signal above says why. This feed and"
+                " those behind it are without the item. If surrogates are not allowed, the item has half a character:"
+                " let a pipeline replace it by value.encode('utf-8', 'replace').decode(). Further cases are not logged"
+            )
         document = current_item.get().take_document()
         if document is None:
             return

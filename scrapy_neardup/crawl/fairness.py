@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MOST_PAGES = 32
-"""While this many pages wait for extraction, no response is passed on. They keep every worker busy."""
+MOST_WAITING = 32
+"""While this many pages wait for extraction, or items for verdicts, no response is passed on. They keep all busy."""
 
 
 class FairTurns:
@@ -27,29 +27,31 @@ class FairTurns:
 
 
 class Backlog:
-    """Counts the pages that wait for extraction or are extracted.
+    """Counts the pages that wait for extraction or are extracted, or the items that wait for their verdicts.
 
     Scrapy keeps ``CONCURRENT_ITEMS`` tasks for each response that it has passed to the spider. With hundreds of
-    responses each full garbage collection would visit all these tasks, and block the event loop for 100 ms. A response
-    that is held back still counts as one of ``CONCURRENT_REQUESTS``, so no further page is requested meanwhile.
-    Responses wait for nothing but extraction, because it is certain to end.
+    responses each full garbage collection would visit all these tasks, and block the event loop for 100 ms. Thousands
+    of small responses would take 700 MB. A response that is held back still counts as one of ``CONCURRENT_REQUESTS``,
+    so no further page is requested meanwhile. Responses wait for nothing but extractions and verdicts, because these
+    are certain to end.
     """
 
     def __init__(self) -> None:
-        self._pages = 0
+        self._waiting = 0
         self._has_room = asyncio.Event()
         self._has_room.set()
 
     @contextmanager
-    def extracting(self) -> Iterator[None]:
-        self._pages += 1
-        if self._pages >= MOST_PAGES:
+    def counted(self) -> Iterator[None]:
+        """Count a page or an item in this context."""
+        self._waiting += 1
+        if self._waiting >= MOST_WAITING:
             self._has_room.clear()
         try:
             yield
         finally:
-            self._pages -= 1
-            if self._pages < MOST_PAGES:
+            self._waiting -= 1
+            if self._waiting < MOST_WAITING:
                 self._has_room.set()
 
     @property

@@ -42,7 +42,7 @@ class SharedState:
         self.contexts = ItemContexts()
         self.extraction_timings = Timings()
         self.turns = FairTurns()
-        self.backlog = Backlog()
+        self.extracting, self.checking = Backlog(), Backlog()
         self._logged: set[tuple[type, str, int]] = set()
 
     def log_fault(self, error: Exception, subject: str) -> None:

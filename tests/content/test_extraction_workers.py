@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 import psutil
 import pytest
@@ -20,6 +21,7 @@ from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
 from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction, worker_processes
+from scrapy_neardup.content.time_budget import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
 
 EXTRACTOR = """
@@ -86,7 +88,7 @@ def processes(folder: Path) -> Iterator[Callable[..., ExtractionProcesses]]:
     """Starts workers, and sees to it that none of them outlives its pool."""
     started = []
 
-    def start(workers: int = 1, timeout: float = 20, **options: int) -> ExtractionProcesses:
+    def start(workers: int = 1, timeout: float = 20, **options: Any) -> ExtractionProcesses:
         started.append(ExtractionProcesses("awkward.extract", workers=workers, timeout=timeout, **options))
         return started[-1]
 
@@ -149,6 +151,36 @@ async def test_what_goes_wrong_costs_its_page_alone(
     assert (answers[0], answers[2]) == (Extracted("a"), Extracted("c"))
     assert isinstance(answers[1], ExtractionError)
     assert str(answers[1]).startswith(f"{of(name)}: {what}")
+
+
+async def test_a_page_that_never_ends_costs_its_source_its_budget_and_its_next_pages(
+    processes: Callable[..., ExtractionProcesses],
+) -> None:
+    """Also those that wait for the worker already. Pages of other sources are read."""
+    pool = processes(budget=TimeBudget(1.0))
+    urls = ["http://good.example/1", *(f"http://bad.example/{do}" for do in ("endless", "asleep", "2")), of("3")]
+    answers = await asyncio.gather(*(pool.extract("text", url) for url in urls), return_exceptions=True)
+    assert (answers[0], answers[4]) == (Extracted("text"), Extracted("text"))
+    assert [str(error).partition(": ")[2] for error in answers[1:4]] == [
+        "not extracted within 1 s, which its source may take of NEARDUP_EXTRACT_TIMEOUT = 20 s",
+        *["pages of bad.example took 1 s longer than other pages, a tenth of NEARDUP_EXTRACT_TIMEOUT, so some of its"
+          " pages are left out"] * 2,
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+async def test_the_built_in_extractors_have_a_budget() -> None:
+    """100,000 attributes of one element would take a parser minutes."""
+    extraction = start_extraction("trafilatura", timeout=5)
+    try:
+        await extraction.extract(page(article("good")), "http://good.example/")
+        bomb = page(article("bad")).replace("<article", "<article " + " ".join(f"a{n}=1" for n in range(100_000)))
+        with pytest.raises(ExtractionError, match="which its source may take of NEARDUP_EXTRACT_TIMEOUT = 5 s"):
+            await extraction.extract(bomb, "http://bad.example/")
+        with pytest.raises(ExtractionError, match=r"pages of bad\.example took 0\.5 s longer than other pages"):
+            await extraction.extract(page(article("bad")), "http://bad.example/")
+    finally:
+        extraction.close()
 
 
 async def test_a_worker_is_replaced_after_a_crash_and_after_so_many_pages(

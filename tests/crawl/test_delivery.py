@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from kills import PROSE, KillingSite, Moment, kill_and_rerun
+from lxml import etree
 from news_site import NewsSite, article, page
 from projects import Project
 
@@ -158,6 +159,31 @@ def test_what_a_feed_cannot_write_was_not_delivered(project: Project, site: News
     seen = _crawl(project, site, FEED_EXPORTERS={"jsonlines": "news.losses.Fragile"})
 
     assert seen.keys() == {"kept", "copied", "dropped"}
+
+
+LONE_SURROGATES = """
+class News(scrapy.Spider):
+    name = "news"
+
+    start_urls = ["data:,"]
+
+    def parse(self, response):
+        for number, title in enumerate(["first", "half \\ud800", "second", "half \\ud800 in a list"]):
+            yield {"number": number, "title": [title] if "list" in title else title}
+"""
+
+
+def test_a_lone_surrogate_costs_no_other_item_and_the_remedy_is_logged_once(project: Project) -> None:
+    """XML is written with a question mark, because a reader refuses the whole file otherwise."""
+    project.prepare(LONE_SURROGATES, {})
+    done = project.run("crawl", "news", "-O", "items.xml", "-O", "items.jsonl")
+    crawl = project.finished(done.returncode, done.stdout, 0)
+
+    assert [item["number"] for item in crawl.items] == [0, 2]
+    titles = [each.xpath("string(title)") for each in etree.parse(project.folder / "items.xml").getroot()]
+    assert titles == ["first", "half ?", "second", "half ? in a list"]
+    (warning,) = crawl.lines("WARNING", "could not be written to a feed")
+    assert "value.encode('utf-8', 'replace').decode()" in warning
 
 
 def test_what_the_filter_of_a_feed_fails_on_was_not_delivered(project: Project, site: NewsSite) -> None:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 from scrapy_processes import FRESH
 
-from scrapy_neardup.crawl.fairness import MOST_PAGES, FairTurns
+from scrapy_neardup.crawl.fairness import MOST_WAITING, FairTurns
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware
+from scrapy_neardup.pipeline import NearDupPipeline
 
 
 async def rounds_of(turn: Callable[[], Awaitable[object]], count: int) -> list[tuple[int, int]]:
@@ -61,8 +64,8 @@ async def test_responses_are_held_back_while_many_pages_wait_for_extraction() ->
     request, response = Request("http://a.example/"), Response("http://a.example/")
     middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
     with ExitStack() as pages:
-        for _ in range(MOST_PAGES):
-            pages.enter_context(middleware.shared.backlog.extracting())
+        for _ in range(MOST_WAITING):
+            pages.enter_context(middleware.shared.extracting.counted())
         held = asyncio.create_task(middleware.process_response(request, response))
         for _ in range(100):
             await asyncio.sleep(0)
@@ -70,19 +73,44 @@ async def test_responses_are_held_back_while_many_pages_wait_for_extraction() ->
     assert await held is response
 
 
+async def test_responses_are_held_back_while_many_items_with_texts_of_their_own_wait_for_verdicts(
+    tmp_path: Path,
+) -> None:
+    """Small responses come faster than the store answers: another process is writing to its file."""
+    request, response = Request("http://a.example/"), Response("http://a.example/")
+    crawler = get_crawler(Spider, {"NEARDUP_STORE": f"sqlite:///{tmp_path}/window.sqlite"})
+    crawler.spider = Spider("news")
+    middleware = NearDupDownloaderMiddleware.from_crawler(crawler)
+    pipeline = NearDupPipeline.from_crawler(crawler)
+    await pipeline.open_spider()
+    await pipeline._prepare()
+    with closing(sqlite3.connect(tmp_path / "window.sqlite", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        items = [pipeline.process_item({"text": article(number)}) for number in range(MOST_WAITING)]
+        judged = asyncio.gather(*items)
+        held = asyncio.create_task(middleware.process_response(request, response))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not held.done()
+    assert await held is response
+    assert {item["neardup_status"] for item in await judged} == {"original"}
+    await pipeline.close_spider()
+    await pipeline._close_detector()
+
+
 async def test_responses_that_were_held_back_do_not_all_pass_when_one_page_is_done() -> None:
     request, response = Request("http://a.example/"), Response("http://a.example/")
     middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())
-    backlog, passed = middleware.shared.backlog, list[Response]()
+    extracting, passed = middleware.shared.extracting, list[Response]()
 
     async def pass_and_extract(pages: ExitStack) -> None:
         passed.append(await middleware.process_response(request, response))
-        pages.enter_context(backlog.extracting())
+        pages.enter_context(extracting.counted())
 
     with ExitStack() as pages, ExitStack() as last:
-        for _ in range(MOST_PAGES - 1):
-            pages.enter_context(backlog.extracting())
-        last.enter_context(backlog.extracting())
+        for _ in range(MOST_WAITING - 1):
+            pages.enter_context(extracting.counted())
+        last.enter_context(extracting.counted())
         held = [asyncio.create_task(pass_and_extract(pages)) for _ in range(10)]
         await asyncio.sleep(0)
         last.close()

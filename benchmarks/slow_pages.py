@@ -1,0 +1,116 @@
+"""What pages that take seconds to parse cost a crawl: 40 good pages, alone and among 12 bad ones.
+
+usage: python benchmarks/slow_pages.py [--attributes 28000] [--extractor trafilatura]
+
+A bad page is 240 kB. One of its elements has 28,000 attributes, and parsers take quadratic time for them. Each row is a
+crawl of its own. The hosts are addresses of the loopback network, so this needs Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve()
+GOOD, BAD = 40, 12
+ROWS = {"no bad pages": 0, "of one host": 1, "of one host, all first": 1, "of 3 hosts": 3, "of 12 hosts": 12}
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["crawl"]:
+        crawl(*json.loads(sys.argv[2]))
+        return
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--attributes", type=int, default=28_000)
+    parser.add_argument("--extractor", default="trafilatura")
+    options = parser.parse_args()
+    server = serve(options.attributes)
+    print("| bad pages | seconds | x without | good pages judged | bad pages judged |\n|---|---|---|---|---|")
+    alone = 0.0
+    for name, hosts in ROWS.items():
+        seconds, good, bad = measured(urls(server.server_port, hosts, first="first" in name), options.extractor)
+        alone = alone or seconds
+        print(f"| {name} | {seconds:.1f} | {seconds / alone:.1f} | {good} of {GOOD} | {bad} |", flush=True)
+
+
+def urls(port: int, hosts: int, *, first: bool) -> list[str]:
+    good = [f"http://127.0.1.{number + 1}:{port}/good/{number}" for number in range(GOOD)]
+    bad = [f"http://127.0.2.{number % hosts + 1}:{port}/bad/{number}" for number in range(BAD * bool(hosts))]
+    if first:
+        return bad + good
+    return random.Random(2026).sample(good + bad, len(good + bad))
+
+
+def serve(attributes: int) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            many = "".join(f" a{number}=1" for number in range(attributes if "/bad/" in self.path else 0))
+            draw = random.Random(self.path)
+            lines = [" ".join(f"w{draw.randrange(5000)}" for _ in range(60)) for _ in range(8)]
+            body = f"<html><body><div{many}>{''.join(f'<p>{line}.</p>' for line in lines)}</div></body></html>".encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def measured(start_urls: list[str], extractor: str) -> tuple[float, int, int]:
+    """Return the seconds that a crawl takes, and how many good and bad pages got a verdict."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"NEARDUP_STORE": f"sqlite:///{folder}/window.sqlite", "NEARDUP_EXTRACTOR": extractor}
+        command = [sys.executable, str(HERE), "crawl", json.dumps([start_urls, settings])]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    seconds, judged = json.loads(done.stdout.splitlines()[-1])
+    return seconds, sum("/good/" in url for url in judged), sum("/bad/" in url for url in judged)
+
+
+def crawl(start_urls: list[str], settings: dict[str, Any]) -> None:
+    from scrapy import Spider, signals
+    from scrapy.crawler import CrawlerProcess
+
+    judged: list[str] = []
+
+    class News(Spider):
+        name = "news"
+
+        @classmethod
+        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+            spider = super().from_crawler(crawler, *args, **kwargs)
+            crawler.signals.connect(spider.note, signals.item_scraped)
+            return spider
+
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url}
+
+        def note(self, item: Any) -> None:
+            if item["neardup_status"] != "unchecked":
+                judged.append(item["url"])
+
+    News.start_urls = start_urls
+    common = {"ADDONS": {"scrapy_neardup.Addon": 500}, "LOG_LEVEL": "CRITICAL", "TELNETCONSOLE_ENABLED": False}
+    process = CrawlerProcess({**common, **settings})
+    process.crawl(News)
+    started = time.perf_counter()
+    process.start()
+    print(json.dumps([time.perf_counter() - started, judged]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Bound the time that the pages of one source may take from those of other sources."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from math import inf
+
+from scrapy_neardup.exceptions import ExtractionError
+
+_EXPECTED = 1e-7  # seconds for each byte, until pages are known: as much as trafilatura takes on a fast machine
+_TIMES = 10  # a page may take this many times what other pages take, without counting for its source
+_PAGE = 30_000  # bytes: a page takes the time of so many, however small it is
+
+
+class TimeBudget:
+    """Says how long a page may take, by the time that recent pages took for each byte, in the median.
+
+    What a page takes beyond ten times that counts for its source. When the pages of a source have taken ``seconds``
+    too long, its next pages are refused, until they would have taken that time. So a source with slow pages is tried
+    again now and then, and an honest source with one slow page loses the verdicts of a few others.
+
+    While all pages are of one source there is no limit, because there are no others to protect. Call ``expect`` with
+    the source of each page as soon as it waits.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._rates = deque([_EXPECTED] * 11, maxlen=101)  # seconds for each byte
+        self._debts: dict[str, float] = {}  # seconds, of sources that have any
+        self._refused: set[str] = set()  # sources
+        self._first_source: str | None = None
+        self._has_several = False  # sources
+        self._lock = threading.Lock()
+
+    def expect(self, source: str) -> None:
+        """Note the source of a page that waits for its turn."""
+        if self._first_source is None:
+            self._first_source = source
+        self._has_several = self._has_several or source != self._first_source
+
+    def limit(self, source: str, size: int) -> float:
+        """Return how many seconds a page may take. Raise ExtractionError if the time of its source is used up."""
+        with self._lock:
+            if not self._has_several:
+                return inf
+            usual = sorted(self._rates)[len(self._rates) // 2] * (size + _PAGE)
+            debt = self._debts.get(source, 0.0)
+            if source not in self._refused:
+                return _TIMES * usual + self._seconds - debt
+            self._owe(source, debt - usual)
+        raise ExtractionError(
+            f"pages of {source} took {self._seconds:g} s longer than other pages, a tenth of NEARDUP_EXTRACT_TIMEOUT,"
+            " so some of its pages are left out"
+        )
+
+    def add(self, source: str, size: int, limit: float, seconds: float) -> None:
+        """Count the time that a page took, whose limit was ``limit``."""
+        with self._lock:
+            self._rates.append(seconds / (size + _PAGE))
+            self._owe(source, self._seconds + seconds - limit)
+            if seconds >= limit:
+                self._refused.add(source)
+
+    def _owe(self, source: str, debt: float) -> None:
+        if debt > 0:
+            self._debts[source] = debt
+        else:
+            self._debts.pop(source, None)
+            self._refused.discard(source)
