@@ -198,8 +198,10 @@ class Watch:
         self.memory = 0
         self.pages = 0
         self.marks: list[tuple[float, dict[str, float]]] = []
+        self.tick = crawler.settings.getfloat("TICK")
         self.server = psutil.Process(crawler.settings.getint("SERVER"))
         self.profile = crawler.settings.get("PROFILE")
+        self.is_warm = asyncio.Event()
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self.count, signal)
         crawler.signals.connect(self.opened, signals.spider_opened)
@@ -235,13 +237,14 @@ class Watch:
         if self.pages == WARM_UP:
             self.lags.clear()
             self.busy.clear()
+            self.is_warm.set()
 
     async def watch(self) -> None:
         while True:
             before, busy = time.perf_counter(), time.thread_time()
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(self.tick)
             self.busy.append(1000 * (time.thread_time() - busy))
-            self.lags.append(1000 * (time.perf_counter() - before - TICK))
+            self.lags.append(1000 * (time.perf_counter() - before - self.tick))
             if len(self.lags) % 200 == 0:
                 self.look_at_memory()
 
@@ -277,6 +280,8 @@ def crawl(options: dict[str, Any]) -> None:
 
         async def start(self) -> Any:
             for number in range(options["count"]):
+                if number == WARM_UP:  # nothing is under way when the measurement starts, as when it ends
+                    await self.crawler.watch.is_warm.wait()
                 yield Request(f"{options['url']}/{number}")
 
         def parse(self, response: Any) -> Any:
@@ -292,6 +297,7 @@ def crawl(options: dict[str, Any]) -> None:
         "PAGES": options["count"],
         "PROFILE": options["profile"],
         "SERVER": options["server"],
+        "TICK": TICK,
         **options["settings"],
     }
     if by_hand:
@@ -308,7 +314,7 @@ def crawl(options: dict[str, Any]) -> None:
     assert crawler.stats.get_value("response_received_count") == options["count"], crawler.stats.get_stats()
     (start, cpu_before), (end, cpu_after) = watch.marks
     measured_pages = options["count"] - WARM_UP
-    lags, busy = sorted(watch.lags), sorted(watch.busy)
+    lags, busy = sorted(watch.lags) or [0.0], sorted(watch.busy) or [0.0]
     print(
         json.dumps(
             {
