@@ -148,6 +148,8 @@ class NearDupPipeline(Component):
             if not self.is_judged(item):
                 self.summary.skip(item)
                 return item
+            if context.page.reading is not None:
+                await asyncio.shield(context.page.reading)
             if context.place is not None:
                 await context.place.wait_for_turn()
             with context.pause_lateness():
