@@ -44,12 +44,16 @@ class NearDupDownloaderMiddleware(Component):
     extracted, responses come in bursts. The tasks of thirty responses in one round would block the loop for 100 ms.
     """
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._next = asyncio.Lock()
+
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the response when it is its turn."""
-        await self.shared.turns.yield_turn()
-        while self.shared.backlog.is_full:
-            await self.shared.backlog.wait_for_room()
-            await self.shared.turns.yield_turn()  # a response before this one may have taken the room
+        async with self._next:  # when a page is done, only the next response wakes up
+            while self.shared.backlog.is_full:
+                await self.shared.backlog.wait_for_room()
+            await self.shared.turns.yield_turn()
         return response
 
 
