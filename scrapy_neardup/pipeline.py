@@ -152,8 +152,9 @@ class NearDupPipeline(Component):
                 await asyncio.shield(context.page.reading)
             if context.place is not None:
                 await context.place.wait_for_turn()
-            with context.pause_lateness():
-                await self._prepare()
+            if not self._is_frozen:
+                with context.pause_lateness():
+                    await self._prepare()
             adapter = ItemAdapter(item)
             answer = self.answers.follow(self._ask(adapter, context.page))
         finally:
