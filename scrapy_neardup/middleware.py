@@ -146,6 +146,8 @@ class NearDupSpiderMiddleware(Component):
         with place.pause_lateness():
             try:
                 if before is None:
+                    if url is not None and self._is_first:
+                        self._extraction.prepare()  # the worker starts while the first head is read
                     await self._read_head(response, page)
                 else:
                     await before
