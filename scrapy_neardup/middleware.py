@@ -19,6 +19,7 @@ from scrapy_neardup.content import (
     CanonicalUrls,
     Extracted,
     ExtractedPages,
+    ExtractionProcesses,
     PageHead,
     Undecoded,
     decode_as,
@@ -51,8 +52,7 @@ class NearDupDownloaderMiddleware(Component):
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the response when it is its turn."""
         async with self._next:  # when a page is done, only the next response wakes up
-            while self.shared.backlog.is_full:
-                await self.shared.backlog.wait_for_room()
+            await self.shared.backlog.wait_for_room()
             await self.shared.turns.yield_turn()
         return response
 
@@ -146,8 +146,8 @@ class NearDupSpiderMiddleware(Component):
         with place.pause_lateness():
             try:
                 if before is None:
-                    if url is not None and self._is_first:
-                        self._extraction.prepare()  # the worker starts while the first head is read
+                    if url is not None and self._is_first and isinstance(self._extraction, ExtractionProcesses):
+                        self._extraction.submit_texts([])  # a worker starts while the first head is read
                     await self._read_head(response, page)
                 else:
                     await before
@@ -174,7 +174,8 @@ class NearDupSpiderMiddleware(Component):
         except Exception as error:
             self.log_fault(error, response.url)
         else:
-            page.add_head(head, self._canonical.of(head.canonical, response.url))
+            canonical = self._canonical.of(head.canonical, response.url) if head.canonical else response.url
+            page.add_head(head, canonical)
 
     async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
         """Give the page its text, or the reason why it has none."""

@@ -76,10 +76,6 @@ class ExtractionProcesses:
         self._closing = threading.Event()
         _open.add(self)
 
-    def prepare(self) -> None:
-        """Start a worker before there is a page for it."""
-        self.submit_texts([])
-
     async def extract(self, html: str | Undecoded, url: str) -> Extracted:
         """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
         async with self._slots:

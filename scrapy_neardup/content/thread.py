@@ -51,9 +51,6 @@ class ExtractionThread:
         self._stuck = 0
         self._is_closed = False
 
-    def prepare(self) -> None:
-        """Do nothing: the thread starts at once when there is a page."""
-
     async def extract(self, html: str | Undecoded, url: str) -> Extracted:
         """Return the main content of one page. Raise ExtractionError with its url if it fails or is too slow."""
         async with self._one_page:

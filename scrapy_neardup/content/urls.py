@@ -199,8 +199,6 @@ class CanonicalUrls:
 
     def of(self, given: str, url: str) -> str:
         """Return the canonical url of a page, or its ``url``. ``given`` is the url that the page gives as its own."""
-        if not given:
-            return url
         canonical = canonical_url(given, url)
         identity, own = url_identity(canonical), url_identity(url)
         if identity == own:
