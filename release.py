@@ -12,6 +12,7 @@ The checks, in this order. Without names all of them run:
   pythons    with every Python there is, the wheel installs in a fresh environment, and the README's first crawl works
   extras     each extra installs what it is for
   types      mypy --strict of a small project that uses the wheel
+  cost       a crawl takes no more CPU time than with the last release: benchmarks/crawl_cost.py
 
 A failed check does not stop the others. The exit status is 1 if one failed.
 """
@@ -196,6 +197,13 @@ def check_types(release: Release) -> None:
     say(run(str(release.environment / "mypy"), "--strict", "--config-file=", ".", cwd=project).decode().strip())
 
 
+def check_cost(release: Release) -> None:
+    table = run(sys.executable, "-m", "tox", "run", "-e", "cost", cwd=ROOT).decode()
+    for line in table.splitlines():
+        if line.startswith(("|", "The plugin")):
+            say(line)
+
+
 CHECKS: dict[str, Callable[[Release], None]] = {
     "tree": check_tree,
     "version": check_version,
@@ -204,6 +212,7 @@ CHECKS: dict[str, Callable[[Release], None]] = {
     "pythons": check_pythons,
     "extras": check_extras,
     "types": check_types,
+    "cost": check_cost,
 }
 
 

@@ -7,8 +7,10 @@ DIR is the unpacked research data (default: $NEARDUP_DATA). A server process hol
 ``stream-dev``, the others of ``gold-dev`` and ``articles-modern``; each crawl is a process of its own, and Redis is
 started for the run. The configurations take turns in each round, and the median of the rounds counts. The first WARM_UP
 pages are not measured, because they include imports and the start of workers. One table comes out, as Markdown. If
-other programs use the machine too, only ratios of times are good. CPU seconds depend less on other programs. "Busy" is
-the CPU time of the event loop's thread between two looks: the lag without the time that other programs took.
+other programs use the machine too, only ratios of times are good. CPU seconds depend less on other programs. "CPU ms a
+page" is that of the crawl: the event loop's thread, its other threads, and its worker processes. These follow one by
+one, and then Redis, which is not a part of the sum. "Busy" is the CPU time of the event loop's thread between two
+looks: the lag without the time that other programs took.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import psutil
 from news_server import pages, redis_server, site
 
 HERE = Path(__file__).resolve()
+COSTS = ("cpu", "loop", "threads", "workers", "redis")
 LAGS = ("lag_p50", "lag_p99", "lag_max", "busy_p99", "busy_max")
 WARM_UP = 200  # pages
 TICK = 0.005  # seconds between looks at the event loop's clock
@@ -97,13 +100,14 @@ def median(rounds: list[dict[str, float]]) -> dict[str, float]:
 def print_table(found: dict[str, dict[str, float]], options: argparse.Namespace) -> None:
     plain, by_hand = found[PLAIN]["rate"], found[BY_HAND]["rate"]
     print(f"{options.pages} pages, {options.requests} requests at a time.\n")
-    columns = ["crawl", "pages/s", "x by hand", "x without", "CPU ms a page", "peak MB", "lag p50 ms", "p99", "max"]
-    print("| " + " | ".join([*columns, "busy p99", "max"]) + " |")
-    print("|---" * (len(columns) + 2) + "|")
+    columns = ["crawl", "pages/s", "x by hand", "x without", "CPU ms a page", "loop", "threads", "workers", "Redis"]
+    columns += ["peak MB", "lag p50 ms", "p99", "max", "busy p99", "max"]
+    print("| " + " | ".join(columns) + " |")
+    print("|---" * len(columns) + "|")
     for name, each in found.items():
         ratios = f"{each['rate']:.0f} | {each['rate'] / by_hand:.1f} | {each['rate'] / plain:.2f}"
-        lags = " | ".join(f"{each[key]:.1f}" for key in LAGS)
-        print(f"| {name} | {ratios} | {each['cpu']:.1f} | {each['memory']:.0f} | {lags} |")
+        costs, lags = (" | ".join(f"{each[key]:.1f}" for key in keys) for keys in (COSTS, LAGS))
+        print(f"| {name} | {ratios} | {costs} | {each['memory']:.0f} | {lags} |")
 
 
 def plot(found: dict[str, dict[str, float]], file: Path) -> None:
@@ -149,8 +153,15 @@ def print_workers(data: Path, count: int) -> None:
 
 
 def measured(
-    name: str, folder: str, redis_url: str, url: str, chosen: argparse.Namespace, profile: Path | None = None
+    name: str,
+    folder: str,
+    redis_url: str,
+    url: str,
+    chosen: argparse.Namespace,
+    profile: Path | None = None,
+    package: Path | None = None,
 ) -> dict[str, float]:
+    """Crawl in a process of its own, with the ``scrapy_neardup`` in the folder ``package`` if one is given."""
     from redis import Redis
 
     for _ in range(200):
@@ -163,8 +174,13 @@ def measured(
     settings = {key: stores.get(str(value), value) for key, value in VARIANTS[name].items()}
     profiled = str(profile.resolve()) if profile else ""
     settings |= {"CONCURRENT_REQUESTS": chosen.requests, "CONCURRENT_REQUESTS_PER_DOMAIN": chosen.requests}
-    options = json.dumps({"url": url, "count": chosen.pages, "settings": settings, "profile": profiled})
-    done = subprocess.run([sys.executable, str(HERE), "crawl", options], capture_output=True, text=True)
+    server = Redis.from_url(redis_url).info("server")["process_id"]
+    tick = TICK if package is None else 1.0  # a look costs CPU time, and a slow crawl has more of them
+    values = {"url": url, "count": chosen.pages, "settings": settings, "profile": profiled}
+    options = json.dumps({**values, "server": server, "tick": tick})
+    environment = {**os.environ, **({"PYTHONPATH": str(package)} if package else {})}
+    command = [sys.executable, str(HERE), "crawl", options]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode or not done.stdout:
         sys.exit(f"{name}: {done.stderr}")
     return {key: float(value) for key, value in json.loads(done.stdout.splitlines()[-1]).items()}
@@ -181,8 +197,11 @@ class Watch:
         self.busy: list[float] = []
         self.memory = 0
         self.pages = 0
-        self.marks: list[tuple[float, float]] = []
+        self.marks: list[tuple[float, dict[str, float]]] = []
+        self.tick = crawler.settings.getfloat("TICK")
+        self.server = psutil.Process(crawler.settings.getint("SERVER"))
         self.profile = crawler.settings.get("PROFILE")
+        self.is_warm = asyncio.Event()
         for signal in (signals.item_scraped, signals.item_dropped, signals.item_error):
             crawler.signals.connect(self.count, signal)
         crawler.signals.connect(self.opened, signals.spider_opened)
@@ -212,19 +231,20 @@ class Watch:
     def count(self) -> None:
         self.pages += 1
         if self.pages in (WARM_UP, self.most):
-            self.marks.append((time.perf_counter(), cpu_seconds()))
+            self.marks.append((time.perf_counter(), cpu_seconds(self.server)))
         if self.profile and self.pages == WARM_UP:
             self.start_profile()
         if self.pages == WARM_UP:
             self.lags.clear()
             self.busy.clear()
+            self.is_warm.set()
 
     async def watch(self) -> None:
         while True:
             before, busy = time.perf_counter(), time.thread_time()
-            await asyncio.sleep(TICK)
+            await asyncio.sleep(self.tick)
             self.busy.append(1000 * (time.thread_time() - busy))
-            self.lags.append(1000 * (time.perf_counter() - before - TICK))
+            self.lags.append(1000 * (time.perf_counter() - before - self.tick))
             if len(self.lags) % 200 == 0:
                 self.look_at_memory()
 
@@ -237,14 +257,15 @@ class Watch:
         self.memory = max(self.memory, found)
 
 
-def cpu_seconds() -> float:
-    """Of this process and its workers."""
-    total = 0.0
-    for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
+def cpu_seconds(server: psutil.Process) -> dict[str, float]:
+    """Of this process, which is called in the thread of its event loop, of its workers, and of Redis."""
+    workers = 0.0
+    for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):  # gone by now
-            times = process.cpu_times()
-            total += times.user + times.system
-    return total
+            workers += sum(process.cpu_times()[:2])
+    loop, here = time.thread_time(), time.process_time()
+    redis = sum(server.cpu_times()[:2])
+    return {"cpu": here + workers, "loop": loop, "threads": here - loop, "workers": workers, "redis": redis}
 
 
 def crawl(options: dict[str, Any]) -> None:
@@ -259,6 +280,8 @@ def crawl(options: dict[str, Any]) -> None:
 
         async def start(self) -> Any:
             for number in range(options["count"]):
+                if number == WARM_UP:  # nothing is under way when the measurement starts, as when it ends
+                    await self.crawler.watch.is_warm.wait()  # type: ignore[attr-defined]
                 yield Request(f"{options['url']}/{number}")
 
         def parse(self, response: Any) -> Any:
@@ -273,6 +296,8 @@ def crawl(options: dict[str, Any]) -> None:
         "RETRY_ENABLED": False,
         "PAGES": options["count"],
         "PROFILE": options["profile"],
+        "SERVER": options["server"],
+        "TICK": options["tick"],
         **options["settings"],
     }
     if by_hand:
@@ -289,12 +314,12 @@ def crawl(options: dict[str, Any]) -> None:
     assert crawler.stats.get_value("response_received_count") == options["count"], crawler.stats.get_stats()
     (start, cpu_before), (end, cpu_after) = watch.marks
     measured_pages = options["count"] - WARM_UP
-    lags, busy = sorted(watch.lags), sorted(watch.busy)
+    lags, busy = sorted(watch.lags) or [0.0], sorted(watch.busy) or [0.0]
     print(
         json.dumps(
             {
                 "rate": measured_pages / (end - start),
-                "cpu": 1000 * (cpu_after - cpu_before) / measured_pages,
+                **{key: 1000 * (cpu_after[key] - cpu_before[key]) / measured_pages for key in COSTS},
                 "memory": watch.memory / 1e6,
                 "lag_p50": lags[len(lags) // 2],
                 "lag_p99": lags[len(lags) * 99 // 100],

@@ -69,7 +69,7 @@ def main() -> None:
 
 def memory(data: Path | None, count: int, settings: dict[str, Any]) -> list[tuple[int, float, float]]:
     """Pages done, MB of the crawl and MB of its workers."""
-    with tempfile.TemporaryDirectory() as folder, site(data, PAGES) as url:
+    with tempfile.TemporaryDirectory() as folder, site(data, PAGES if data else 0) as url:
         store = {"NEARDUP_STORE": f"sqlite:///{folder}/window.sqlite"}
         first = count if data else FIRST_SMALL
         values = {"url": url, "count": count, "first": first, "settings": {**store, **settings}}

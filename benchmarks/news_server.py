@@ -11,15 +11,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 SETS = ("stream-dev", "gold-dev", "articles")
 HERE = Path(__file__).resolve()
+WORDS = ["".join(syllables) for syllables in product(("ba", "ne", "ri", "to", "lu", "s", "ka", "me"), repeat=4)]
 
 
-def pages(data: Path, count: int) -> list[bytes]:
-    """So many pages of each set, the same ones every time."""
+def pages(data: Path | None, count: int) -> list[bytes]:
+    """So many pages of each set, the same ones every time. Without ``data`` they are invented."""
     draw = random.Random(2019)
+    if data is None:
+        return [invented_page(draw, number) for number in range(count)]
     files: list[Path] = []
     for number, name in enumerate(SETS, 1):
         with (data / f"{name}.jsonl").open(encoding="utf-8") as lines:
@@ -33,9 +37,24 @@ def pages(data: Path, count: int) -> list[bytes]:
     return [file.read_bytes() for file in files]
 
 
+def invented_page(draw: random.Random, number: int) -> bytes:
+    """As large as recorded pages are: 40 kB, 100 to 800 words. Every third page is a copy of the one before it."""
+    story = random.Random(number - (number % 3 == 2))
+    places = (int(story.paretovariate(0.3)) for _ in range(story.randrange(100, 800)))  # frequent words come first
+    words = [WORDS[min(place, len(WORDS)) - 1] for place in places]
+    title = " ".join(words[:8]).capitalize()
+    paragraphs = "".join(f"<p>{' '.join(words[at : at + 40])}.</p>\n" for at in range(0, len(words), 40))
+    links = "".join(f"<li><a href='/{n}'>{draw.choice(WORDS)} {draw.choice(WORDS)}</a></li>" for n in range(80))
+    script = "".join(f"var v{n} = '{draw.choice(WORDS)}';\n" for n in range(draw.randrange(200, 2000)))
+    return (
+        f"<!doctype html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><script>{script}</script>"
+        f"</head><body><nav><ul>{links}</ul></nav><article><h1>{title}</h1>{paragraphs}</article></body></html>"
+    ).encode()
+
+
 @contextmanager
 def site(data: Path | None, count: int) -> Iterator[str]:
-    """A server process: nothing it does is on the crawl's account. Without data it has small JSON articles only."""
+    """A server process: nothing it does is on the crawl's account. Without pages it has small JSON articles only."""
     command = [sys.executable, str(HERE), json.dumps([data and str(data), count])]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -65,7 +84,7 @@ def small(number: int) -> bytes:
 
 async def serve(arguments: str) -> None:
     data, count = json.loads(arguments)
-    bodies = pages(Path(data), count) if data else []
+    bodies = pages(data and Path(data), count)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

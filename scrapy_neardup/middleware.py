@@ -19,6 +19,7 @@ from scrapy_neardup.content import (
     CanonicalUrls,
     Extracted,
     ExtractedPages,
+    ExtractionProcesses,
     PageHead,
     Undecoded,
     decode_as,
@@ -44,12 +45,16 @@ class NearDupDownloaderMiddleware(Component):
     extracted, responses come in bursts. The tasks of thirty responses in one round would block the loop for 100 ms.
     """
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._next = asyncio.Lock()
+
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the response when it is its turn."""
-        await self.shared.turns.yield_turn()
-        while waiting := [each for each in (self.shared.extracting, self.shared.checking) if each.is_full]:
-            await waiting[0].wait_for_room()
-            await self.shared.turns.yield_turn()  # a response before this one may have taken the room
+        async with self._next:  # when a page is done, only the next response wakes up
+            await self.shared.extracting.wait_for_room()
+            await self.shared.checking.wait_for_room()
+            await self.shared.turns.yield_turn()
         return response
 
 
@@ -87,14 +92,12 @@ class NearDupSpiderMiddleware(Component):
         if opted_out:
             place.close()
         try:
-            await self.shared.turns.yield_turn()  # the spider's callback runs in the first step of the loop below
             async for output in result:
                 if not isinstance(output, Request) and self.is_judged(output):
                     if opted_out:
                         context = ItemContext(output, opted_out=True)
                     else:
-                        with place.pause_lateness():
-                            page = await self._page_of(output, response, place, page)
+                        page = self._page_of(output, response, place, page)
                         context = ItemContext(output, page, place.add_item())
                     await self.shared.contexts.put(context)
                 with place.hand_over():
@@ -104,58 +107,79 @@ class NearDupSpiderMiddleware(Component):
             if page is not None:
                 await page.finish_if_over()
 
-    async def _page_of(self, item: Any, response: Response, place: ResponsePlace, page: Page | None) -> Page:
-        """Return the page of an item, with its text if the item needs it. Never raise, so that the output passes."""
+    def _page_of(self, item: Any, response: Response, place: ResponsePlace, page: Page | None) -> Page:
+        """Return the page of an item, and start to read what the item needs of it. Never raise: the output passes.
+
+        The item waits for its page in our pipeline, not here. While the output of a response waits, Scrapy keeps
+        ``CONCURRENT_ITEMS`` tasks for the response. They would take more time than all that we do on the event loop.
+        """
         try:
-            page = page or await self._page(response, place)
+            page = page or self._page(response, place)
             adapter = ItemAdapter(item)
             text, url = (text_of(adapter, name) for name in (self.settings.text_field, self.settings.url_field))
-            if not page.is_extracted and not text and page.is_named_by(url):
-                await self._extract(response, page)
+            needs_reading = not page.is_extracted and (page.reading is None or not text)
+            if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
+                step = self._read(response, page, place, page.reading, None if text else url)
+                page.reading = asyncio.create_task(step)
         except Exception as error:
             self.log_fault(error, response.url)
             page = page or Page()
             page.is_extracted, page.reason = True, "internal-error"
         return page
 
-    async def _page(self, response: Response, place: ResponsePlace) -> Page:
-        """Return the page of a response with its url, language and title, but without its text."""
+    @staticmethod
+    def _page(response: Response, place: ResponsePlace) -> Page:
+        """Return the page of a response. Its head and its text are not read yet."""
         assert response.request is not None
         urls = [response.request.url, *response.meta.get("redirect_urls", ())]
-        if not isinstance(response, TextResponse) or not _looks_like_html(response):
-            return Page(response.url, urls, place=place, is_list=isinstance(response, XmlResponse))
+        is_list = isinstance(response, XmlResponse) and not _looks_like_html(response)
+        return Page(response.url, urls, place=place, is_list=is_list)
+
+    async def _read(
+        self,
+        response: TextResponse,
+        page: Page,
+        place: ResponsePlace,
+        before: asyncio.Task[None] | None,
+        url: str | None,
+    ) -> None:
+        """Read the head of a page after ``before``, and its text if an item with this ``url`` needs it. Never raise."""
+        with place.pause_lateness():
+            try:
+                if before is None:
+                    if url is not None and self._is_first and isinstance(self._extraction, ExtractionProcesses):
+                        self._extraction.submit_texts([])  # a worker starts while the first head is read
+                    await self._read_head(response, page)
+                else:
+                    await before
+                if url is not None and not page.is_extracted and page.is_named_by(url):
+                    page.is_extracted = True
+                    await self._extract(response, page, place)
+            except Exception as error:
+                self.log_fault(error, response.url)
+                page.reason = "internal-error"
+
+    async def _read_head(self, response: TextResponse, page: Page) -> None:
+        """Read encoding and head of a page. If they cannot be read, the page is judged without them."""
         if self._is_first:
             # The first call loads the list of public suffixes, which would block the event loop.
             self._is_first = False
             await asyncio.get_running_loop().run_in_executor(None, source_of, response.url)
         if self._is_too_large(response):
             response = response.replace(body=response.body[:HEAD])
-        encoding, head = await self._head(response)
-        return Page(
-            response.url,
-            urls,
-            place=place,
-            encoding=encoding,
-            canonical=self._canonical.of(head.canonical, response.url),
-            language=head.language,
-            title=head.title,
-        )
-
-    async def _head(self, response: TextResponse) -> tuple[str | None, PageHead]:
-        """Return the encoding and the head of a page. If they cannot be read, the page is judged without them."""
         try:
             if response._declared_encoding() and len(response.body) <= SHORT_PAGE:
-                return _read_head(response)
-            return await asyncio.to_thread(_read_head, response)  # guessing and decoding take long
+                page.encoding, head = _read_head(response)
+            else:
+                page.encoding, head = await asyncio.to_thread(_read_head, response)  # guessing and decoding take long
         except Exception as error:
             self.log_fault(error, response.url)
-            return None, PageHead()
+        else:
+            canonical = self._canonical.of(head.canonical, response.url) if head.canonical else response.url
+            page.add_head(head, canonical)
 
-    async def _extract(self, response: Response, page: Page) -> None:
+    async def _extract(self, response: TextResponse, page: Page, place: ResponsePlace) -> None:
         """Give the page its text, or the reason why it has none."""
-        page.is_extracted = True
-        if not isinstance(response, TextResponse) or not _looks_like_html(response):
-            return
         try:
             if self._is_too_large(response):
                 size = f"{response.url}: {len(response.body)} bytes"
@@ -164,10 +188,9 @@ class NearDupSpiderMiddleware(Component):
                 extracted = await self._extracted(response, page.encoding)
             page.text, page.sketch = extracted.text, extracted.sketch
         except ExtractionError as error:
-            logger.warning("No main content: %s", error)
+            if not place.is_over:  # else its items are lost, and the crawl may be over
+                logger.warning("No main content: %s", error)
             page.reason = "extraction-failed"
-        else:
-            await self.shared.turns.yield_turn()
 
     async def _extracted(self, response: TextResponse, encoding: str | None) -> Extracted:
         # A user's own extractor may depend on the whole url. Ours depend on the site at most.

@@ -148,10 +148,13 @@ class NearDupPipeline(Component):
             if not self.is_judged(item):
                 self.summary.skip(item)
                 return item
+            if not self._is_frozen:  # while the first page is read, and a worker starts
+                with context.pause_lateness():
+                    await self._prepare()
+            if context.page.reading is not None:
+                await asyncio.shield(context.page.reading)
             if context.place is not None:
                 await context.place.wait_for_turn()
-            with context.pause_lateness():
-                await self._prepare()
             adapter = ItemAdapter(item)
             answer = self.answers.follow(self._ask(adapter, context.page))
         finally:

@@ -132,3 +132,28 @@ def test_the_workflow_calls_environments_of_tox_on_every_python() -> None:
     assert environments == set(listed.split(", "))
     promised = set(re.findall(r'"Programming Language :: Python :: (3\.\d+)"', PROJECT))
     assert set(re.findall(r'python: "(.+?)", env: py', workflow)) == promised
+
+
+def git(*arguments: str) -> str | None:
+    """Return what a command of git prints about this folder, None if it fails."""
+    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
+    return None if done.returncode else done.stdout.strip()
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
+def test_the_figures_of_crawls_are_at_most_150_commits_old() -> None:
+    pages = [(ROOT / name).read_text("utf-8") for name in ("README.md", "docs/benchmarks.md")]
+    (commit,), named = ({*re.findall(r"measured at commit `([0-9a-f]{7,40})`", page)} for page in pages)
+    assert {commit} == named, "README.md and docs/benchmarks.md must name the same commit"
+    if git("rev-parse", "--show-cdup") != "":
+        pytest.skip("this is an archive of the sources, not a clone")
+    age = git("rev-list", "--count", f"{commit}..HEAD")
+    if (
+        age is None
+        and git("rev-parse", "--is-shallow-repository") == "true"
+        and int(git("rev-list", "--count", "HEAD") or 0) <= 150
+    ):
+        pytest.skip("this clone holds too few commits: git fetch --unshallow")
+    remedy = "run the commands of both tables again, and name the commit in both pages"
+    assert age is not None, f"{commit} is no commit of this clone: {remedy}"
+    assert int(age) <= 150, f"{commit} is {age} commits old: {remedy}"

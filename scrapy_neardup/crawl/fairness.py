@@ -54,9 +54,5 @@ class Backlog:
             if self._waiting < MOST_WAITING:
                 self._has_room.set()
 
-    @property
-    def is_full(self) -> bool:
-        return not self._has_room.is_set()
-
     async def wait_for_room(self) -> None:
         await self._has_room.wait()

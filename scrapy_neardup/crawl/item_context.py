@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from scrapy_neardup.content import absolute_url, url_identity
+from scrapy_neardup.content import PageHead, absolute_url, url_identity
 from scrapy_neardup.crawl.order import ItemPlace, ResponsePlace
 from scrapy_neardup.crawl.pending import PendingDocument
 from scrapy_neardup.document import Reason, Verdict
@@ -26,8 +26,8 @@ class Page:
     """The main content of one response, and its url, language and title. Without a url any item may belong to it.
 
     ``urls`` are the addresses of the page besides ``url``: the request's, and those it was redirected from.
-    ``canonical`` is the url that the page gives as its own. ``is_list`` is True if the response is made to hold
-    several documents, like a news feed. ``place`` is that of the response in the order of verdicts.
+    ``is_list`` is True if the response is made to hold several documents, like a news feed. ``place`` is that of the
+    response in the order of verdicts.
     """
 
     def __init__(
@@ -36,30 +36,32 @@ class Page:
         urls: Iterable[str] = (),
         *,
         place: ResponsePlace | None = None,
-        encoding: str | None = None,
-        canonical: str = "",
-        language: str = "",
-        title: str = "",
         is_list: bool = False,
     ) -> None:
         self.url = url
         self.place = place
-        self.encoding = encoding  # None if it is unknown
-        self.canonical = canonical or url
-        self.language = language  # ISO 639 code
-        self.title = title
-        self.is_extracted = False
+        self.encoding: str | None = None  # None if it is unknown
+        self.canonical = url  # the url that the page gives as its own
+        self.language = ""  # ISO 639 code
+        self.title = ""
+        self.reading: asyncio.Task[None] | None = None  # reads what the items of the page need of it
+        self.is_extracted = False  # or about to be
         self.text = ""
         self.sketch = b""  # of the text, if the worker that extracted it made one
         self.reason: Reason = "no-text"  # why there is no text
         self.verdict: asyncio.Future[Verdict] | None = None  # of the text, once an item has asked for it
         self.document: PendingDocument | None = None  # of the text
-        self._identities = {url_identity(each) or each for each in (url, self.canonical, *urls) if each}
+        self._identities = {url_identity(each) or each for each in (url, *urls) if each}
         self._is_url_claimed = is_list
+
+    def add_head(self, head: PageHead, canonical: str) -> None:
+        """Add what the page says of itself. ``canonical`` is the url of its head if that can be believed."""
+        self.language, self.title, self.canonical = head.language, head.title, canonical
+        self._identities.add(url_identity(canonical) or canonical)
 
     def absolute(self, url: str) -> str:
         """Return the url that an item of this page names, or the page's own url if the item names none."""
-        return (absolute_url(self.url, url) or url) if url else self.url
+        return self.url if url in ("", self.url) else absolute_url(self.url, url) or url
 
     def is_named_by(self, url: str) -> bool:
         """Decide whether an item with this url is about this page.

@@ -165,18 +165,26 @@ class AnswerOrder(Generic[T]):
     """Releases answers in the order in which they were requested, even if a later answer is ready earlier."""
 
     def __init__(self) -> None:
-        self._last: asyncio.Future[T] | None = None
+        self._asked: deque[tuple[asyncio.Future[T], asyncio.Future[T]]] = deque()
 
     def follow(self, answer: asyncio.Future[T]) -> asyncio.Future[T]:
         """Return a future that gets the same answer, but only after the futures that were followed earlier.
 
         Cancelling the future leaves ``answer`` alone, and the order of the others.
         """
-        self._last = asyncio.ensure_future(self._after(self._last, answer))
-        return asyncio.shield(self._last)
+        released: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._asked.append((answer, released))
+        answer.add_done_callback(self._release)
+        return released
 
-    @staticmethod
-    async def _after(previous: asyncio.Future[T] | None, answer: asyncio.Future[T]) -> T:
-        if previous is not None:
-            await asyncio.wait([previous])
-        return await answer
+    def _release(self, _: asyncio.Future[T]) -> None:
+        while self._asked and self._asked[0][0].done():
+            answer, released = self._asked.popleft()
+            if released.done():
+                continue
+            if answer.cancelled():
+                released.cancel()
+            elif (error := answer.exception()) is not None:
+                released.set_exception(error)
+            else:
+                released.set_result(answer.result())

@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
 from scrapy import Request, Spider
-from scrapy.http import Response
+from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 from scrapy_processes import FRESH
 
 from scrapy_neardup.crawl.fairness import MOST_WAITING, FairTurns
-from scrapy_neardup.middleware import NearDupDownloaderMiddleware
+from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import NearDupPipeline
 
 
@@ -118,6 +118,22 @@ async def test_responses_that_were_held_back_do_not_all_pass_when_one_page_is_do
         assert len(passed) == 1
         pages.close()
         await asyncio.gather(*held)
+
+
+async def test_no_output_of_a_spider_waits_for_its_page() -> None:
+    """Scrapy has ``CONCURRENT_ITEMS`` tasks for a response, which all wait for its next output."""
+
+    async def output() -> AsyncIterator[dict[str, int]]:
+        for number in range(3):
+            yield {"number": number}
+
+    middleware = NearDupSpiderMiddleware.from_crawler(get_crawler())
+    response = HtmlResponse("http://a.example/", body=b"<p>" * 100_000, request=Request("http://a.example/"))
+    passing = middleware.process_spider_output(response, output())
+    for number in range(3):
+        with pytest.raises(StopIteration) as passed:
+            passing.__anext__().send(None)  # the first step, which is the last one if nothing is waited for
+        assert passed.value.value == {"number": number}
 
 
 @settings(deadline=None)
