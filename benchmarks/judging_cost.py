@@ -2,9 +2,9 @@
 
     python benchmarks/judging_cost.py --before CHECKOUT FEED.jsonl
 
-A feed has one document a line, with its text. Both checkouts judge all of it again and again, in turns, each in a
-process of its own, over a window in memory. CPU time is counted, not the time on the clock, and the quickest round of
-each checkout is compared: other programs on the machine only ever add to it.
+A feed has one document a line, with its text. Both checkouts sketch and replay all of it again and again, in turns,
+each in a process of its own, over a window in memory. CPU time is counted, not the time on the clock, and the quickest
+round of each checkout is compared: other programs on the machine only ever add to it.
 """
 
 from __future__ import annotations
@@ -16,38 +16,56 @@ import sys
 from pathlib import Path
 
 ROUND = """
-import asyncio, json, sys, time
+import asyncio, json, statistics, sys, time
 from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.evaluation.feed import Recorded
+from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.evaluation.replay import OutputFormat, opened, replay
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
 rows = [row for line in open(sys.argv[1], encoding="utf-8") if (row := json.loads(line)).get("text")]
+pages = [
+    Page(
+        Recorded(
+            number, "", number, row.get("url") or f"https://www.example{number % 50}.com/{number}.html",
+            row.get("title") or "", 1_500_000_000.0 + number, row["text"], None, None,
+        ),
+        row["text"],
+    )
+    for number, row in enumerate(rows)
+]
 
-async def judge():
-    detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
-    await detector.open()
-    documents = [
-        detector.document(
-            row["text"],
-            url=row.get("url") or f"https://www.example{number % 50}.com/{number}.html",
-            title=row.get("title") or "",
-            seen_at=1_500_000_000.0 + number,
-        )
-        for number, row in enumerate(rows)
-    ]
-    before = time.process_time()
+def spent(call):
+    start = time.process_time()
+    call()
+    return 1e6 * (time.process_time() - start)
+
+def fingerprints(documents, together):
     sketcher = Sketcher(PRESETS["news"])
-    for first in range(0, len(documents), 16):
-        sketcher.fingerprints(documents[first : first + 16])
-    between = time.process_time()
-    for first in range(0, len(documents), 64):
-        await detector.check_in_order(documents[first : first + 64])
-    after = time.process_time()
-    await detector.close()
-    return [1e3 * (between - before) / len(rows), 1e3 * (after - between) / len(rows)]
+    sketcher.prepare()
+    groups = [documents[first : first + together] for first in range(0, len(documents), together)]
+    return [spent(lambda: sketcher.fingerprints(group)) for group in groups]
 
+async def replay_all():
+    detector, form = NearDupDetector(NearDupSettings(store="memory://"), run=""), OutputFormat()
+    async with opened(detector):
+        await detector.prepare()
+        start = time.process_time()
+        async for judged in replay(pages, detector, all_over=True):
+            form.row(judged)
+        return 1e6 * (time.process_time() - start)
+
+detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
+documents = [
+    detector.document(each.text, url=each.recorded.url, title=each.title, seen_at=each.recorded.time) for each in pages
+]
+pages_of_500_words = [document for document in documents if 400 <= len(document.text.split()) <= 600]
 for _ in sys.stdin:
-    print(json.dumps(asyncio.run(judge())), flush=True)
+    alone = statistics.median(fingerprints(pages_of_500_words, 1) or [0])
+    together = sum(fingerprints(documents, 16)) / len(documents)
+    print(json.dumps([alone, together, asyncio.run(replay_all()) / len(documents)]), flush=True)
 """
+STEPS = "fingerprint of 400 to 600 words, alone (median)", "fingerprints, 16 texts together", "replay, over memory"
 
 
 def main() -> None:
@@ -64,10 +82,11 @@ def main() -> None:
             found[name].append(_round(judge))
     for judge in judges.values():
         judge.communicate()
-    print("| CPU ms a document | before | after | after / before |\n|---|---|---|---|")
-    for column, step in enumerate(("fingerprints, 16 texts together", "verdicts, over memory")):
+    print("| CPU us a document | before | after | after / before |\n|---|---|---|---|")
+    for column, step in enumerate(STEPS):
         before, after = (min(each[column] for each in found[name][1:]) for name in ("before", "after"))
-        print(f"| {step} | {before:.3f} | {after:.3f} | {after / before:.2f} |")
+        if before:
+            print(f"| {step} | {before:.0f} | {after:.0f} | {after / before:.2f} |")
 
 
 def _start(checkout: Path, feed: Path) -> subprocess.Popen[str]:
@@ -82,8 +101,7 @@ def _round(judge: subprocess.Popen[str]) -> list[float]:
     assert judge.stdout is not None
     judge.stdin.write("\n")
     judge.stdin.flush()
-    fingerprints, verdicts = map(float, judge.stdout.readline().strip("[]\n").split(","))
-    return [fingerprints, verdicts]
+    return list(map(float, judge.stdout.readline().strip("[]\n").split(",")))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
 from scrapy_neardup.detector import NearDupDetector
@@ -20,6 +20,7 @@ from scrapy_neardup.stories import StoryEvent
 _ENTRY_BYTES = 100  # of an ordered dictionary
 _MOST_ID_BYTES = 128 << 20  # some 500,000 documents
 _MOST_IDS = 500_000
+_VERDICT = [each.name for each in fields(Verdict) if each.name != "id"]
 _TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
 
@@ -152,7 +153,7 @@ class OutputFormat:
         given = page.id if isinstance(page, WrongLine) else page.recorded.id
         if judged.document is not None and given is not None:
             self._remember(judged.document.id, given)
-        row = {"id": given, **asdict(judged.verdict)} | {"id": given}
+        row = {"id": given, **{name: getattr(judged.verdict, name) for name in _VERDICT}}
         for name in ("original", "match", "story"):
             row[name] = None if row[name] is None else self.given_id(row[name])
         return row if page.error is None else {**row, "error": page.error}

@@ -8,7 +8,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple, TypedDict
 
 import numpy as np
@@ -335,14 +334,13 @@ class Sketcher:
             return LeftOut()
         own: frozenset[int] = frozenset()
         if place is not None and place.source_hash != NO_SOURCE:
-
-            @cache
-            def terms() -> dict[int, frozenset[int]]:
-                body = (read or self.read_texts([text])[0]).body
-                return {line.key & 0xFFFF_FFFF: terms_of(line.text) for line in body.lines}
+            terms = dict[int, frozenset[int]]()
 
             def mentioned(lines: frozenset[int]) -> frozenset[int]:
-                return frozenset().union(*(terms().get(line, frozenset()) for line in lines))
+                if not terms:
+                    body = (read or self.read_texts([text])[0]).body
+                    terms.update({line.key & 0xFFFF_FFFF: terms_of(line.text) for line in body.lines})
+                return frozenset().union(*(terms.get(line, frozenset()) for line in lines))
 
             lines = zip(trace.lines, trace.words, strict=True)
             own = self._sources.learn(

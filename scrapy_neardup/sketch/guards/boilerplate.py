@@ -58,7 +58,7 @@ class Trace:
         words = array("I", dict(zip(keys, body.long.words.tolist(), strict=True)).values())
         hashes = body.windows(width)
         # The choice of a shingle does not depend on the document. A shingle of two lines belongs to the first one.
-        starts = (hashes & _SAMPLE_MASK == 0).nonzero()[0]
+        starts = np.logical_not(hashes & _SAMPLE_MASK).nonzero()[0]
         samples = hashes.take(starts)
         lowest = samples.argsort()[:_SAMPLES]
         ends = (body.long.end - body.long.first).cumsum()

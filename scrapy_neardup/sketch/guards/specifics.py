@@ -38,7 +38,7 @@ from scrapy_neardup.sketch.text.characters import (
     SPACE,
     UPPER,
 )
-from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, distinct, normalise
+from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, distinct, next_starts, normalise
 
 MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
@@ -51,7 +51,8 @@ _PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
 _FROM_JOINER = np.uint32(2)  # distance in bits from JOINER to LETTER, and from NUMBER_JOINER to DECIMAL
 _POWERS = Powers(0xFF51_AFD7_ED55_8CCD)
 _MIX = np.uint64(0xC4CE_B9FE_1A85_EC53)
-_MULTIPLIERS = np.array([0x87C3_7B91_1142_53D5, 0x4CF5_AD43_2745_937F, 0x52DC_E729_3849_5AB5], np.uint64)
+_MULTIPLIERS = np.array([[0x87C3_7B91_1142_53D5], [0x4CF5_AD43_2745_937F], [0x52DC_E729_3849_5AB5]], np.uint64)
+_BEFORE_AND_BEHIND = np.array([[-2], [0]])
 _HALF, _TO_VALUE = np.uint64(32), np.uint64(57)  # a value has 7 bits; one more bit marks it as a name
 _BYTE, _DOCUMENT = np.uint64(8), np.uint64(24)  # where the key and the document's number are put
 _NOTHING = np.empty(0, np.uint64)
@@ -118,7 +119,7 @@ def _lines(bodies: Sequence[Body]) -> tuple[NDArray[np.intp], NDArray[np.intp], 
     kept = [body.counted for body in bodies]
     start = np.concatenate([each.start for each in kept])
     stop = np.concatenate([each.stop for each in kept])
-    document = np.repeat(np.arange(len(bodies)), [len(each.start) for each in kept])
+    document = np.arange(len(bodies)).repeat([len(each.start) for each in kept])
     behind = (stop - start + 1).cumsum()
     if len(behind) and behind[-1] > MOST_CHARACTERS:
         before = np.concatenate((behind[:1] * 0, behind))
@@ -140,11 +141,11 @@ def _tokens(reading: Reading, start: NDArray[np.intp], stop: NDArray[np.intp], d
     tokens = (kind.take(edges) != 0).nonzero()[0]  # between two edges
     starts, ends = edges.take(tokens), edges.take(tokens + 1)
 
-    before = starts.searchsorted(start)  # each line
-    line = np.repeat(np.arange(-1, len(before)), np.diff(before, prepend=0, append=len(starts)))
-    is_read = starts < stop.take(line, mode="clip")
-    is_read &= line >= 0
-    starts, ends, line = starts[is_read], ends[is_read], line[is_read]
+    begun = np.bincount(starts.searchsorted(start), minlength=len(starts) + 1)  # lines, at each token
+    line = np.add.accumulate(begun[:-1]) - 1
+    is_read = (line >= 0) & (starts < stop[line])
+    read = is_read.nonzero()[0]
+    starts, ends, line = starts.take(read), ends.take(read), line.take(read)
     kinds, first, document = kind.take(starts), flags.take(starts), document.take(line)
     # Columns may be narrow: the end of a line ends a sentence only if no lower case follows.
     is_cut = changes(line) & (first & LOWER == 0) | changes(document)
@@ -154,7 +155,7 @@ def _tokens(reading: Reading, start: NDArray[np.intp], stop: NDArray[np.intp], d
 def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return where runs of capitalised words begin, and how many words each has."""
     runs = (changes(capitals - np.arange(len(capitals))) | is_cut.take(capitals)).nonzero()[0]
-    return runs, np.diff(runs, append=len(capitals)) if len(runs) else runs
+    return runs, next_starts(runs, len(capitals)) - runs
 
 
 def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp]) -> NDArray[np.uint64]:
@@ -174,43 +175,41 @@ def _keyed(
         return _NOTHING
     document = tokens.document.take(places).astype(np.uint64) << _DOCUMENT
     sentence, of_word = tokens.sentence.take(places), tokens.sentence.take(words)
-    following = words.searchsorted(places)
-    found = []
-    before, behind = _near_hashes(reading, tokens, words)
-    for side, hashes, pair in ((0, before, following - 2), (1, behind, following)):
-        near, far = hashes.take(pair, mode="clip"), hashes.take(pair + 1, mode="clip")
-        keys = near * _MULTIPLIERS[side] + far * _MULTIPLIERS[2] + (values & _NAME)
-        keys ^= keys >> _HALF
-        keys *= _MIX
-        keys = LEADS + ((keys >> _HALF) * _KEYS >> _HALF)
-        is_whole = (pair >= 0) & (pair + 1 < len(words))
-        is_whole &= of_word.take(pair, mode="clip") == sentence
-        is_whole &= of_word.take(pair + 1, mode="clip") == sentence
-        found.append((document | keys << _BYTE | values)[is_whole])
-    return _unambiguous(np.concatenate(found))
+    first = words.searchsorted(places) + _BEFORE_AND_BEHIND
+    second = first + 1
+    is_whole = (first >= 0) & (second < len(words))
+    is_whole &= of_word.take(first, mode="clip") == sentence
+    is_whole &= of_word.take(second, mode="clip") == sentence
+    hashes, of_side = _near_hashes(reading, tokens, words)
+    near, far = hashes.take(first + of_side, mode="clip"), hashes.take(second + of_side, mode="clip")
+    keys = near * _MULTIPLIERS[:2] + far * _MULTIPLIERS[2] + (values & _NAME)
+    keys ^= keys >> _HALF
+    keys *= _MIX
+    keys = LEADS + ((keys >> _HALF) * _KEYS >> _HALF)
+    return _unambiguous((document | keys << _BYTE | values)[is_whole])
 
 
 def _near_hashes(
     reading: Reading, tokens: _Tokens, words: NDArray[np.intp]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return hashes of words as they stand before and behind a specific.
+) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
+    """Return hashes of words as they stand before and behind a specific, and where those of each side begin.
 
     If a word is a whole clause of a script without spaces, only its near end is hashed.
     """
     starts, ends = tokens.spans(words)
     if not reading.present & CLAUSE:
-        hashes = reading.span_hashes(starts, ends)
-        return hashes, hashes
+        return reading.span_hashes(starts, ends), np.zeros((2, 1), np.intp)
     reach = np.where(tokens.first.take(words) & CLAUSE != 0, _NEAR, MOST_CHARACTERS)
     before = reading.span_hashes(np.maximum(starts, ends - reach), ends)
-    return before, reading.span_hashes(starts, np.minimum(ends, starts + reach))
+    behind = reading.span_hashes(starts, np.minimum(ends, starts + reach))
+    return np.concatenate((before, behind)), np.array([[0], [len(words)]])
 
 
 def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return each value once, but none if its key has several values."""
     keyed = distinct(keyed)
-    is_other = changes(keyed >> _BYTE)
-    is_alone: NDArray[np.bool_] = is_other & np.append(is_other[1:], True)
+    is_alone = changes(keyed >> _BYTE)
+    is_alone[:-1] &= is_alone[1:]
     return keyed[is_alone]
 
 
@@ -221,10 +220,12 @@ def _leads(
 
     Only the first word of a name that is not an article is hashed, because the rest of the name may vary.
     """
+    leads: dict[int, list[bytes]] = defaultdict(list)
+    if words.min() > SHORT:
+        return leads
     sentences, documents = tokens.sentence, tokens.document
     first_sentences = sentences.take(documents.searchsorted(documents.take(names)))
     is_lead = (words.take(documents.take(names)) <= SHORT) & (sentences.take(names) == first_sentences)
-    leads: dict[int, list[bytes]] = defaultdict(list)
     for first, length in zip(names[is_lead].tolist(), lengths[is_lead].tolist(), strict=True):
         spans = zip(tokens.starts[first : first + length], tokens.ends[first : first + length], strict=True)
         name = [normalise(reading.text[start:end]) for start, end in spans]

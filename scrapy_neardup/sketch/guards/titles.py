@@ -47,18 +47,18 @@ NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
 
 def title_terms(title: str) -> frozenset[int]:
     """Return the hashes of the first ``MOST_TERMS`` terms of a title."""
-    return frozenset(list(dict.fromkeys(map(_hash, _terms(title[:_MOST_CHARACTERS]))))[:MOST_TERMS])
+    return frozenset(list(dict.fromkeys(_slots(title[:_MOST_CHARACTERS])))[:MOST_TERMS])
 
 
 def site_terms(title: str) -> frozenset[int]:
     """Return the hashes of the terms behind a title's last bar or dash, where the name of the site mostly stands."""
     found = _TAIL.search(title[:_MOST_CHARACTERS])
-    return frozenset(map(_hash, _terms(found[1]))) if found else frozenset()
+    return frozenset(_slots(found[1])) if found else frozenset()
 
 
 def terms_of(text: str) -> frozenset[int]:
     """Return the hashes of all terms of a text."""
-    return frozenset(map(_hash, _terms(text)))
+    return frozenset(_slots(text))
 
 
 def term_codes(line: str) -> list[int]:
@@ -105,10 +105,12 @@ def unpack_terms(packed: bytes) -> frozenset[int]:
     return frozenset(int.from_bytes(packed[at : at + TERM_BYTES], "big") for at in range(0, len(packed), TERM_BYTES))
 
 
-def _terms(text: str) -> list[str]:
+def _slots(text: str) -> list[int]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    return [term for term, _ in _terms_and_words(text, shouts=text.isupper())]
+    if text.isupper():
+        return [_hash(term) for term, _ in _terms_and_words(text, shouts=True)]
+    return [code % NAME for code in term_codes(text) if code < NO_TERM]
 
 
 def _terms_and_words(text: str, *, shouts: bool) -> Iterator[tuple[str, str]]:
@@ -151,7 +153,7 @@ class _Codes(dict[str, tuple[int, ...]]):
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
         if not word.isascii() and _UNSPACED.search(word):
-            codes = tuple(map(_hash, _terms(word)))
+            codes = tuple(_hash(term) for term, _ in _terms_and_words(word, shouts=False))
         else:
             mark = NAME if word[0].isupper() else FIGURE if word[0].isdigit() else 0
             codes = ((_hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM) | mark,)

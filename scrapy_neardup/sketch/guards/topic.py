@@ -17,7 +17,6 @@ Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a st
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from collections.abc import Collection, Iterable
 
 import numpy as np
@@ -28,6 +27,7 @@ from scrapy_neardup.similarity.likeness import TITLE_BIT, shared_terms
 from scrapy_neardup.sketch.guards.titles import FIGURE, NAME, NO_TERM, term_codes, words_by_slot
 from scrapy_neardup.sketch.signatures.base import Frequencies
 from scrapy_neardup.sketch.text.body import Line
+from scrapy_neardup.sketch.text.reading import changes, next_starts
 
 LEAD_WORDS = 150
 KEYS = 12
@@ -52,23 +52,19 @@ def read_lead(lines: Iterable[Line]) -> bytes:
     A term has four bytes in the order of this machine: its slot, then in 8 bits how often it occurs. ``_NAME_FLAG`` is
     added if the term is a name or a figure. Terms are in ascending order.
     """
-    codes: list[int] = []
-    for line in lines:
-        codes += term_codes(line.text[:_MOST_CHARACTERS])
-    marked = [code for code in codes if code >= NAME]
-    figures = sum(code & FIGURE > 0 for code in marked)
-    if _FIGURES_IN_PROSE * figures > len(codes):
+    codes = np.array([code for line in lines for code in term_codes(line.text[:_MOST_CHARACTERS])], np.uint32)
+    if _FIGURES_IN_PROSE * np.count_nonzero(codes & FIGURE) > len(codes):
         return b""
-    names = {code & _SLOT for code in marked if FIGURE <= code < NO_TERM}
     # If most words have a capital, these are headlines, and capitals show no names.
-    if 2 * sum(code & NAME > 0 for code in marked) <= len(codes):
-        names.update(code & _SLOT for code in marked if code < FIGURE)
-    times = Counter([code & _SLOT for code in codes if code < NO_TERM])
-    lead = np.array(
-        [slot << 8 | min(count, _MOST_TIMES) | (_NAME_FLAG if slot in names else 0) for slot, count in times.items()],
-        np.uint32,
-    )
-    lead.sort()
+    is_prose = 2 * np.count_nonzero(codes & NAME) <= len(codes)
+    codes = codes[codes < NO_TERM]
+    is_name = (codes & (FIGURE | NAME if is_prose else FIGURE)).astype(bool)
+    terms = (codes & _SLOT) << _BYTE | is_name.astype(np.uint32) * _NAME_FLAG
+    terms.sort()
+    begins = changes(terms >> _BYTE).nonzero()[0]
+    ends = next_starts(begins, len(terms))
+    # Of equal terms the last one is a name if any is.
+    lead: NDArray[np.uint32] = terms.take(ends - 1) | np.minimum(ends - begins, _MOST_TIMES).astype(np.uint32)
     return lead.tobytes()
 
 
@@ -113,24 +109,22 @@ class TopicWeights:
             return b"", ()
         slots, times, in_title = _with_title(np.frombuffer(lead, np.uint32), title)
         is_name = times >= _NAME_FLAG
-        counts = self.frequencies.counts(slots)
-        self.frequencies.learn_slots(slots)
+        counts = self.frequencies.learn_slots(slots)
         documents = _documents_of_language(counts)
         if documents < FEWEST_DOCUMENTS:
-            weights = np.where(is_name, 1.0, 0.0)
+            weights = is_name.astype(np.float64)
         else:
             weights = _RARITIES.take(documents, mode="clip") - _RARITIES.take(counts, mode="clip")
             weights[weights <= _LEAST_RARITY] = 0.0
         weights *= _TIMES_WEIGHTS.take((times & _MOST_TIMES) + in_title)
         weights[is_name] *= _NAME_WEIGHT
-        heaviest = np.argsort(-weights, kind="stable")[: self._most_terms]
-        heaviest = heaviest[: int(np.count_nonzero(weights.take(heaviest)))]
+        heaviest = (-weights).argsort(kind="stable")[: min(self._most_terms, np.count_nonzero(weights))]
         chosen, of_title = slots.take(heaviest), in_title.take(heaviest)
         # Two slots may have the same low bits. Only the first of them is kept.
-        terms = dict[int, int]()
-        for slot, is_titled in zip((chosen % TITLE_BIT).tolist(), of_title.tolist(), strict=True):
-            terms.setdefault(slot, slot + TITLE_BIT * is_titled)
-        looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen.tolist()))
+        low = chosen % TITLE_BIT
+        packed = low + of_title * np.uint32(TITLE_BIT)
+        terms = dict.fromkeys(low.tolist()) | dict(zip(low[::-1].tolist(), packed[::-1].tolist(), strict=True))
+        looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen[:KEYS].tolist()))
         return struct.pack(f">{len(terms)}H", *terms.values()), tuple(map(topic_key, list(looked_up)[:KEYS]))
 
 

@@ -56,9 +56,10 @@ class Frequencies:
         """Count the distinct features of one document."""
         self.learn_slots(np.unique(features >> _SHIFT))
 
-    def learn_slots(self, slots: NDArray[np.integer[Any]]) -> None:
-        """Count one document, given the distinct slots of its features."""
-        self._counts[slots] += np.uint32(1)
+    def learn_slots(self, slots: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
+        """Count one document, given the distinct slots of its features. Return how many earlier documents had each."""
+        counts = self.counts(slots)
+        self._counts[slots] = counts + np.uint32(1)
         self._pending_counts[slots] += np.uint32(1)
         self.documents += 1
         self.pending += 1
@@ -68,6 +69,7 @@ class Frequencies:
         if self.pending >= MOST_DOCUMENTS:
             self._pending_counts >>= np.uint32(1)
             self.pending >>= 1
+        return counts
 
     def counts(self, slots: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
         """Return for each slot how many documents had it."""

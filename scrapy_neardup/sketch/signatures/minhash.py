@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,7 @@ from scrapy_neardup.sketch.text.characters import code_points
 from scrapy_neardup.sketch.text.reading import Powers, distinct, mixed, shingle_hashes, window_hashes
 
 _AT_ONCE = 1 << 16  # products of shingles and lanes: 256 kB stay in the processor's cache
-_SAMPLE_MODULUS = np.uint32(32)
+_SAMPLE_MASK = np.uint32(31)
 _POWERS = Powers(0xC4CE_B9FE_1A85_EC53)
 _SAMPLE_SEED = np.uint32(0x5A3D_17E9)  # apart from the keys of bands
 _SHORT_TEXT = 100  # words; the first part of a shorter text is too little to compare
@@ -96,10 +98,9 @@ def band_keys(minima: NDArray[np.uint32], bands: int, rows: int) -> list[tuple[i
 
     The number of the band is part of its key.
     """
-    keys = np.zeros((len(minima), bands), np.uint64)
-    keys += np.arange(bands, dtype=np.uint64)
-    for row, power in enumerate(_POWERS.up_to(rows + 1)[0][1 : rows + 1]):
-        keys += minima[:, row : bands * rows : rows] * power
+    used = minima[:, : bands * rows].astype(np.uint64).reshape(-1, bands, rows)
+    powers = _POWERS.up_to(rows + 1)[0][1 : rows + 1]
+    keys = cast("NDArray[np.uint64]", used @ powers + np.arange(bands, dtype=np.uint64))
     return list(map(tuple, mixed(keys).tolist()))
 
 
@@ -110,7 +111,7 @@ def sample_keys(hashes: NDArray[np.uint32], most: int) -> tuple[int, ...]:
     shingles here, because the choice does not depend on the rest of the document. These are the sets V_m of Broder
     (1997), "On the resemblance and containment of documents".
     """
-    return tuple((hashes[hashes % _SAMPLE_MODULUS == 0][:most] ^ _SAMPLE_SEED).tolist())
+    return tuple((hashes[hashes & _SAMPLE_MASK == 0][:most] ^ _SAMPLE_SEED).tolist())
 
 
 def signature(minima: NDArray[np.uint32]) -> bytes:
@@ -127,19 +128,19 @@ def minima(sets: Sequence[NDArray[np.uint32]], num_perm: int, seed: int) -> NDAr
 
     The row of an empty set has all bits set.
     """
-    lowest = np.full((num_perm, len(sets)), 0xFFFF_FFFF, np.uint32)
+    lowest = np.full((len(sets), num_perm), 0xFFFF_FFFF, np.uint32)
     filled = [number for number, hashes in enumerate(sets) if len(hashes)]
     if filled:
         mixed = _mixed(np.concatenate([sets[number] for number in filled]))
-        starts = np.cumsum([0, *(len(sets[number]) for number in filled[:-1])])
-        a, b = (each[:, None] for each in permutations(num_perm, seed))
+        starts = list(accumulate((len(sets[number]) for number in filled[:-1]), initial=0))
+        a, b = permutations(num_perm, seed)
         lanes = max(1, _AT_ONCE // len(mixed))
         room = np.empty((lanes, len(mixed)), np.uint32)
         for first in range(0, num_perm, lanes):
-            values = np.multiply(a[first : first + lanes], mixed, out=room[: num_perm - first])
-            values += b[first : first + lanes]
-            lowest[first : first + lanes, filled] = np.minimum.reduceat(values, starts, axis=1)
-    return np.ascontiguousarray(lowest.T)
+            values = np.multiply(a[first : first + lanes, None], mixed, out=room[: num_perm - first])
+            values += b[first : first + lanes, None]
+            lowest[filled, first : first + lanes] = np.minimum.reduceat(values, starts, axis=1).T
+    return lowest
 
 
 def _mixed(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:

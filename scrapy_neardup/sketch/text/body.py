@@ -23,7 +23,7 @@ from scrapy_neardup.sketch.text.characters import (
     UNSPACED,
     UPPER,
 )
-from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, window_hashes
+from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, next_starts, window_hashes
 
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
 _CHARACTERS_PER_WORD = 2
@@ -140,17 +140,14 @@ class Body:
     def lead(self, words: int) -> list[Line]:
         """Return the first lines that are kept, until they have ``words`` words."""
         kept = self.counted
-        return self._read(kept.at(slice(int(np.cumsum(kept.words).searchsorted(words)) + 1)))
+        return self._read(kept.at(slice(int(kept.words.cumsum().searchsorted(words)) + 1)))
 
     @property
     def text_hash(self) -> bytes:
         """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
-        lengths = self.long.end - self.long.first
-        behind = lengths.cumsum()
-        powers, _ = _KEY_POWERS.up_to(int(behind[-1]) + 1 if len(behind) else 1)
-        # The key of a line is a sum over its tokens. If each key is moved to the place of its line, the keys add up to
-        # a sum over all tokens.
-        return int((self.long.keys * powers.take(behind - lengths)).sum()).to_bytes(8, "big")
+        hashes = self._of_tokens(self.reading.hashes, self.long)
+        powers, _ = _KEY_POWERS.up_to(len(hashes))
+        return int((hashes * powers[: len(hashes)]).sum()).to_bytes(8, "big")
 
     def _of_tokens(self, values: NDArray[T], lines: Lines) -> NDArray[T]:
         if lines is self.all_lines:
@@ -176,8 +173,8 @@ def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -
     A text with fewer than ``min_words`` words in long blocks, such as a poem or a list of results, is taken whole.
     """
     reading = Reading.of(*(text[:MOST_CHARACTERS] for text in texts))
-    lines, blocks = _lines(reading)
-    is_long = _sums_of_runs(lines.words, blocks) >= min_block_words
+    lines, block = _lines(reading)
+    is_long = np.bincount(block, lines.words)[block] >= min_block_words
     bounds = lines.start.searchsorted(reading.bounds).tolist()
     for first, end in pairwise(bounds):
         if int(lines.words[first:end][is_long[first:end]].sum()) < min_words:
@@ -190,15 +187,6 @@ def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_]) -> Body:
     return Body(reading, unspaced, lines if is_long.all() else lines.at(is_long), lines, is_long)
 
 
-def _sums_of_runs(values: NDArray[np.intp], runs: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return for each value the sum of all values in its run. ``runs`` has the number of each value's run."""
-    if not len(values):
-        return values
-    begins = changes(runs)
-    sums = np.add.reduceat(values, begins.nonzero()[0])
-    return cast("NDArray[np.intp]", sums.take(begins.cumsum() - 1))
-
-
 def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     """Return the lines of all blocks, and the number of each line's block.
 
@@ -206,9 +194,10 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     block. Blocks are cut into sentences because boilerplate is often glued to the last paragraph.
     """
     ends_of_blocks = (reading.flags & LINE_END != 0).nonzero()[0]
-    start = np.sort(np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading.flags))))
+    start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading.flags)))
+    start.sort()
     first = reading.starts.searchsorted(start)
-    counts = _ends(first, len(reading.starts)) - first
+    counts = next_starts(first, len(reading.starts)) - first
     with_tokens = (counts != 0).nonzero()[0]
     start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
     block = ends_of_blocks.searchsorted(start)
@@ -216,23 +205,15 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     place = ((words >= _LEAST_WORDS) | changes(block)).nonzero()[0]
     words = np.add.reduceat(words, place) if len(place) else words
     start, first, block = start.take(place), first.take(place), block.take(place)
-    end, stop = _ends(first, len(reading.starts)), ends_of_blocks.take(block)
+    end, stop = next_starts(first, len(reading.starts)), ends_of_blocks.take(block)
     np.minimum(stop[:-1], start[1:], out=stop[:-1])
     return Lines(first, end, start, stop, words, _KEY_POWERS.run_hashes(reading.hashes, first, end)), block
-
-
-def _ends(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
-    """Return where runs end, from where they start. Each run ends where the next one starts."""
-    ends = np.empty_like(starts)
-    ends[:-1] = starts[1:]
-    ends[-1:] = end
-    return ends
 
 
 def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the words of each line. Two characters of an unspaced script count as one word."""
     before = np.zeros(len(reading.starts) + 1, np.intp)
-    np.cumsum(_are_unspaced(reading), out=before[1:])
+    np.add.accumulate(_are_unspaced(reading), out=before[1:])
     characters = before.take(first + counts) - before.take(first)
     words: NDArray[np.intp] = counts - characters + characters // _CHARACTERS_PER_WORD
     return words
