@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import re
 import sys
-from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -52,7 +50,7 @@ PIPE_CLOSED = 141
 """Exit statuses of a command that Ctrl-C or its reader ended, as shells count them."""
 
 
-class _SubcommandParser(argparse.ArgumentParser):
+class _LazyParser(argparse.ArgumentParser):
     """The parser of a subcommand. Its module is imported only if the subcommand is called."""
 
     def __init__(self, *, subcommand: str, **options: Any) -> None:
@@ -69,49 +67,11 @@ class _SubcommandParser(argparse.ArgumentParser):
             help="set a setting, as NEARDUP_WINDOW=7200",
         )
         _module(self._subcommand).add_arguments(self)
-        found, unknown = super().parse_known_args(*arguments, **options)
-        if unknown:
-            self.error(_about_unknown(unknown[0], self._option_string_actions))
-        return found, unknown
+        return super().parse_known_args(*arguments, **options)
 
     def error(self, message: str) -> NoReturn:
         """End with one line, and not with the usage of all options before it."""
         self.exit(2, f"{self.prog}: error: {message} ({self.prog} --help lists the options)\n")
-
-
-class _Subcommands(argparse._SubParsersAction):  # type: ignore[type-arg]  # no generic type when it runs
-    """Chooses the parser of a subcommand. An unknown name ends the command with one line."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
-        if values[0] not in SUBCOMMANDS:
-            behind = next((name for name in values[1:] if name in SUBCOMMANDS), "")
-            what = (
-                f"{values[0]!r} stands before {behind!r}: options of a subcommand stand behind it"
-                if behind
-                else _about_unknown(values[0], SUBCOMMANDS)
-            )
-            parser.exit(2, f"scrapy neardup: error: {what} (scrapy neardup --help lists the subcommands)\n")
-        super().__call__(parser, namespace, values, option)
-
-
-def _about_unknown(given: str, known: Iterable[str]) -> str:
-    """Say that an argument is unknown, and which of the known ones is nearest."""
-    name = given.partition("=")[0]
-    if not name.startswith("-") and known is not SUBCOMMANDS:
-        return f"{given!r} is one argument too many"
-    kind = "subcommand" if known is SUBCOMMANDS else "option"
-    near = difflib.get_close_matches(name, known, 1, cutoff=0.7)  # --since is not --json
-    return f"there is no {kind} {name}; is it {near[0]}?" if near else f"there is no {kind} {name}"
-
-
-def _about_misplaced(given: list[str], subcommand: str) -> str:
-    """Say what is wrong with options that stand before the subcommand."""
-    parser = argparse.ArgumentParser()
-    _module(subcommand).add_arguments(parser)
-    known = parser._option_string_actions
-    if unknown := next((each for each in given if each.partition("=")[0] not in known), ""):
-        return _about_unknown(unknown, known)
-    return f"{' '.join(given)} stands before {subcommand!r}: options of a subcommand stand behind it"
 
 
 class Command(ScrapyCommand):
@@ -127,9 +87,7 @@ class Command(ScrapyCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        subparsers = parser.add_subparsers(
-            dest="subcommand", metavar="subcommand", parser_class=_SubcommandParser, action=_Subcommands
-        )
+        subparsers = parser.add_subparsers(dest="subcommand", metavar="subcommand", parser_class=_LazyParser)
         for name, summary in SUBCOMMANDS.items():
             subparsers.add_parser(
                 name,
@@ -139,14 +97,10 @@ class Command(ScrapyCommand):
                 description=f"{name}: {summary}",
                 epilog=f"example: scrapy neardup {name} {EXAMPLES[name]}",
             )
-        subparsers.choices = None  # type: ignore[assignment]  # argparse would print them all before it looks for the name
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.subcommand is None:
-            if not args:
-                raise UsageError  # Scrapy then prints the help
-            print(f"scrapy neardup: error: a subcommand is missing, and there is no option {args[0]}", file=sys.stderr)
-            sys.exit(2)
+            raise UsageError  # Scrapy then prints the help
         opts.set += opts.more_set  # -s may stand before and after the subcommand's name
         super().process_options(args, opts)
         self._apply(opts)
@@ -157,33 +111,24 @@ class Command(ScrapyCommand):
         Drop the parameters that the project set for its own preset. ``project_store`` of the options becomes the store
         of the project, None if it sets none.
         """
+        assert self.settings is not None
         if (store := getattr(opts, "store", None)) is not None:
-            assert self.settings is not None
             opts.project_store = self.settings.get("NEARDUP_STORE")
             self.settings.set("NEARDUP_STORE", store, "cmdline")
         preset = getattr(opts, "preset", None)
         if preset is not None or getattr(opts, "all_presets", False):
             from scrapy_neardup.sketch.signatures.presets import PARAMETERS
 
-            self._replace("NEARDUP_PRESET", preset, [f"NEARDUP_{name.upper()}" for name in PARAMETERS])
-
-    def _replace(self, name: str, value: str | None, parameters: list[str]) -> None:
-        """Set a setting, and remove the settings of its parameters, except those that ``-s`` gave."""
-        assert self.settings is not None
-        if value is not None:
-            self.settings.set(name, value, "cmdline")
-        for parameter in parameters:
-            if (self.settings.getpriority(parameter) or 0) < SETTINGS_PRIORITIES["cmdline"]:
-                self.settings.pop(parameter, None)
+            if preset is not None:
+                self.settings.set("NEARDUP_PRESET", preset, "cmdline")
+            for parameter in (f"NEARDUP_{name.upper()}" for name in PARAMETERS):
+                if (self.settings.getpriority(parameter) or 0) < SETTINGS_PRIORITIES["cmdline"]:
+                    self.settings.pop(parameter, None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_neardup.commands.terminal import print_error
         from scrapy_neardup.exceptions import NearDupError
 
-        if args:
-            print_error(f"scrapy neardup: error: {_about_misplaced(args, opts.subcommand)}")
-            self.exitcode = 2
-            return
         assert self.settings is not None
         configure_logging(self.settings)
         # The data directory may have the project's name; ``doctor`` looks at the others.
@@ -193,8 +138,9 @@ class Command(ScrapyCommand):
         ).match
         settings = {name: self.settings[name] for name in self.settings if is_ours(str(name))}
         try:
+            if args:
+                raise NearDupError(f"unrecognized arguments: {' '.join(args)} (options go after the subcommand)")
             _refuse_forgotten_prefixes(opts.set)
-            _refuse_path(getattr(opts, "store", None) or "")
             self.exitcode = _module(opts.subcommand).run(opts, settings)
             sys.stdout.flush()
         except NearDupError as error:
@@ -217,14 +163,6 @@ def _refuse_forgotten_prefixes(given: list[str]) -> None:
     for name in (each.partition("=")[0] for each in given):
         if meant := meant_setting(name):
             raise NearDupError(f"-s {name}: there is no such setting; is it {meant}?")
-
-
-def _refuse_path(store: str) -> None:
-    """Raise NearDupError if ``--store`` is the path of a file instead of its url."""
-    from scrapy_neardup.exceptions import NearDupError
-
-    if "://" not in store and (os.path.exists(store) or re.search(r"^[./~\\]|\.(?:sqlite3?|db)$", store)):
-        raise NearDupError(f"--store {store}: a store is named by a url; is it sqlite:///{store}?")
 
 
 def leave_closed_pipe() -> None:
