@@ -32,7 +32,6 @@ from scrapy_neardup.evaluation.feed import Recorded
 from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.protocols import COPIES, evaluate
-from scrapy_neardup.evaluation.published import PUBLISHED
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 
@@ -105,19 +104,6 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
         )
     title = f"Gold set: {len(pages)} pages, preset {SETTINGS.preset}, mean of {len(seeds)} orders"
     _table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)
-    published = (
-        (
-            row.system,
-            "-" if row.precision is None else row.precision,
-            "-" if row.recall is None else row.recall,
-            row.f1,
-            row.data,
-            row.protocol,
-            row.reported_in,
-        )
-        for row in PUBLISHED
-    )
-    _table("Published figures", ("system", "precision", "recall", "F1", "data", "protocol", "reported in"), published)
 
 
 def _pages(reader: PageReader, feed: Iterable[Recorded]) -> list[Page]:

@@ -6,7 +6,6 @@ import argparse
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.commands import INTERRUPTED
@@ -15,9 +14,7 @@ from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
 from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
 from scrapy_neardup.evaluation.labels import LabelledPages
-from scrapy_neardup.evaluation.pages import Page, read_corpus
-from scrapy_neardup.evaluation.protocols import EVERY_PROTOCOL, PROTOCOLS, Plan, measure
-from scrapy_neardup.evaluation.published import PUBLISHED, published_for
+from scrapy_neardup.evaluation.protocols import PROTOCOLS, Plan, measure
 from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS, without_recall
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
@@ -32,18 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     presets = parser.add_mutually_exclusive_group()
     add_preset(presets)
     presets.add_argument("--all-presets", action="store_true", help="all presets, side by side")
-    parser.add_argument(
-        "--corpus", metavar="FILE", type=Path, help="documents whose feature frequencies are learned first"
-    )
-    parser.add_argument(
-        "--protocol",
-        metavar="NAME",
-        action="append",
-        help="names of protocols, separated by commas, or all (default: online,originals,pairwise,b-cubed;"
-        " with --all-presets: all)",
-    )
     parser.add_argument("--by-language", action="store_true", help="score the stories of each language too")
-    parser.add_argument("--roc", action="store_true", help="also the area under the ROC curve over all pairs")
     parser.add_argument(
         "--event-size",
         metavar="N",
@@ -52,21 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many documents make a cluster an event (default: 30); events are scored only if every document has"
         " a time",
     )
-    add_fail_on(
-        parser, "precision, recall and f1, of the first protocol or of a named one as in pairwise.precision<0.9"
-    )
+    add_fail_on(parser, "precision, recall and f1, of online or of another protocol as in pairwise.precision<0.9")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    protocols = _protocols(options)
-    _check_names(options.fail_on, protocols)
+    _check_names(options.fail_on)
     names = list(PRESETS) if options.all_presets else [settings.get("NEARDUP_PRESET", "news")]
     # Wrong settings stop the command before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
     source = read_labelled_pages(options, configured[0])
-    corpus = _corpus(options, configured)
-    seeds = range(options.seeds)
-    plan = Plan(protocols, seeds, options.event_size, options.roc, corpus, by_language=options.by_language)
+    plan = Plan(range(options.seeds), options.event_size, by_language=options.by_language)
     presets: dict[str, Any] = {}
     total = len(configured) * plan.pages_to_judge(source)
     with suppress(KeyboardInterrupt), counting("documents judged", total) as on_judged:
@@ -102,18 +83,15 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     _print_stories(presets, background)
     costs = [(preset, *_costs(found)) for preset, found in presets.items()]
     print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
-    if options.all_presets:
-        _print_published()
     _print_events(presets, source, options.event_size)
     return status
 
 
-def _check_names(limits: Sequence[Limit], protocols: frozenset[str]) -> None:
+def _check_names(limits: Sequence[Limit]) -> None:
     for limit in limits:
         protocol, _, rate = limit.name.rpartition(".")
-        if rate not in map(str.lower, _RATES) or protocol not in ("", *protocols):
-            names = ", ".join(sorted(protocols))
-            allowed = f"must be precision, recall or f1, or one of them after a protocol that is measured: {names}"
+        if rate not in map(str.lower, _RATES) or protocol not in ("", *PROTOCOLS):
+            allowed = f"must be precision, recall or f1, or one of them after a protocol: {', '.join(PROTOCOLS)}"
             raise SettingsError("--fail-on", limit.name, allowed)
 
 
@@ -124,28 +102,9 @@ def _values(limits: Sequence[Limit], presets: dict[str, Any]) -> dict[str, dict[
         wanted, _, rate = name.rpartition(".")
         for preset, found in presets.items():
             for label, scores in found["labels"].items():
-                protocol = wanted or next(iter(scores))
+                protocol = wanted or PROTOCOLS[0]
                 values.setdefault(name, {})[f"{preset}, {label}, {protocol}"] = scores[protocol][rate]
     return values
-
-
-def _corpus(options: argparse.Namespace, configured: Sequence[NearDupSettings]) -> list[Page]:
-    """Read the corpus once for all presets that learn from it."""
-    if options.corpus is None:
-        return []
-    if not any(each.resolved_preset().learns for each in configured):
-        raise SettingsError("--corpus", str(options.corpus), "none of these presets learns how frequent features are")
-    return list(read_corpus(options.corpus, configured[0], options.workers))
-
-
-def _protocols(options: argparse.Namespace) -> frozenset[str]:
-    """Return the protocols asked for. Raise SettingsError if one of them does not exist."""
-    default = EVERY_PROTOCOL if options.all_presets else PROTOCOLS
-    given = [name.strip() for name in ",".join(options.protocol or default).split(",")]
-    for name in given:
-        if name not in (*EVERY_PROTOCOL, "all"):
-            raise SettingsError("--protocol", name, f"must be one of {', '.join(EVERY_PROTOCOL)}, or all")
-    return frozenset(EVERY_PROTOCOL if "all" in given else given)
 
 
 def _labels_without_copies(source: LabelledPages) -> list[str]:
@@ -177,20 +136,13 @@ def _shown(score: dict[str, Any]) -> list[str]:
 
 
 def _print_rates(title: str, presets: dict[str, Any]) -> None:
-    """Print a row for each preset, label and protocol. Columns that would be empty are left out."""
-    has_area = all("au_roc" in found for found in presets.values())
-    rows: list[list[str]] = []
+    """Print a row for each preset, label and protocol."""
+    rows: list[tuple[str, ...]] = []
     for preset, found in presets.items():
         for label, scores in found["labels"].items():
-            area = f"{found['au_roc'][label]:.4f}" if has_area else ""
-            for protocol, score in scores.items():
-                published = "; ".join(str(row) for row in published_for(preset) if row.ours == protocol)
-                rows.append([preset, label, protocol, *_shown(score), area, published])
-                area = ""
-        rows.append([])
-    headings = ("preset", "label", "protocol", *_RATES, "AU-ROC", "published by this protocol")
-    kept = [number for number in range(len(headings)) if number < 6 or any(row and row[number] for row in rows)]
-    print_table(title, [headings[number] for number in kept], [[row[number] for number in kept if row] for row in rows])
+            rows += [(preset, label, protocol, *_shown(score)) for protocol, score in scores.items()]
+        rows.append(())
+    print_table(title, ("preset", "label", "protocol", *_RATES), rows)
 
 
 def _costs(found: dict[str, Any]) -> Iterator[str]:
@@ -217,15 +169,6 @@ def _print_stories(presets: dict[str, Any], background: int) -> None:
                 ]
     if rows:
         print_table("stories", ("preset", "label", "documents", "protocol", *_RATES), rows)
-
-
-def _print_published() -> None:
-    rows = []
-    for row in PUBLISHED:
-        rates = ("" if rate is None else f"{rate:g}" for rate in (row.precision, row.recall, row.f1))
-        rows.append((row.system, row.preset or "", *rates, row.data, row.protocol, row.ours, row.reported_in))
-    headings = ("system", "preset", *_RATES, "data", "protocol", "same as", "reported in")
-    print_table("published figures", headings, rows)
 
 
 def _print_events(presets: dict[str, Any], source: LabelledPages, size: int) -> None:

@@ -39,7 +39,7 @@ def mean(scores: Sequence[Score]) -> Score:
     return Score(*(fmean(getattr(score, name) for score in scores) for name in ("precision", "recall", "f1")))
 
 
-def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_links_are_misses: bool = True) -> Score:
+def online(clusters: Sequence[T | None], links: Sequence[int | None]) -> Score:
     """Score how well copies are distinguished from firsts. Documents are in the order in which they came.
 
     ``clusters`` holds the true cluster of each document, or None for background. ``links`` holds the position of the
@@ -47,10 +47,6 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_l
     original is of the document's own cluster. Precision is the share of right links among all links with a labelled
     document at either end. Recall is the number of right links, divided by the number of documents that have an earlier
     document of their own cluster.
-
-    Without ``wrong_links_are_misses`` a copy that is linked to a wrong cluster counts only as a false positive, not
-    also as a false negative. Recall then leaves such copies out. Rodier and Carter (2020, section 3.2) count in this
-    way.
     """
     right = found = wanted = 0
     seen: set[T] = set()
@@ -59,8 +55,7 @@ def online(clusters: Sequence[T | None], links: Sequence[int | None], *, wrong_l
         found += link is not None and (cluster is not None or target is not None)
         right += cluster is not None and cluster == target
         if cluster is not None:
-            is_wrong_link = link is not None and cluster != target
-            wanted += cluster in seen and (wrong_links_are_misses or not is_wrong_link)
+            wanted += cluster in seen
             seen.add(cluster)
     return Score.of(right, found, wanted)
 

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from copy import deepcopy
 
-from scrapy_neardup.content import source_of
-from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 from scrapy_neardup.sketch.fingerprint import LeftOut, TextRead, TextSketch
-from scrapy_neardup.sketch.signatures.base import Frequencies
 
 
 class SharedSketches:
-    """The texts read and sketched under one configuration, and the time that this took.
+    """The texts read and sketched under one configuration, and the time that this took."""
 
-    ``corpus`` holds documents whose feature frequencies are learned before any document is judged.
-    """
-
-    def __init__(self, settings: NearDupSettings, corpus: Sequence[Page] = ()) -> None:
+    def __init__(self, settings: NearDupSettings) -> None:
         self.settings = settings
         self.readings: dict[str, TextRead] = {}
         self.sketches: dict[tuple[str, LeftOut], TextSketch] = {}
         self.seconds_reading = self.seconds_sketching = 0.0
         self.sketched = 0
-        self._frequencies = sketcher_of(settings, corpus).frequencies
 
     def new_sketcher(self) -> Sketcher:
-        """Return a sketcher that has learned nothing except the corpus."""
-        return _SharingSketcher(self, self._frequencies)
+        """Return a sketcher that has learned nothing."""
+        return _SharingSketcher(self)
 
     @property
     def seconds(self) -> float:
@@ -43,28 +34,9 @@ class SharedSketches:
         return self.seconds_reading / max(1, len(self.readings)) + self.seconds_sketching / max(1, self.sketched)
 
 
-def sketcher_of(settings: NearDupSettings, corpus: Sequence[Page] = ()) -> Sketcher:
-    """Return a sketcher of these settings that has learned the feature frequencies of a corpus."""
-    sketcher = Sketcher(settings.resolved_preset(), **settings.sketch_options())
-    if sketcher.preset.learns:
-        for page in corpus:
-            learn(sketcher, page)
-    return sketcher
-
-
-def learn(sketcher: Sketcher, page: Page) -> Fingerprint:
-    """Sketch a document that is not judged itself, and count its features."""
-    recorded = page.recorded
-    document = Document("00" * 8, recorded.url, source_of(recorded.url), recorded.title, page.text, 0.0)
-    fingerprint = sketcher.fingerprint(document)
-    sketcher.learn(document)
-    return fingerprint
-
-
 class _SharingSketcher(Sketcher):
-    def __init__(self, shared: SharedSketches, frequencies: Frequencies | None) -> None:
-        options = shared.settings.sketch_options()
-        super().__init__(shared.settings.resolved_preset(), **options, frequencies=deepcopy(frequencies))
+    def __init__(self, shared: SharedSketches) -> None:
+        super().__init__(shared.settings.resolved_preset(), **shared.settings.sketch_options())
         self._shared = shared
 
     def read_texts(self, texts: Sequence[str]) -> list[TextRead]:

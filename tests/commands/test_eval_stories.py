@@ -87,8 +87,6 @@ def test_without_background_and_languages_there_is_one_table(neardup: Neardup, g
     assert pairs[-3:-1] == cubed[-3:-1] == ["-", "-"], "recall and F1"
     stories = json.loads(neardup("eval", gold, "--seeds", "1", "--json"))["presets"]["news"]["stories"]
     assert list(stories["cluster"]) == ["alone"]
-    online = json.loads(neardup("eval", gold, "--protocol", "online", "--json"))["presets"]["news"]
-    assert "stories" not in online
 
 
 def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:

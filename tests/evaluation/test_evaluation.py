@@ -12,13 +12,14 @@ import pytest
 from articles import COMET, FERRY
 from hypothesis import given
 from hypothesis import strategies as st
+from published import Originals, online_once
 
 from scrapy_neardup.evaluation.curve import Point, TopicPoint, plateau, suggest, suggest_topic, thresholds
 from scrapy_neardup.evaluation.feed import Recorded
 from scrapy_neardup.evaluation.labels import read_background, read_labelled, without_labelled
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.protocols import Originals, evaluate, shuffled
+from scrapy_neardup.evaluation.protocols import Order, evaluate, shuffled
 from scrapy_neardup.evaluation.sketches import SharedSketches
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.settings import NearDupSettings
@@ -65,8 +66,9 @@ def test_online_once_by_hand() -> None:
     """As Rodier and Carter count: a copy linked to a wrong cluster is a false positive and no miss."""
     clusters, links = [*CLUSTERS, "B"], [None, 0, 1, 0, None, 3, 1]
     # 1 and 2 right; 3 is the first of B, and linked; 4 missed; 5 is background, linked; 6 linked to A, after 3 and 4.
+    order = Order(tuple(range(7)), (), tuple(links), (), ())
     assert numbers(online(clusters, links)) == approx(2 / 5, 2 / 4, 4 / 9)
-    assert numbers(online(clusters, links, wrong_links_are_misses=False)) == approx(2 / 5, 2 / 3, 1 / 2)
+    assert numbers(online_once([order], clusters)) == approx(2 / 5, 2 / 3, 1 / 2)
 
 
 def test_a_link_between_two_background_documents_is_not_scored() -> None:
@@ -201,15 +203,11 @@ def test_each_cluster_begins_with_its_original(rows: list[tuple[str | None, bool
 
 async def test_original_first_is_judged_in_orders_of_its_own() -> None:
     pages = [_recorded(number, "ferry", original=number == 4) for number in range(5)]
-    evaluation = await evaluate(pages, NearDupSettings(), range(4), originals=Originals.of(pages, ["ferry"] * 5))
-
-    assert {order.order[0] for order in evaluation.original_first} == {4}
-    assert {order.order[0] for order in evaluation.orders} != {4}
-    assert [order.seed for order in evaluation.original_first] == [0, 1, 2, 3]
-    assert {"original-first", "original-first-once"} < set(evaluation.mean_scores(["ferry"] * 5))
+    first = Originals.of(pages, ["ferry"] * 5).first
+    arranged = await evaluate(pages, NearDupSettings(), range(4), arrange=first)
     plain = await evaluate(pages, NearDupSettings(), range(4))
-    assert plain.orders == evaluation.orders
-    assert "original-first" not in plain.mean_scores(["ferry"] * 5)
+    assert {order.order[0] for order in arranged.orders} == {4}
+    assert {order.order[0] for order in plain.orders} != {4}
 
 
 async def test_an_evaluation_needs_an_order() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 from redis import Redis
-from scrapy_processes import neardup
 from texts import START, article, opened
 
 from scrapy_neardup.document import Document
@@ -214,22 +211,6 @@ async def test_a_story_is_learned_from_once(namespace: str) -> None:
 
         assert detector.sketcher.frequencies is not None
         assert detector.sketcher.frequencies.documents == 1
-
-
-@pytest.mark.slow
-def test_eval_learns_from_a_corpus_before(tmp_path: Path) -> None:
-    rows = [{"id": n, "text": article(n % 4), "cluster": str(n % 4), "original": n < 4} for n in range(8)]
-    corpus = [{"id": n, "text": article(f"corpus {n}", 60)} for n in range(120)]
-    for name, lines in (("labelled", rows), ("corpus", corpus)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-    given = ("eval", "labelled.jsonl", "--corpus", "corpus.jsonl")
-    ran = neardup(tmp_path, *given, "--preset", "cedar", "-s", "NEARDUP_COMMON_SHARE=0.05", "--json")
-    refused = neardup(tmp_path, *given, "--preset", "cedar")
-
-    assert json.loads(ran.stdout)["presets"]["cedar"]["labels"]["cluster"]["online"]["f1"] == 1
-    assert refused.returncode == 2
-    assert "--corpus = 'corpus.jsonl': none of these presets learns how frequent features are" in refused.stderr
 
 
 def _counts(counts: dict[int, int]) -> np.ndarray:
