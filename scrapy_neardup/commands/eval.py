@@ -14,8 +14,7 @@ from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
 from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
 from scrapy_neardup.evaluation.labels import LabelledPages
-from scrapy_neardup.evaluation.protocols import PROTOCOLS, Plan, measure
-from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS, without_recall
+from scrapy_neardup.evaluation.protocols import PROTOCOLS, measure
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
@@ -29,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     presets = parser.add_mutually_exclusive_group()
     add_preset(presets)
     presets.add_argument("--all-presets", action="store_true", help="all presets, side by side")
-    parser.add_argument("--by-language", action="store_true", help="score the stories of each language too")
     parser.add_argument(
         "--event-size",
         metavar="N",
@@ -47,12 +45,12 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     # Wrong settings stop the command before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
     source = read_labelled_pages(options, configured[0])
-    plan = Plan(range(options.seeds), options.event_size, by_language=options.by_language)
     presets: dict[str, Any] = {}
-    total = len(configured) * plan.pages_to_judge(source)
+    total = len(configured) * options.seeds * len(source.pages)
     with suppress(KeyboardInterrupt), counting("documents judged", total) as on_judged:
         for each in configured:  # what was measured until Ctrl-C is shown
-            presets[each.preset] = _without_unmeasured(asyncio.run(measure(source, each, plan, on_judged)), source)
+            measuring = measure(source, each, range(options.seeds), options.event_size, on_judged)
+            presets[each.preset] = _without_unmeasured(asyncio.run(measuring), source)
     if len(presets) < len(configured):
         print_error(f"Interrupted: {len(presets)} of {len(configured)} presets were measured.")
         if not presets:
@@ -80,7 +78,6 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     orders = f"mean of {counted(options.seeds, 'order')}"
     title = f"{counted(source.labelled, 'document')}{among}, {orders}"
     _print_rates(title, presets)
-    _print_stories(presets, background)
     costs = [(preset, *_costs(found)) for preset, found in presets.items()]
     print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
     _print_events(presets, source, options.event_size)
@@ -114,12 +111,10 @@ def _labels_without_copies(source: LabelledPages) -> list[str]:
 
 def _without_unmeasured(found: dict[str, Any], source: LabelledPages) -> dict[str, Any]:
     """Return what was measured with None for each recall and F1 of a label without copies to find."""
-    scores: dict[str, Any] = {kind: dict(found[kind]) for kind in ("labels", "stories") if kind in found}
     for label in _labels_without_copies(source):
-        for each in scores.values():
-            if label in each:
-                each[label] = without_recall(each[label])
-    return {**found, **scores}
+        for rates in found["labels"][label].values():
+            rates.update(recall=None, f1=None, f1_by_order=None)
+    return found
 
 
 def _print_labels_without_copies(source: LabelledPages) -> None:
@@ -149,26 +144,6 @@ def _costs(found: dict[str, Any]) -> Iterator[str]:
     for step in ("sketch", "check"):
         yield f"{found['microseconds'][step]:.0f}"
     yield "" if found["bytes"] is None else str(found["bytes"])
-
-
-def _print_stories(presets: dict[str, Any], background: int) -> None:
-    """Print the scores of stories that the first table does not have."""
-    rows = []
-    for preset, found in presets.items():
-        for label, scores in found.get("stories", {}).items():
-            parts = {"alone": scores["alone"]}
-            if background:
-                parts[f"among {counted(background, 'other')}"] = scores["among_background"]
-            for language, rates in scores.get("languages", {}).items():
-                parts[f"{rates['documents']} in {language}"] = rates
-            if len(parts) > 1:
-                rows += [
-                    (preset, label, part, protocol, *_shown(rates[protocol]))
-                    for part, rates in parts.items()
-                    for protocol in STORY_PROTOCOLS
-                ]
-    if rows:
-        print_table("stories", ("preset", "label", "documents", "protocol", *_RATES), rows)
 
 
 def _print_events(presets: dict[str, Any], source: LabelledPages, size: int) -> None:

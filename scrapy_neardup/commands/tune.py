@@ -30,7 +30,6 @@ from scrapy_neardup.evaluation.curve import (
 )
 from scrapy_neardup.evaluation.feed import shown
 from scrapy_neardup.evaluation.labels import LabelledPages
-from scrapy_neardup.evaluation.story_scores import STORY_PROTOCOLS
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.settings import NearDupSettings
 
@@ -191,7 +190,7 @@ def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None, presen
     rows = []
     for point in points:
         mark = "<- suggested" if point is suggested else ""
-        for protocol, score in zip(STORY_PROTOCOLS, (point.pairwise, point.b_cubed), strict=True):
+        for protocol, score in zip(("pairwise", "b-cubed"), (point.pairwise, point.b_cubed), strict=True):
             rows.append((f"{point.threshold:.4g}", protocol, *(f"{rate:.4f}" for rate in astuple(score)), mark))
     headings = ("threshold", "protocol", "precision", "recall", "F1", "")
     print_table("stories, by topic threshold", headings, rows)

@@ -18,7 +18,6 @@ from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pair
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.evaluation.replay import Judged, opened, replay
 from scrapy_neardup.evaluation.sketches import SharedSketches
-from scrapy_neardup.evaluation.story_scores import scores_by_language, story_scores
 from scrapy_neardup.settings import NearDupSettings
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
@@ -199,63 +198,32 @@ def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Ma
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What to measure: one random order for each seed, and events of at least ``event_size`` documents.
-
-    ``by_language`` asks for the scores of stories for each language.
-    """
-
-    seeds: Sequence[int]
-    event_size: int
-    by_language: bool = False
-
-    def pages_to_judge(self, source: LabelledPages) -> int:
-        """Return how many pages are judged, each as often as it comes, to measure one configuration in all orders."""
-        return (len(source.pages) + (source.labelled if source.background else 0)) * len(self.seeds)
-
-
 async def measure(
-    source: LabelledPages, settings: NearDupSettings, plan: Plan, on_judged: OnJudged = ignore
+    source: LabelledPages,
+    settings: NearDupSettings,
+    seeds: Sequence[int],
+    event_size: int,
+    on_judged: OnJudged = ignore,
 ) -> dict[str, Any]:
     """Return the rates of each label by each protocol, and the costs of a document.
 
-    Events are scored if every page has a time.
+    Events of at least ``event_size`` documents are scored if every page has a time.
     """
-    evaluation = await evaluate(source.pages, settings, plan.seeds, on_judged=on_judged)
+    evaluation = await evaluate(source.pages, settings, seeds, on_judged=on_judged)
     found: dict[str, Any] = {"labels": {}}
     for label, clusters in source.clusters.items():
         found["labels"][label] = {
             protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores]}
             for protocol, scores in evaluation.scores(clusters).items()
         }
-    found["stories"] = await _measure_stories(source, settings, plan, evaluation, on_judged)
     times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
     if len(times) == len(source.pages):
         alarms = await raise_alarms(source.pages, settings)
         found["events"] = {
-            label: score_alarms(alarms, times, clusters, plan.event_size).rounded()
+            label: score_alarms(alarms, times, clusters, event_size).rounded()
             for label, clusters in source.clusters.items()
         }
     cost = evaluation.cost
     found["microseconds"] = {"sketch": round(cost.sketch, 1), "check": round(cost.check, 1)}
     found["bytes"] = None if cost.bytes is None else round(cost.bytes)
-    return found
-
-
-async def _measure_stories(
-    source: LabelledPages, settings: NearDupSettings, plan: Plan, evaluation: Evaluation, on_judged: OnJudged
-) -> dict[str, Any]:
-    """Return for each label the rates of stories: alone, among the background if there is one, and by language."""
-    found: dict[str, Any] = {label: {} for label in source.clusters}
-    alone = evaluation
-    if source.background:
-        labelled = source.pages[: source.labelled]
-        alone = await evaluate(labelled, settings, plan.seeds, on_judged=on_judged)
-    for label, clusters in source.clusters.items():
-        found[label]["alone"] = story_scores(alone.orders, clusters[: source.labelled])
-        if alone is not evaluation:
-            found[label]["among_background"] = story_scores(evaluation.orders, clusters)
-        if plan.by_language:
-            found[label]["languages"] = scores_by_language(source.pages, evaluation.orders, clusters)
     return found

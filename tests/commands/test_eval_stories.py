@@ -1,4 +1,4 @@
-"""``eval`` and ``tune`` on reports in other words: final stories, alone, among other documents and by language."""
+"""``eval`` and ``tune`` on reports in other words: final stories, alone and among other documents."""
 
 from __future__ import annotations
 
@@ -35,58 +35,27 @@ def neardup(tmp_path: Path) -> Neardup:
     return run
 
 
-@pytest.fixture
-def gold(tmp_path: Path) -> str:
-    """Four reports of an English event, three of a German one, and two without a language."""
+def test_stories_are_scored_among_the_background(neardup: Neardup, tmp_path: Path) -> None:
+    """Reports of three events are labelled, and three more of the second event are in the background."""
     rows = []
-    for language, count in (("en", 4), ("de-AT", 3), ("", 2)):
+    for event, count in (("en", 4), ("de-AT", 3), ("", 2)):
         for number in range(count):
-            row = {"id": f"{language}{number}", "text": report(names(language, 6), (language, number))}
-            row |= {"cluster": language or "other", "all": "one", "original": number == 0}
-            key = "lang" if number else "language"
-            rows.append({**row, **({key: language} if language else {})})
+            row = {"id": f"{event}{number}", "text": report(names(event, 6), (event, number))}
+            rows.append({**row, "cluster": event or "other", "all": "one", "original": number == 0})
     write(tmp_path / "gold.jsonl", rows)
-    return "gold.jsonl"
-
-
-def test_stories_are_scored_alone_and_among_the_background(neardup: Neardup, gold: str, tmp_path: Path) -> None:
     rows = [{"id": n, "text": report(names("de-AT", 6), n)} for n in range(3)]
     write(tmp_path / "background.jsonl", [*rows, *({"id": 9 + n, "text": text(("other", n))} for n in range(9))])
-    given = "eval", gold, "--label", "cluster,all", "--background", "background.jsonl", "--by-language"
-    found = json.loads(neardup(*given, "--json"))["presets"]["news"]
-    stories = found["stories"]["cluster"]
-    assert stories["alone"]["pairwise"] == {"precision": 1, "recall": 1, "f1": 1}
-    # Of the German story's 15 pairs, 3 are right and 3 are of background documents.
-    among = stories["among_background"]
+
+    given = "eval", "gold.jsonl", "--label", "cluster,all", "--seeds", "2", "--json"
+    alone = json.loads(neardup(*given))["presets"]["news"]["labels"]
+    among = json.loads(neardup(*given, "--background", "background.jsonl"))["presets"]["news"]["labels"]["cluster"]
+
+    assert (alone["cluster"]["pairwise"]["precision"], alone["cluster"]["pairwise"]["recall"]) == (1, 1)
+    # All reports are one cluster of the label "all": 10 of its 36 pairs are in stories.
+    assert alone["all"]["pairwise"]["recall"] == round(10 / 36, 4)
+    # Of the 15 pairs of the second event, 3 are right and 3 are of background documents.
     assert among["pairwise"]["precision"] == round(10 / 19, 4)
     assert among["b-cubed"]["precision"] == round((4 + 2 + 3 / 2) / 9, 4)
-    for protocol in ("pairwise", "b-cubed"):
-        assert all(among[protocol][rate] == found["labels"]["cluster"][protocol][rate] for rate in among[protocol])
-    # Reports of three events are one cluster of the label "all": 10 of its 36 pairs are in stories.
-    assert found["stories"]["all"]["alone"]["pairwise"]["recall"] == round(10 / 36, 4)
-
-    languages = stories["languages"]
-    assert {name: each["documents"] for name, each in languages.items()} == {"en": 4, "de": 3, "unknown": 2}
-    assert list(languages) == ["en", "de", "unknown"]
-    assert languages["en"]["b-cubed"] == {"precision": 1, "recall": 1, "f1": 1}
-    assert languages["de"]["pairwise"]["precision"] == round(3 / 12, 4)
-
-    printed = neardup(*given)
-    assert printed.count("among 12 others") == 1 + 4
-    assert printed.count("3 in de") == 4
-
-
-def test_without_background_and_languages_there_is_one_table(neardup: Neardup, gold: str, tmp_path: Path) -> None:
-    assert "alone" not in neardup("eval", gold, "--seeds", "1")
-    with (tmp_path / gold).open("a", encoding="utf-8") as file:  # a language without copies
-        row = {"id": "fr", "text": report(names("fr", 6), 0), "language": "fr", "cluster": "fr", "original": True}
-        file.write(json.dumps(row) + "\n")
-    printed = neardup("eval", gold, "--seeds", "1", "--by-language")
-    assert "4 in en" in printed
-    (pairs, cubed) = ([cell.strip() for cell in line.split("│")] for line in printed.splitlines() if "1 in fr" in line)
-    assert pairs[-3:-1] == cubed[-3:-1] == ["-", "-"], "recall and F1"
-    stories = json.loads(neardup("eval", gold, "--seeds", "1", "--json"))["presets"]["news"]["stories"]
-    assert list(stories["cluster"]) == ["alone"]
 
 
 def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
