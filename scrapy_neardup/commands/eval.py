@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from scrapy_neardup.commands import INTERRUPTED
-from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, number, read_labelled_pages
+from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, read_labelled_pages
 from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
 from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
@@ -20,7 +20,6 @@ from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 
 _RATES = ("precision", "recall", "F1")
-_ONE_MOMENT = 600  # seconds; a crawl takes no longer for a few hundred pages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,14 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     presets = parser.add_mutually_exclusive_group()
     add_preset(presets)
     presets.add_argument("--all-presets", action="store_true", help="all presets, side by side")
-    parser.add_argument(
-        "--event-size",
-        metavar="N",
-        type=number(int, 1),
-        default=30,
-        help="how many documents make a cluster an event (default: 30); events are scored only if every document has"
-        " a time",
-    )
     add_fail_on(parser, "precision, recall and f1, of online or of another protocol as in pairwise.precision<0.9")
 
 
@@ -49,7 +40,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     total = len(configured) * options.seeds * len(source.pages)
     with suppress(KeyboardInterrupt), counting("documents judged", total) as on_judged:
         for each in configured:  # what was measured until Ctrl-C is shown
-            measuring = measure(source, each, range(options.seeds), options.event_size, on_judged)
+            measuring = measure(source, each, range(options.seeds), on_judged)
             presets[each.preset] = _without_unmeasured(asyncio.run(measuring), source)
     if len(presets) < len(configured):
         print_error(f"Interrupted: {len(presets)} of {len(configured)} presets were measured.")
@@ -80,7 +71,6 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     _print_rates(title, presets)
     costs = [(preset, *_costs(found)) for preset, found in presets.items()]
     print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
-    _print_events(presets, source, options.event_size)
     return status
 
 
@@ -144,40 +134,3 @@ def _costs(found: dict[str, Any]) -> Iterator[str]:
     for step in ("sketch", "check"):
         yield f"{found['microseconds'][step]:.0f}"
     yield "" if found["bytes"] is None else str(found["bytes"])
-
-
-def _print_events(presets: dict[str, Any], source: LabelledPages, size: int) -> None:
-    """Print how events were found, or in a sentence why there is nothing to print."""
-    console, largest = PlainConsole(), max(source.largest_clusters.values())
-    untimed = [page.recorded for page in source.pages if page.recorded.time is None]
-    if untimed and largest >= size:
-        console.print_indented(
-            f"Events are not scored: {len(untimed)} of {counted(len(source.pages), 'document')} have no 'time', the"
-            f" first at {untimed[0].where}. NEARDUP_RECORD writes one, from the field that NEARDUP_TIME_FIELD names.",
-            0,
-        )
-    scores = [score for found in presets.values() for score in found.get("events", {}).values()]
-    if not any(score["wanted"] or score["false_a_day"] for score in scores):
-        if scores:
-            console.print_indented(f"No cluster has {size} documents (--event-size), so no events are scored.", 0)
-        return
-    if (seconds := _time_span(source)) < _ONE_MOMENT:
-        console.print_indented(
-            f"All documents have times within {seconds:.0f} s. If they were recorded without NEARDUP_TIME_FIELD, these"
-            " are the times of the crawl, and the scores of events say nothing.",
-            0,
-        )
-    rows = []
-    for preset, found in presets.items():
-        for label, score in found["events"].items():
-            delay = "-" if score["delay_minutes"] is None else f"{score['delay_minutes']:.0f} min"
-            recall = f"{score['recall']:.4f}" if score["wanted"] else "-"
-            found_of = f"{score['found']} of {score['wanted']}"
-            rows.append((preset, label, found_of, recall, delay, f"{score['false_a_day']:.2f}"))
-    headings = ("preset", "label", "found", "recall", "median delay", "false alarms a day")
-    print_table(f"events: clusters of {size} documents and more, at the documents' own times", headings, rows)
-
-
-def _time_span(source: LabelledPages) -> float:
-    times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
-    return max(times) - min(times) if times else 0.0

@@ -12,7 +12,6 @@ from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evaluation.alarms import raise_alarms, score_alarms
 from scrapy_neardup.evaluation.labels import LabelledPages
 from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.evaluation.pages import Page
@@ -199,29 +198,15 @@ def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Ma
 
 
 async def measure(
-    source: LabelledPages,
-    settings: NearDupSettings,
-    seeds: Sequence[int],
-    event_size: int,
-    on_judged: OnJudged = ignore,
+    source: LabelledPages, settings: NearDupSettings, seeds: Sequence[int], on_judged: OnJudged
 ) -> dict[str, Any]:
-    """Return the rates of each label by each protocol, and the costs of a document.
-
-    Events of at least ``event_size`` documents are scored if every page has a time.
-    """
+    """Return the rates of each label by each protocol, and the costs of a document."""
     evaluation = await evaluate(source.pages, settings, seeds, on_judged=on_judged)
     found: dict[str, Any] = {"labels": {}}
     for label, clusters in source.clusters.items():
         found["labels"][label] = {
             protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores]}
             for protocol, scores in evaluation.scores(clusters).items()
-        }
-    times = [page.recorded.time for page in source.pages if page.recorded.time is not None]
-    if len(times) == len(source.pages):
-        alarms = await raise_alarms(source.pages, settings)
-        found["events"] = {
-            label: score_alarms(alarms, times, clusters, event_size).rounded()
-            for label, clusters in source.clusters.items()
         }
     cost = evaluation.cost
     found["microseconds"] = {"sketch": round(cost.sketch, 1), "check": round(cost.check, 1)}
