@@ -288,9 +288,6 @@ class NearDupDetector:
         if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
             return verdict, None
         event = await self._join_story(document, fingerprint, verdict, match, changes)
-        if changes and match.kept_share >= self.index.policy.least_dropped_share(document.source):
-            # The store does not compare figures, so it took the document for a copy that is dropped.
-            await self._unless_store_fails(self.index.keep([document.id]), "An update that is kept")
         return (replace(verdict, event=event.level), event) if event else (verdict, None)
 
     async def _join_story(

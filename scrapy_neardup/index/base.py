@@ -221,9 +221,6 @@ class Index(Protocol):
     async def deliver(self, documents: Sequence[str]) -> None:
         """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
 
-    async def keep(self, documents: Sequence[str]) -> None:
-        """Tell the store that documents with these ids are kept, although their match holds enough of their text."""
-
     async def withdraw(self, documents: Sequence[str]) -> None:
         """Remove documents with these ids from the window: nobody will deliver them."""
 

@@ -130,18 +130,3 @@ async def test_what_a_verdict_compares_with_is_the_match() -> None:
     assert (copy.kind, copy.similarity, copy.share, copy.changes) == ("exact", 1, 1, ())
     assert (copy.original_url, copy.match_url) == ("https://a.example/a", "https://b.example/a")
     assert copy.match != copy.original
-
-
-async def test_a_copy_of_a_kept_update_is_dropped(store_url: str, namespace: str) -> None:
-    """The update holds a quarter that the first report lacks. It is kept, so a copy of it adds nothing to the feed."""
-    first, more = f"{words('a', 150)}\n4 people died in the flood, the governor said on Monday.", words("b", 60)
-    update = f"{first.replace('4', '12')}\n{more}"
-    texts = [("a.example", first), ("b.example", update), ("c.example", f"{update}\n{words('c', 30)}")]
-
-    found = await verdicts(texts, store=store_url, namespace=namespace)
-
-    assert [(each.status, each.would_drop) for each in found] == [
-        ("original", False),
-        ("update", False),
-        ("duplicate", True),
-    ]

@@ -125,9 +125,6 @@ class RedisIndex(Index):
     async def deliver(self, documents: Sequence[str]) -> None:
         await self._call_by_slice(script("deliver"), documents)
 
-    async def keep(self, documents: Sequence[str]) -> None:
-        await self._call_by_slice(script("keep"), documents)
-
     async def withdraw(self, documents: Sequence[str]) -> None:
         await self._call_by_slice(script("withdraw"), documents)
 

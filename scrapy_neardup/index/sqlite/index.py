@@ -141,9 +141,6 @@ class SQLiteIndex(Index):
     async def deliver(self, documents: Sequence[str]) -> None:
         await self._in_thread(self._write, lambda sql: self._window.deliver(sql, list(map(bytes.fromhex, documents))))
 
-    async def keep(self, documents: Sequence[str]) -> None:
-        await self._in_thread(self._write, lambda sql: self._window.keep(sql, list(map(bytes.fromhex, documents))))
-
     async def withdraw(self, documents: Sequence[str]) -> None:
         await self._in_thread(self._write, lambda sql: self._window.remove(sql, list(map(bytes.fromhex, documents))))
 

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from scrapy_neardup.document import WHOLE_TEXT
 from scrapy_neardup.index.base import DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan, generation_seconds
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, state_of_run
@@ -208,18 +207,11 @@ class SQLiteWindow:
         sql.execute(f"DELETE FROM {self._runs} WHERE run = ?", (run,))
 
     def deliver(self, sql: sqlite3.Connection, keys: Sequence[bytes]) -> None:
-        self._change(sql, keys, lambda record: replace(record, run=0))
-
-    def keep(self, sql: sqlite3.Connection, keys: Sequence[bytes]) -> None:
-        self._change(
-            sql, keys, lambda record: replace(record, kept_share_parts=WHOLE_TEXT, run=record.run & ~IS_DROPPED)
-        )
-
-    def _change(self, sql: sqlite3.Connection, keys: Sequence[bytes], change: Callable[[Record], Record]) -> None:
         for key in keys:
             record = self.record(sql, key)
-            if record is not None and (changed := change(record)) != record:
-                sql.execute(f"UPDATE {self._documents} SET record = ? WHERE key = ?", (changed.pack(), number_of(key)))
+            if record is not None and record.run:
+                delivered = replace(record, run=0).pack(), number_of(key)
+                sql.execute(f"UPDATE {self._documents} SET record = ? WHERE key = ?", delivered)
 
     def state_reader(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], CandidateState]:
         """Return a function that decides, within this transaction, whether a document counts as seen for a run."""
