@@ -27,7 +27,7 @@ from accuracy import _default_data, _pages, _table, _unpacked
 from simulated_news import DAYS, News, simulate
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Claim, Granted, Join, Member, Story, UnconfirmedGrant
+from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import b_cubed
@@ -35,7 +35,7 @@ from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import Judged, replay
 from scrapy_neardup.index.membership import count_join, grant
 from scrapy_neardup.records.members import unpack_member
-from scrapy_neardup.records.stories import StoryCounters
+from scrapy_neardup.records.stories import StoryCounters, read_sources
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker, special_report
 
@@ -169,7 +169,7 @@ class TallyStore:
     def __init__(self) -> None:
         self._tallies: dict[str, StoryCounters] = defaultdict(StoryCounters)
         self._members: dict[str, dict[bytes, bytes]] = defaultdict(dict)
-        self._peaks: dict[str, int] = {}
+        self._ended: dict[str, EventSources] = {}
         self._open: set[str] = set()
 
     async def join(self, join: Join) -> Story:
@@ -182,7 +182,7 @@ class TallyStore:
             return None
         if claim.level == "ended":
             self._open.discard(claim.story)
-            self._peaks[claim.story] = claim.peak
+            self._ended[claim.story] = read_sources(self._tallies[claim.story].sources)
         else:
             self._open.add(claim.story)
         return Granted(tuple(unpack_member(*item) for item in self._members[claim.story].items()))
@@ -203,9 +203,8 @@ class TallyStore:
         stories = [self._tallies[key].story(bytes.fromhex(key)) for key in sorted(self._open)]
         return [story for story in stories if quiet_since is None or story.sources[-1] <= quiet_since]
 
-    async def peaks(self, since: int) -> dict[str, int]:
-        self._peaks = {story: peak for story, peak in self._peaks.items() if int(story[:8], 16) >= since}
-        return dict(self._peaks)
+    async def ended_events(self, since: int) -> list[EventSources]:
+        return [sources for sources in self._ended.values() if sources[-1][0] >= since]
 
 
 @dataclass(frozen=True)

@@ -166,15 +166,20 @@ class NearDupDetector:
         canonical: str = "",
         url_is_own: bool = True,
         language: str = "",
+        counts_now: bool = False,
     ) -> Document:
         """Return a document of this run. Never raises: a value that is neither text nor number counts as missing.
 
         ``seen_at`` is in Unix seconds; the default is the time now. ``canonical`` is the url that the page gives as
         its own. ``url_is_own`` is False if several documents share the page. ``language`` is a tag such as "pt-BR".
+        ``counts_now`` is True if the page itself gives ``seen_at``. Then it counts for events at the time now, unless
+        NEARDUP_SOURCE_OWNERS has its source.
         """
-        return self._documents.make(
+        document = self._documents.make(
             text, url=url, title=title, seen_at=seen_at, canonical=canonical, url_is_own=url_is_own, language=language
         )
+        is_trusted = not counts_now or document.source in self.settings.source_owners
+        return document if is_trusted else replace(document, counted_at=self._documents.seconds())
 
     def take_over(self, document: Document, sketch: bytes) -> None:
         """Take a document's sketch from the worker that extracted its text, see ``sketch.ahead``."""
@@ -313,7 +318,7 @@ class NearDupDetector:
         if self._knowledge.boilerplate_is_due:
             await self._share_boilerplate()
         if not self.breaker.is_open:
-            seconds = [int(document.seen_at) for document in documents]
+            seconds = [document.counted_second for document in documents]
             self._events += await self._unless_store_fails(self.stories.advance(*seconds)) or []
 
     async def _learn_of_new_sources(self, documents: Sequence[Document]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -37,6 +38,12 @@ class Document:
     url_identity: str = ""  # the same text for all urls of one page; "" if the url does not belong to this text
     article: str = ""  # the number by which its source knows the article; "" if the url has none
     language: str = ""  # ISO 639 code that the page gives, "" if it gives none
+    counted_at: float | None = None  # when it counts for events, in Unix seconds; None if that is ``seen_at``
+
+    @property
+    def counted_second(self) -> int:
+        """Return the time at which the document counts for events, in whole Unix seconds, UTC."""
+        return int(self.seen_at if self.counted_at is None else self.counted_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +266,33 @@ class Join:
     neighbour: Neighbour | None = None
     also: Member | None = None  # the first document of another story that turned out to be the same one
     registered_before: str = ""  # an earlier document id of this page; if it is a member, this document is not counted
+    counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
 
     @property
     def story(self) -> str:
         """Return the id of the story. It is the id of its first document."""
         return self.first.id
+
+    @property
+    def time(self) -> int:
+        """Return the time at which the document counts for events, in whole Unix seconds, UTC."""
+        return self.member.seen_at if self.counted_at is None else self.counted_at
+
+
+LEAST_SUPPORT, MOST_SUPPORT, SUPPORT_SHARE = 2, 6, 1 / 3
+
+
+def sources_needed(sources: int) -> int:
+    """Return how many sources of a story must print a new figure to confirm it.
+
+    ``sources`` is the number of the story's independent sources. A third of them must print the figure, at least two.
+    Six are always enough, because six sources can raise an event of their own anyway. ``join.lua`` has the same rule.
+    """
+    return min(MOST_SUPPORT, max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
+
+
+EventSources = tuple[tuple[int, bytes], ...]
+"""The independent sources of an event: when each of them came, in Unix seconds, and a hash of its owner; by time."""
 
 
 class Extent(NamedTuple):
@@ -271,7 +300,7 @@ class Extent(NamedTuple):
 
     items: int = 0
     sources: int = 0
-    confirmed_changes: int = 0  # of a figure, to a new value that a second source has printed too
+    confirmed_changes: int = 0  # of a figure, to a new value that enough sources print, see ``sources_needed``
 
     def warrants_update(self, signalled: Extent) -> bool:
         """Return whether a running event has doubled since the extent ``signalled``, or a figure has been confirmed.
@@ -318,7 +347,7 @@ class Claim:
 
     ``last_source`` is the time of the newest independent source that the claimant knows. The level ``ended`` is refused
     if a newer source has joined since. The level ``update`` is refused if another process has already signalled an
-    extent at least as large. ``peak`` is kept for the alarm budget when an event has ended.
+    extent at least as large.
 
     A claim with a token can be repeated if its answer was lost: the same token gets the same grant. The store keeps
     such a grant until somebody confirms that the event has been passed on. If the claimant dies, another process reads
@@ -328,7 +357,6 @@ class Claim:
     story: str
     level: Level
     last_source: int = 0
-    peak: int = 0
     extent: Extent = Extent()  # of the story as the claimant knows it
     token: str = ""  # 16 hexadecimal digits, or "" if nobody confirms the grant
     note: str = ""

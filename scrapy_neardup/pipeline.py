@@ -263,6 +263,7 @@ class NearDupPipeline(Component):
             canonical=canonical,
             language=own_language or (page.language if is_of_page else ""),
             url_is_own=url_is_own,
+            counts_now=bool(self.settings.time_field),
         )
         if self.recorder is not None and not self.recorder.put(document, canonical, url_is_own=url_is_own):
             self.count("record/errors")

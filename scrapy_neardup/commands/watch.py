@@ -43,6 +43,8 @@ class View:
     verdicts: dict[str, dict[str, int]]
     stories: list[dict[str, Any]]
     events: list[dict[str, Any]]
+    breaking_over: int
+    warning: str  # of a threshold that has jumped, else ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,6 +107,7 @@ class Watcher:
         }
         hour = spans["hour"]
         names = sorted({name for name in hour if not name.startswith(_STORY)})
+        threshold = await self._detector.stories.threshold(now)
         return View(
             time=datetime.fromtimestamp(now, timezone.utc).isoformat(),
             namespace=self._detector.settings.window_namespace,
@@ -113,6 +116,8 @@ class Watcher:
             verdicts={name: {span: counts[name] for span, counts in spans.items()} for name in names},
             stories=await self._growing(spans),
             events=[await self._event(story) for story in await self._detector.index.open_events()],
+            breaking_over=threshold.now,
+            warning=threshold.warning,
         )
 
     async def _growing(self, spans: dict[str, Counter[str]]) -> list[dict[str, Any]]:
@@ -162,6 +167,8 @@ def _drawn(view: View) -> Group:
             headline = " ".join(each["headline"].split())
             events.add_row(each["level"], str(each["sources"]), str(each["items"]), headline)
         parts.append(events)
+    if view.warning:
+        parts.append(Text("\n".join(wrapped(f"Warning: {view.warning}.", 2))))
     return Group(*parts)
 
 

@@ -47,7 +47,7 @@ class DocumentMaker:
         """Return a document, see ``NearDupDetector.document``."""
         text, url, title, canonical, language = map(_as_text, (text, url, title, canonical, language))
         url, title = without_surrogates(url), without_surrogates(title[:_LONGEST_TITLE])
-        seconds = min(max(self._seconds(seen_at), 0.0), float(LAST_SECOND))
+        seconds = self.seconds(seen_at)
         number = next(self._serial) * _SPREAD % (1 << 32)
         key = int(seconds).to_bytes(4, "big") + number.to_bytes(4, "big")
         page = (canonical or url) if url_is_own else ""
@@ -63,13 +63,13 @@ class DocumentMaker:
             language=language_code(language),
         )
 
-    def _seconds(self, seen_at: float | None) -> float:
+    def seconds(self, seen_at: float | None = None) -> float:
         """Return the given time, or the clock's time if the given one is missing or unusable."""
         try:
             given = math.nan if seen_at is None else float(seen_at)
         except (TypeError, ValueError, OverflowError):
             given = math.nan
-        return self._clock() if math.isnan(given) else given
+        return min(max(self._clock() if math.isnan(given) else given, 0.0), float(LAST_SECOND))
 
 
 def _as_text(value: object) -> str:

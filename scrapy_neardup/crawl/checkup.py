@@ -74,6 +74,7 @@ async def check_up(settings: NearDupSettings, *, send_events: bool = True) -> li
     checks: dict[str, Callable[[NearDupSettings], Awaitable[Sequence[Finding]]]] = {
         "files": _check_files,
         "store": _check_store,
+        "alarms": _check_alarms,
         "extractor": _check_extractor,
         "judging": _check_judging,
     }
@@ -227,6 +228,20 @@ def _rights(missing: Sequence[str], for_people: Collection[str]) -> Finding:
     if set(missing) <= set(for_people):
         return Finding("rights", "warning", f"{needed} missing: status, similar and purge do not work", mend)
     return Finding("rights", "failed", f"{needed} missing: crawls cannot use the store", mend)
+
+
+async def _check_alarms(settings: NearDupSettings) -> Sequence[Finding]:
+    """Look at the threshold of ``breaking``. Find nothing if there is no window yet, or if it cannot be read."""
+    detector = NearDupDetector(settings, reads_only=True)
+    try:
+        await detector.index.open()
+        threshold = await detector.stories.threshold(int(time.time()))
+    except NearDupError:
+        return ()
+    finally:
+        await detector.index.close()
+    found = f"breaking events have more than {threshold.now} new sources within an hour"
+    return [Finding("alarms", "warning" if threshold.warning else "ok", found, threshold.warning)]
 
 
 async def _check_extractor(settings: NearDupSettings) -> Sequence[Finding]:

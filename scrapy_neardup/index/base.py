@@ -12,6 +12,7 @@ from scrapy_neardup.document import (
     EVERYWHERE,
     Claim,
     Document,
+    EventSources,
     Fingerprint,
     Granted,
     Join,
@@ -30,13 +31,13 @@ from scrapy_neardup.similarity.policy import HOUR, Policy
 
 logger = logging.getLogger(__name__)
 
-PEAKS_SECONDS = 8 * 24 * HOUR
-"""How long the peaks of events that have ended are kept after the last of them."""
+ENDED_SECONDS = 8 * 24 * HOUR
+"""How long the sources of events that have ended are kept, before the newest source of the last of them."""
 
 MOST_TAKEN_OVER = 64
 """How many events of dead processes one process takes over at a time. The rest follow a minute later."""
 
-LEARNED_SECONDS = PEAKS_SECONDS
+LEARNED_SECONDS = ENDED_SECONDS
 """How long the boilerplate of a source is remembered after the source printed it last."""
 
 COUNTED_MINUTES = 120
@@ -285,8 +286,11 @@ class Index(Protocol):
     async def members(self, story: str) -> tuple[Member, ...]:
         """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
 
-    async def peaks(self, since: int) -> dict[str, int]:
-        """Return the peak of each event that has ended, by story. Forget stories that began before ``since``."""
+    async def ended_events(self, since: int) -> list[EventSources]:
+        """Return the sources of each event that has ended and whose newest source came at ``since`` or later.
+
+        They are kept for ``ENDED_SECONDS``.
+        """
 
     async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
         """Return all documents that match, best first; register nothing. This reads every record: it is for people."""

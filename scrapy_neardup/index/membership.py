@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable
 
-from scrapy_neardup.document import Claim, Extent, Join, Member, Neighbour
+from scrapy_neardup.document import Claim, Extent, Join, Member, Neighbour, sources_needed
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import Selection
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
@@ -45,7 +45,10 @@ MOST_MEMBERS_KEPT = 200
 """How many members are kept for the report. After these only the first member of each further source is kept."""
 
 MOST_VALUES = 256
-"""How many values of figures a story keeps. A story with more is a table, and its changes are not news."""
+"""How many values of figures a story keeps, a value once for each source that prints it.
+
+A story with more is a table, and its changes are not news.
+"""
 
 MOST_LANGUAGES = 16
 
@@ -64,7 +67,7 @@ MOST_GRANTS = 10_000
 _DOCUMENT = re.compile(r"\b[0-9a-f]{16}\b")
 
 SETTLED = b"\xff" * 4
-"""Stands for the owner of a value that several owners printed, or that was there before the change."""
+"""Stands for the owner of a value that enough owners printed, or that was there before the change."""
 
 NO_VALUE = bytes(VALUE_BYTES)
 
@@ -78,7 +81,7 @@ def count_join(
     has the ids of members that the caller knows of. ``story`` is the story that the join's own story became a part of.
     """
     story = story or join.story
-    items = set(split(counters.items_seen, ITEM_BYTES))
+    items = {entry[4:] for entry in split(counters.items_seen, ITEM_BYTES)}
 
     def is_member(document: str) -> bool:
         return document == story or document in known or bytes.fromhex(document) in items
@@ -93,10 +96,12 @@ def count_join(
     key, owner = bytes.fromhex(member.id), owner_hash(member)
     counters.joined += 1
     counters.last = max(counters.last, seconds_of(key))
-    is_news = counted and _count_item(counters, key, owner, is_copy=member.status == "duplicate")
+    item = join.time.to_bytes(4, "big") + key
+    is_news = counted and _count_item(counters, item, owner, is_copy=member.status == "duplicate")
     if counted and member.language:
         _count_language(counters, member.language)
     is_news |= _note_figures(counters, key, owner, join)
+    _support_values(counters, owner, split(join.figures, VALUE_BYTES))
     _add_neighbour(counters, bytes.fromhex(story), pack_neighbour(join.neighbour))
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, number_member(counters.joined, pack_member(member))))
@@ -108,7 +113,7 @@ def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, byt
     key = bytes.fromhex(first.id)
     counters.joined = 1
     counters.last = seconds_of(key)
-    _count_item(counters, key, owner_hash(first), is_copy=False)
+    _count_item(counters, key[:4] + key, owner_hash(first), is_copy=False)
     if first.language:
         _count_language(counters, first.language)
     return [(key, number_member(1, pack_member(first)))]
@@ -127,8 +132,10 @@ def unite(
     key. An event that runs in one of the two stories goes on.
     """
     key_stays, key_moves = keys
-    own_items, more_items = (set(split(each.items_seen, ITEM_BYTES)) for each in (stays, moves))
-    again = len(own_items & more_items)
+    own_items, more_items = (
+        {entry[4:]: entry for entry in split(each.items_seen, ITEM_BYTES)} for each in (stays, moves)
+    )
+    again = len(own_items.keys() & more_items)
     is_open = stays.is_open or moves.is_open
     before, owners = stays.joined, {entry[:4] for entry in split(stays.sources, SOURCE_BYTES)}
     stays.joined += moves.joined
@@ -138,11 +145,15 @@ def unite(
     if is_open:
         stays.levels &= ~ENDED
     stays.last = max(stays.last, moves.last)
-    stays.items_seen = b"".join(sorted(own_items | more_items)[-MOST_ITEM_TIMES:])
+    stays.items_seen = b"".join(sorted((more_items | own_items).values())[-MOST_ITEM_TIMES:])
     for entry in split(moves.sources, SOURCE_BYTES):
         _note_source(stays, entry[:4], entry[4:])
+    printed_before = {entry[:VALUE_BYTES] for entry in split(stays.printed, PRINTED_BYTES)}
     for entry in split(moves.printed, PRINTED_BYTES):
-        _note_value(stays, entry[:VALUE_BYTES], entry[VALUE_BYTES:])
+        if entry[:VALUE_BYTES] in printed_before:
+            _support_values(stays, entry[4:8], [entry[:VALUE_BYTES]])
+        elif len(stays.printed) < MOST_VALUES * PRINTED_BYTES:
+            stays.printed += entry
     known = split(stays.changes, CHANGE_BYTES)
     stays.changes += b"".join(each for each in split(moves.changes, CHANGE_BYTES) if each not in known)
     stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
@@ -161,12 +172,12 @@ def unite(
     ]
 
 
-def _count_item(counters: StoryCounters, key: bytes, owner: bytes, *, is_copy: bool) -> bool:
-    """Count an item. Return whether its owner is new to the story."""
+def _count_item(counters: StoryCounters, item: bytes, owner: bytes, *, is_copy: bool) -> bool:
+    """Count an item, given as its entry of ``items_seen``. Return whether its owner is new to the story."""
     counters.items += 1
     counters.copies += is_copy
-    counters.items_seen = (counters.items_seen + key)[-MOST_ITEM_TIMES * ITEM_BYTES :]
-    return owner != NO_OWNER and _note_source(counters, owner, key[:4])
+    counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
+    return owner != NO_OWNER and _note_source(counters, owner, item[:4])
 
 
 def _note_source(counters: StoryCounters, owner: bytes, second: bytes) -> bool:
@@ -188,8 +199,7 @@ def _count_language(counters: StoryCounters, language: str, count: int = 1) -> N
 
 
 def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join) -> bool:
-    """Note the figures of a document. Return whether it is the first to print a value."""
-    _confirm_changes(counters, owner, split(join.figures, VALUE_BYTES))
+    """Note the figures that changed in a document. Return whether it is the first to print a value."""
     for value in split(join.figures_before, VALUE_BYTES):
         _note_value(counters, value, SETTLED + key + b"\0")
     before = len(counters.printed)
@@ -198,17 +208,25 @@ def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join)
     return len(counters.printed) > before
 
 
-def _confirm_changes(counters: StoryCounters, owner: bytes, values: list[bytes]) -> None:
-    """Confirm the changes that a second owner prints. If the first print has no owner, this owner becomes the first."""
-    entries = split(counters.printed, PRINTED_BYTES)
-    for number, entry in enumerate(entries):
-        first = entry[4:8]
-        if owner == NO_OWNER or first in (SETTLED, owner) or entry[:4] not in values:
+def _support_values(counters: StoryCounters, owner: bytes, values: list[bytes]) -> None:
+    """Note that this owner prints these values. Confirm each change whose value enough owners print."""
+    if owner in (NO_OWNER, SETTLED):
+        return
+    needed = sources_needed(len(counters.sources) // SOURCE_BYTES)
+    printed: dict[bytes, list[bytes]] = {}  # entries by value; one that is settled has no other entry
+    for entry in split(counters.printed, PRINTED_BYTES):
+        if entry[4:8] != SETTLED and entry[:VALUE_BYTES] in values:
+            printed.setdefault(entry[:VALUE_BYTES], []).append(entry)
+    for value, entries in printed.items():
+        owners, change = {entry[4:8] for entry in entries}, entries[0][8:]
+        if owner in owners:
             continue
-        if first != NO_OWNER:
-            counters.changes += entry[8:]
-        entries[number] = entry[:4] + (owner if first == NO_OWNER else SETTLED) + entry[8:]
-    counters.printed = b"".join(entries)
+        if len(owners - {NO_OWNER}) + 1 >= needed:
+            counters.changes += change
+            others = (entry for entry in split(counters.printed, PRINTED_BYTES) if entry[:VALUE_BYTES] != value)
+            counters.printed = b"".join(others) + value + SETTLED + change
+        elif len(counters.printed) < MOST_VALUES * PRINTED_BYTES:
+            counters.printed += value + owner + change
 
 
 def _note_value(counters: StoryCounters, value: bytes, printed_by: bytes) -> None:

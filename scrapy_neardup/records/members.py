@@ -18,7 +18,7 @@ from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
 logger = logging.getLogger(__name__)
 
-VERSION = 4
+VERSION = 5
 MEMBER = PackedFields(
     "member",
     {

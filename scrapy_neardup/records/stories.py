@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from scrapy_neardup.document import Extent, Level, Story
+from scrapy_neardup.document import EventSources, Extent, Level, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
 from scrapy_neardup.records.members import unpack_neighbours
@@ -14,11 +14,11 @@ from scrapy_neardup.records.packing import split
 WATCH, BREAKING, ENDED = 1, 2, 4
 LEVEL_BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
 
-ITEM_BYTES = 8
-"""An entry of ``items_seen``: the document key of an item."""
+ITEM_BYTES = 12
+"""An entry of ``items_seen``: the second at which an item counts, and its document key."""
 
 SOURCE_BYTES = 8
-"""An entry of ``sources``: 4 bytes of the owner, and the second of its first item."""
+"""An entry of ``sources``: 4 bytes of the owner, and the second at which its first item counts."""
 
 VALUE_BYTES = 4
 """A hash of a figure and its value."""
@@ -27,7 +27,7 @@ CHANGE_BYTES = 9
 """An entry of ``changes``: the key of the document that brought it, and which of that document's changes it is."""
 
 PRINTED_BYTES = VALUE_BYTES + 4 + CHANGE_BYTES
-"""An entry of ``printed``: a value, the owner that printed it first, and the change by which it came."""
+"""An entry of ``printed``: a value, an owner that printed it, and the change by which it came."""
 
 COUNTERS = (
     *("joined", "items", "copies", "levels", "last", "ids", "sources"),
@@ -51,7 +51,7 @@ class StoryCounters:
     copies: int = 0
     levels: int = 0  # bits of those raised
     last: int = 0  # the latest second of any member
-    items_seen: bytes = b""  # keys of the newest items
+    items_seen: bytes = b""  # the newest items
     sources: bytes = b""
     printed: bytes = b""  # values of figures that changed, those before the change too
     changes: bytes = b""  # see document.Story
@@ -68,8 +68,8 @@ class StoryCounters:
     @property
     def newest_source(self) -> int:
         """The second of the newest source, or of the newest item if no member has a source."""
-        seconds = self._source_seconds or [seconds_of(key) for key in split(self.items_seen, ITEM_BYTES)]
-        return max(seconds, default=0)
+        seconds = [second for second, _ in read_sources(self.sources)]
+        return max(seconds or map(seconds_of, split(self.items_seen, ITEM_BYTES)), default=0)
 
     @property
     def items_by_language(self) -> dict[str, int]:
@@ -92,7 +92,7 @@ class StoryCounters:
                 items=self.items,
                 copies=self.copies,
                 times=tuple(sorted(map(seconds_of, split(self.items_seen, ITEM_BYTES)))),
-                sources=tuple(sorted(self._source_seconds)),
+                sources=tuple(second for second, _ in read_sources(self.sources)),
                 levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
                 changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
                 languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
@@ -103,9 +103,10 @@ class StoryCounters:
         except (TypeError, ValueError) as error:
             raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
 
-    @property
-    def _source_seconds(self) -> list[int]:
-        return [seconds_of(entry[4:]) for entry in split(self.sources, SOURCE_BYTES)]
+
+def read_sources(packed: bytes) -> EventSources:
+    """Read entries of ``StoryCounters.sources``, in the order of their times."""
+    return tuple(sorted((seconds_of(entry[4:]), entry[:4]) for entry in split(packed, SOURCE_BYTES)))
 
 
 def read_extent(packed: str) -> Extent:

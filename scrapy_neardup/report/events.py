@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scrapy_neardup.content.dates import parse_time
-from scrapy_neardup.document import LEVELS, STATUSES, Level, Member
+from scrapy_neardup.document import LEVELS, STATUSES, Level, Member, sources_needed
 from scrapy_neardup.document import Story as StoryCounters
 from scrapy_neardup.report.clean import clean_line
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TITLE, LONGEST_URL, Row
@@ -16,6 +16,7 @@ from scrapy_neardup.report.stories import Story
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent, special_report
 from scrapy_neardup.stories.report import TEN_MINUTES
+from scrapy_neardup.stories.summary import confirmed_by_members
 
 MOST_EVENTS = 60  # shown
 _MOST_LINES = 200  # of a table of one event
@@ -253,6 +254,7 @@ def _report_from_items(story: Story, settings: NearDupSettings) -> dict[str, Any
         copies=sum(row.status == "duplicate" for row in rows),
         times=tuple(member.seen_at for member in members),
         sources=tuple(sorted(firsts.values())),
+        changes=confirmed_by_members(members, sources_needed(len(firsts))),
         languages=tuple(Counter(row.language for row in rows if row.language).most_common()),
     )
     event = StoryEvent(level, raised[-1][1] if raised else 0, "", counters, members)

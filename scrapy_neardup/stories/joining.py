@@ -45,6 +45,7 @@ class JoinMaker:
             # text does not count as coverage, unless its topic is that of the whole story.
             counted=(not match.is_seen or not match.same_url) and (is_first or not match.related or match.topic > 0),
             registered_before=match.registered_before,
+            counted_at=document.counted_second,
             figures_before=figures_before,
             figures_after=figures_after,
             figures=figures,

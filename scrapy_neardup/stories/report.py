@@ -11,7 +11,7 @@ from scrapy_neardup.document import Member
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
-from scrapy_neardup.stories.summary import figure_summary, read_change
+from scrapy_neardup.stories.summary import confirmed_changes, figure_summary, read_change
 
 VERSION = 1
 TEN_MINUTES = 600
@@ -25,7 +25,13 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
     """Return the report of an event, ready for JSON. ``name`` turns document ids into the ids that readers know."""
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     first = event.members[0] if event.members else None
-    changes = [_change(member, number) for member in members for number in range(len(member.changes))]
+    confirmed = {(change.subject, change.new) for change in confirmed_changes(event)}
+    changes = [
+        _change(member, number)
+        for member in members
+        for number, change in enumerate(map(read_change, member.changes))
+        if (change.subject, change.new) in confirmed
+    ]
     story = event.story
     return {
         "version": VERSION,
@@ -95,7 +101,7 @@ def why_joined(member: Member) -> str:
 
 
 def _update(event: StoryEvent) -> dict[str, Any]:
-    """Return the counts at the previous signal, and the figures that a second source has confirmed since then."""
+    """Return the counts at the previous signal, and the figures that enough sources have confirmed since then."""
     before = event.story.signalled
     members = {member.id: member for member in event.members}
     figures = [

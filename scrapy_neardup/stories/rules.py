@@ -7,11 +7,12 @@ raised only once for a story, so a rule needs no memory.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from inspect import Parameter, signature
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from scrapy_neardup.document import Level, Story
+from scrapy_neardup.document import EventSources, Level, Story
 from scrapy_neardup.imports import load_callable
 
 HOUR = 3600
@@ -34,7 +35,25 @@ QUIET = 2 * HOUR
 """Seconds without a new source after which an event has ended."""
 
 HISTORY = 7 * DAY
-"""The threshold of ``breaking`` is computed from the peaks of this many past seconds."""
+"""The threshold of ``breaking`` is computed from the events of this many past seconds."""
+
+EVENTS_OF_A_SOURCE = 3
+"""In how many events a day a source counts for the threshold: the largest ones. So a few sources cannot raise it."""
+
+SPENT_ALLOWED = 1.5
+"""An event counts for the threshold with at most this many times the sources that still count."""
+
+KNOWN_SHARE = 0.05
+"""The threshold is at most this share of the sources that are known: those of the events before today."""
+
+JUMP = 3
+"""If the threshold has risen by at least this number in a day, a warning says so."""
+
+_JUMPED = (
+    "An event is breaking only with more than %s new sources within an hour; a day before, it was %s. Look at the"
+    " newest events: if somebody has made them up, name one owner for their sources in NEARDUP_SOURCE_OWNERS. If not,"
+    " raise NEARDUP_EVENTS_PER_DAY"
+)
 
 
 class Rule(Protocol):
@@ -96,25 +115,48 @@ def most_within(times: Sequence[int], span: int, at: float) -> int:
     return max((count for count, _ in _spans(times, span, at)), default=0)
 
 
-def peak(times: Sequence[int]) -> int:
-    """Return the largest number of sources that were new within one hour, while they were 60 % of all sources or more.
+def fullest_hour(sources: EventSources) -> list[bytes]:
+    """Return the owners who were new within one hour: the hour with the most that are 60 % of all sources or more."""
+    times = [second for second, _ in sources]
+    fullest = range(0)
+    for end, second in enumerate(times, 1):
+        hour = range(bisect_right(times, second - HOUR), end)
+        if len(hour) > len(fullest) and len(hour) >= NEW_SHARE * end:
+            fullest = hour
+    return [sources[number][1] for number in fullest]
 
-    ``times`` are the first times of the sources, ascending.
-    """
-    return max(
-        (recent for end in set(times) for recent, total in _spans(times, HOUR, end) if recent >= NEW_SHARE * total),
-        default=0,
-    )
 
-
-def breaking_threshold(peaks: Iterable[int], days: float, events_per_day: float) -> int:
+def breaking_threshold(events: Iterable[EventSources], now: float, events_per_day: float) -> int:
     """Return the smallest threshold, at least 5, that at most ``events_per_day`` events a day would have exceeded.
 
-    ``peaks`` are the peaks of the events of the last ``days``.
+    ``events`` are those that have ended. ``EVENTS_OF_A_SOURCE``, ``SPENT_ALLOWED`` and ``KNOWN_SHARE`` keep somebody
+    who makes up events from raising the threshold.
     """
-    descending = sorted(peaks, reverse=True)
-    allowed = int(events_per_day * days)
-    return max(WATCH_OVER, descending[allowed]) if allowed < len(descending) else WATCH_OVER
+    ended = [event for event in events if event and now - HISTORY <= event[-1][0] <= now]
+    hours = sorted(((event[-1][0] // DAY, fullest_hour(event)) for event in ended), key=lambda hour: -len(hour[1]))
+    counted = Counter[tuple[int, bytes]]()  # events by day and owner
+    peaks = []
+    for day, owners in hours:
+        counting = [(day, owner) for owner in owners if counted[day, owner] < EVENTS_OF_A_SOURCE]
+        counted.update(counting)
+        peaks.append(min(len(owners), int(SPENT_ALLOWED * len(counting))))
+    # Divide by at least one day: a new store has no history.
+    allowed = int(events_per_day * max(1.0, (now - min((event[-1][0] for event in ended), default=now)) / DAY))
+    wanted = max(sorted(peaks, reverse=True)[allowed:], default=0)
+    known = {owner for event in ended if event[-1][0] // DAY < now // DAY for _, owner in event}
+    return max(WATCH_OVER, min(wanted, int(KNOWN_SHARE * len(known))))
+
+
+class Threshold(NamedTuple):
+    """The threshold of ``breaking`` now, and a day before."""
+
+    now: int
+    day_before: int
+
+    @property
+    def warning(self) -> str:
+        """Return a warning if the threshold has risen by ``JUMP`` or more, else ""."""
+        return _JUMPED % self if self.now >= self.day_before + JUMP else ""
 
 
 def _spans(times: Sequence[int], span: int, at: float) -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from scrapy_neardup.document import Member
+from scrapy_neardup.document import Member, sources_needed
 from scrapy_neardup.stories.event import StoryEvent
 
 _CHANGE = re.compile("(.+): (.+) -> (.+)", re.DOTALL)
@@ -36,28 +36,46 @@ def read_change(line: str) -> FigureChange:
 
 
 def figure_summary(event: StoryEvent) -> str:
-    """Say in one sentence which newer figure at least two independent sources print, "" if there is none.
+    """Say in one sentence which newer figure enough independent sources print, "" if there is none.
 
     If there are several, take the one that was confirmed last. Leave out owners who have printed another value since.
     """
-    members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
-    latest = _latest(members)
-    by_members = ((change, None, False) for change in reversed(_confirmed_by_members(members)))
-    for change, confirming, by_store in (*_confirmed_by_store(event), *by_members):
+    latest, needed = _latest(event.members), sources_needed(len(event.story.sources))
+    for change in reversed(confirmed_changes(event)):
         statements = latest.get(change.subject, {})
-        supporters = {owner: member for owner, (member, other) in statements.items() if other.new == change.new}
-        if supporters and confirming is not None and confirming.owner and confirming.owner not in statements:
-            supporters[confirming.owner] = confirming
-        # A second source that is not known by name may be one of those that print another value now.
-        is_alone = len(supporters) == 1 and by_store and len(statements) == 1
-        if len(supporters) > 1 or is_alone:
-            return _sentence(change, list(supporters.values()), event.time)
+        supporters = [member for member, other in statements.values() if other.new == change.new]
+        # Copies of the newer text are not known by name, and may be among those who print another value now.
+        if len(supporters) > 1 or len(supporters) == len(statements) == 1:
+            return _sentence(change, supporters, event.time, is_all=len(supporters) >= needed)
     return ""
 
 
-def _statements(members: Sequence[Member]) -> Iterator[tuple[Member, FigureChange]]:
-    """Yield the changes that each member with an owner prints."""
-    return ((member, read_change(line)) for member in members if member.owner for line in member.changes)
+def confirmed_changes(event: StoryEvent) -> list[FigureChange]:
+    """Return the changes that enough independent sources print, in the order in which they were confirmed."""
+    changes = {member.id: member.changes for member in event.members}
+    return [read_change(changes[key][at]) for key, at in event.story.changes if at < len(changes.get(key, ()))]
+
+
+def confirmed_by_members(members: Sequence[Member], needed: int) -> tuple[tuple[str, int], ...]:
+    """Return the changes that so many owners have recorded, as in ``Story.changes``.
+
+    For reports that are made from items. A store also counts copies of the newer text, which have no changes.
+    """
+    owners: dict[tuple[tuple[str, str], str], set[str]] = {}
+    found = []
+    for member, number, change in _statements(members):
+        known = owners.setdefault((change.subject, change.new), set())
+        if len(known) == needed - 1 and member.owner not in known:
+            found.append((member.id, number))
+        known.add(member.owner)
+    return tuple(found)
+
+
+def _statements(members: Sequence[Member]) -> Iterator[tuple[Member, int, FigureChange]]:
+    """Yield the changes that each member with an owner prints, with their numbers, by time."""
+    for member in sorted(members, key=lambda member: (member.seen_at, member.number)):
+        for number, line in enumerate(member.changes if member.owner else ()):
+            yield member, number, read_change(line)
 
 
 def _latest(members: Sequence[Member]) -> dict[tuple[str, str], dict[str, tuple[Member, FigureChange]]]:
@@ -66,47 +84,21 @@ def _latest(members: Sequence[Member]) -> dict[tuple[str, str], dict[str, tuple[
     A statement that is repeated keeps its first time.
     """
     found: dict[tuple[str, str], dict[str, tuple[Member, FigureChange]]] = {}
-    for member, change in _statements(members):
+    for member, _, change in _statements(members):
         by_owner = found.setdefault(change.subject, {})
         if member.owner not in by_owner or by_owner[member.owner][1].new != change.new:
             by_owner[member.owner] = member, change
     return found
 
 
-def _confirmed_by_store(event: StoryEvent) -> Iterator[tuple[FigureChange, Member | None, bool]]:
-    """Find the changes of which the story's own list says that a second owner prints them, the newest first.
-
-    The list does not say who the second owner is, and a copy of the newer version has no changes of its own. But an
-    update is raised by the document that confirms a figure: it is the member beside the newest change.
-    """
-    by_id = {member.id: member for member in event.members}
-    confirmed_now = event.level == "update" and len(event.story.changes) > event.story.signalled.confirmed_changes
-    confirming = by_id.get(event.item or "") if confirmed_now else None
-    for key, number in reversed(event.story.changes):
-        if key in by_id and number < len(by_id[key].changes):
-            yield read_change(by_id[key].changes[number]), confirming, True
-        confirming = None
-
-
-def _confirmed_by_members(members: Sequence[Member]) -> list[FigureChange]:
-    """Return the changes that two owners have recorded, in the order in which the second of them did."""
-    owners: dict[tuple[tuple[str, str], str], set[str]] = {}
-    found = []
-    for member, change in _statements(members):
-        known = owners.setdefault((change.subject, change.new), set())
-        if len(known) == 1 and member.owner not in known:
-            found.append(change)
-        known.add(member.owner)
-    return found
-
-
-def _sentence(change: FigureChange, members: Sequence[Member], now: int) -> str:
+def _sentence(change: FigureChange, members: Sequence[Member], now: int, *, is_all: bool) -> str:
     label, _ = change.subject
     value = f'"{label}: {change.new}"' if label else change.new
     before = f" (before: {change.old})" if change.old else ""
-    if len(members) == 1:
-        return f"At least two sources now say {value}{before}, the first of them {_place(members[0], now)} UTC."
-    count = _NUMBERS.get(len(members), str(len(members)))
+    count = _NUMBERS.get(max(2, len(members)), str(len(members)))
+    if not is_all:
+        least = f"At least {count.lower()} sources now say {value}{before}"
+        return f"{least}, the first of them {_place(members[0], now)} UTC."
     places = ", ".join(_place(member, now) for member in members[:_MOST_SOURCES_LISTED])
     more = f" and {len(members) - _MOST_SOURCES_LISTED} more" if len(members) > _MOST_SOURCES_LISTED else ""
     return f"{count} sources now say {value}{before}: {places} UTC{more}."

@@ -16,6 +16,7 @@ from scrapy_neardup.document import (
     LAST_SECOND,
     LEVELS,
     Claim,
+    EventSources,
     Extent,
     Granted,
     Join,
@@ -33,9 +34,9 @@ from scrapy_neardup.stories.rules import (
     QUIET,
     WATCH_OVER,
     Rule,
+    Threshold,
     breaking_threshold,
     load_rule,
-    peak,
 )
 
 logger = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ class StoryStore(Protocol):
 
     async def open_events(self, quiet_since: int | None = None) -> list[Story]: ...
 
-    async def peaks(self, since: int) -> dict[str, int]: ...
+    async def ended_events(self, since: int) -> list[EventSources]: ...
 
 
 class _StoryLock:
@@ -120,7 +121,7 @@ class StoryTracker:
         if join.also is not None and self.final_story(join.also.id) != story.id:
             story = await self._unite(story, join.also)
         self._note_final(join.story, story.id)
-        level = self._due(story, join.member.seen_at)
+        level = self._due(story, join.time)
         is_known = story.is_running or story.id in self._raised or story.id in self._story_locks
         if level is None and not is_known:
             return None
@@ -185,7 +186,7 @@ class StoryTracker:
             warrants_update = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
             if not story.is_running or not warrants_update:
                 return None
-        draft = Draft.of(level, join.member.seen_at, join.member.id, story, self.breaking_over)
+        draft = Draft.of(level, join.time, join.member.id, story, self.breaking_over)
         event = await self._claim(Claim(story.id, level, extent=story.extent), draft, story)
         self._note_raised(story, level, is_granted=event is not None)
         if event is None:
@@ -319,14 +320,19 @@ class StoryTracker:
         for story in await self._store.open_events(quiet_since):
             newest = (story.sources or story.times)[-1]
             draft = Draft.of("ended", newest + QUIET, None, story, self.breaking_over)
-            event = await self._claim(Claim(story.id, "ended", newest, peak(story.sources)), draft, story)
+            event = await self._claim(Claim(story.id, "ended", newest), draft, story)
             self._events += [event] if event else []
 
     async def _set_threshold(self, now: int) -> None:
-        peaks = await self._store.peaks(max(0, now - HISTORY))
-        # Divide by at least one day: a new store has no history.
-        began = min((int(story[:8], 16) for story in peaks), default=now)
-        self.breaking_over = breaking_threshold(peaks.values(), max(1.0, (now - began) / DAY), self._events_per_day)
+        threshold = await self.threshold(now)
+        if threshold.warning and threshold.now > self.breaking_over:
+            logger.warning("%s", threshold.warning)
+        self.breaking_over = threshold.now
+
+    async def threshold(self, now: int) -> Threshold:
+        """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""
+        events = await self._store.ended_events(max(0, now - HISTORY - DAY))
+        return Threshold(*(breaking_threshold(events, time, self._events_per_day) for time in (now, now - DAY)))
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:

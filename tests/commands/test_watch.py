@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import pty
@@ -11,9 +12,14 @@ import time
 from pathlib import Path
 
 import pytest
+from documents import START
+from joins import end_event
 from news_site import NewsSite, article, page
 from projects import FERRY, ITEM_A_PAGE, Project
 from scrapy_processes import neardup, start_scrapy
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.settings import NearDupSettings
 
 STORE = "sqlite:///.scrapy/neardup.sqlite"
 
@@ -51,6 +57,30 @@ def test_running_events_are_shown_at_80_columns(project: Project) -> None:
     shown = " ".join(done.stdout.split())
     assert "all │ 7 │ 7 │ 7 │" in shown
     assert "breaking │ 7 │ 7 │" in shown
+
+
+def test_a_threshold_of_breaking_that_has_jumped_is_a_warning(project: Project) -> None:
+    async def run_events() -> None:
+        detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{project.folder}/window.sqlite"))
+        await detector.open()
+        now = time.time() - START
+        await end_event(detector.index, "yesterday", now - 25 * 3600, sources=160)
+        for number in range(2):
+            await end_event(detector.index, f"today{number}", now - 60, sources=9)
+        await detector.close()
+
+    asyncio.run(run_events())
+    given = ("--store", "sqlite:///window.sqlite", "-s", "NEARDUP_EVENTS_PER_DAY=1")
+
+    watched = neardup(project.folder, "watch", "--once", *given)
+    view = json.loads(neardup(project.folder, "watch", "--once", "--json", *given).stdout)
+    checked = neardup(project.folder, "doctor", "--json", *given, "-s", "NEARDUP_EXTRACT_WORKERS=0")
+
+    warning = "only with more than 8 new sources within an hour; a day before, it was 5."
+    (found,) = (each for each in map(json.loads, checked.stdout.splitlines()) if each["check"] == "alarms")
+    assert warning in " ".join(watched.stdout.split())
+    assert (view["breaking_over"], warning in view["warning"]) == (8, True)
+    assert (found["state"], warning in found["mend"]) == ("warning", True)
 
 
 def test_an_empty_window_says_so(project: Project) -> None:

@@ -161,3 +161,12 @@ def test_a_report_of_an_event_with_wrong_values_is_shown_as_far_as_it_goes(tmp_p
     }
     assert [event.headline for event in events_in([wrong, item()], tmp_path)] == [""]
     assert "no headline" in build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).html
+
+
+@pytest.mark.parametrize(("liars", "told"), [(2, []), (4, ["42"] * 4)])
+def test_a_figure_of_a_feed_of_items_needs_a_third_of_its_sources(tmp_path: Path, liars: int, told: list[str]) -> None:
+    papers = [item(), *(item(number, "duplicate") for number in range(1, 7))]
+    papers[-1]["neardup_event"] = "breaking"
+    (event,) = events_in([*papers, *(item(7 + number, "update") for number in range(liars))], tmp_path)
+    assert [change.new for change in event.changes] == told
+    assert bool(event.summary) == bool(told)

@@ -1,11 +1,11 @@
-"""Every store: a changed figure is confirmed when a second source prints it."""
+"""Every store: a changed figure is confirmed when enough sources print it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from joins import changed, copying
+from joins import changed, copying, join
 
 from scrapy_neardup.document import Join
 from scrapy_neardup.index import Index
@@ -17,7 +17,7 @@ async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:
 
 
 @pytest.mark.every_store
-async def test_a_figure_has_changed_when_a_second_source_prints_the_change(index: Index) -> None:
+async def test_in_a_small_story_a_second_source_confirms_a_change(index: Index) -> None:
     bearer = changed("news", "a.example", "12")
 
     assert await changes_after(index, bearer) == []
@@ -26,6 +26,22 @@ async def test_a_figure_has_changed_when_a_second_source_prints_the_change(index
     assert await changes_after(index, copying("old copy", "b.example", "4")) == []
     assert await changes_after(index, copying("copy", "c.example", "7", "12")) == [(bearer.member.id, 0)]
     assert await changes_after(index, copying("third", "d.example", "12")) == [(bearer.member.id, 0)]
+
+
+@pytest.mark.parametrize(("papers", "needed"), [(4, 2), (5, 3), (7, 4), (11, 6), (40, 6)])
+async def test_a_third_of_the_sources_confirms_a_change_and_six_always_do(
+    index: Index, papers: int, needed: int
+) -> None:
+    """Of all sources of the story, those that print the change too. ``papers`` are the others."""
+    for number in range(papers - 1):
+        await index.join(join(f"{number}", number, f"{number}.example"))
+    bearer = changed("news", "a0.example", "12")
+    await index.join(bearer)
+    for number in range(1, needed - 1):
+        for name in ("copy", "again"):
+            assert await changes_after(index, copying(f"{name} {number}", f"a{number}.example", "12")) == []
+
+    assert await changes_after(index, copying("last", "last.example", "12")) == [(bearer.member.id, 0)]
 
 
 async def test_a_copy_with_another_value_confirms_nothing(index: Index) -> None:

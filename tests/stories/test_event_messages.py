@@ -54,7 +54,7 @@ def links(sent: dict[str, Any]) -> list[str]:
 async def test_each_level_is_one_human_sentence(reports: list[dict[str, Any]], form: Any) -> None:
     breaking, update, ended = (sentence(dict(message(report, form))) for report in reports)
     assert "6 independent sources took up “News of fire” within an hour, first s0.example at 22:13 UTC." in breaking
-    assert reports[1]["summary"].startswith("Two sources now say")
+    assert reports[1]["summary"].startswith("At least two sources now say")
     assert reports[1]["summary"] in update
     assert "“News of fire” has had no new source for two hours: 12 independent sources, 12 items in all." in ended
 

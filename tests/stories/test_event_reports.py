@@ -68,14 +68,17 @@ def test_sources_that_disagree_are_set_side_by_side() -> None:
         key = (START + number).to_bytes(4, "big").hex() + f"{number:08x}"
         return Member(key, "", "", source, source, "update", changes=changes, number=number)
 
-    members = (member(1, "a"), member(2, "b", "dead: 4 -> 12", "hurt: 1 -> 2"), member(3, "c", "dead: 4 -> 11"))
-    event = StoryEvent("breaking", START, "sources", Story("00" * 8, 0, 0, 0, (), ()), members)
+    said = {"b": "12", "c": "11", "d": "11", "e": "12"}
+    members = (member(1, "a"), *(member(n, source, f"dead: 4 -> {said[source]}") for n, source in enumerate(said, 2)))
+    story = Story("00" * 8, 0, 0, 0, (), (), changes=((members[1].id, 0), (members[2].id, 0)))
+    event = StoryEvent("breaking", START, "sources", story, members)
 
     assert special_report(event)["disagreements"] == [
-        {"figure": "dead", "values": [{"source": "b", "value": "12"}, {"source": "c", "value": "11"}]}
+        {"figure": "dead", "values": [{"source": source, "value": value} for source, value in said.items()]}
     ]
-    agreed = replace(event, members=(*members[:2], member(3, "c", "dead: 4 -> 12")))
-    assert special_report(agreed)["disagreements"] == []
+    unconfirmed = replace(event, story=replace(story, changes=story.changes[:1]))
+    assert special_report(unconfirmed)["disagreements"] == []
+    assert {change["new"] for change in special_report(unconfirmed)["figures"]} == {"12"}
 
 
 @pytest.fixture(scope="session")
@@ -106,9 +109,9 @@ async def test_ids_keep_their_form_however_often_a_figure_changes(schema: Draft2
     async with opened(store="memory://") as room:
         for n in range(6):
             await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
-        for n in range(20):
-            for source in (f"t{n}", f"u{n}"):
-                await room.publish("fire", source, (10 + n) * MINUTE, text=toll(5 + n))
+        for n in range(12):
+            for source in range(6):
+                await room.publish("fire", f"t{n}-{source}", (10 + n) * MINUTE, text=toll(5 + n))
 
     updates = [special_report(event) for event in room.events if event.level == "update"]
     assert len({each["id"] for each in updates}) == len(updates) > 10

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from scrapy_processes import neardup
 
-from scrapy_neardup.document import Extent, Level, Member, Story
+from scrapy_neardup.document import Member, Story
 from scrapy_neardup.stories import StoryEvent
-from scrapy_neardup.stories.summary import figure_summary
+from scrapy_neardup.stories.summary import confirmed_by_members, figure_summary
 
 NOON = 1_573_819_200  # 15 November 2019, 12:00 UTC
 MINUTE = 60
@@ -29,11 +29,14 @@ def member(number: int, source: str, *changes: str, at: float = 0, owner: str | 
     return Member(key, "", "", source, owner, "update" if changes else "duplicate", changes=changes, number=number)
 
 
-def summary(*members: Member, level: Level = "breaking", **more: Any) -> str:
-    confirmed = tuple((each.id, 0) for each in more.pop("confirmed", ()))
-    told = Extent(confirmed_changes=more.pop("told", 0))
-    story = Story("00" * 8, len(members), len(members), 0, (), (), ("breaking",), confirmed, signalled=told)
-    return figure_summary(StoryEvent(level, NOON + 60 * MINUTE, "sources", story, members, **more))
+def summary(*members: Member, confirmed: Sequence[Member] | None = None) -> str:
+    """Return the summary of an event in which the first changes of these members are confirmed.
+
+    Without ``confirmed`` those changes are confirmed that two members have recorded.
+    """
+    changes = confirmed_by_members(members, 2) if confirmed is None else tuple((each.id, 0) for each in confirmed)
+    story = Story("00" * 8, len(members), len(members), 0, (), (), ("breaking",), changes)
+    return figure_summary(StoryEvent("breaking", NOON + 60 * MINUTE, "sources", story, members))
 
 
 def test_two_sources_that_changed_their_figure_are_named() -> None:
@@ -68,20 +71,11 @@ def test_a_figure_without_a_label_is_just_its_value() -> None:
     assert found == "Two sources now say 12 (before: 4): a.example at 12:00, b.example at 12:00 UTC."
 
 
-def test_an_update_names_the_document_that_confirms_the_figure() -> None:
+def test_a_copy_that_confirms_a_figure_is_not_known_by_name() -> None:
     first, second = member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", at=5 * MINUTE)
 
-    update = summary(first, second, level="update", confirmed=[first], item=second.id)
-    later = summary(first, second, level="ended", confirmed=[first])
-
-    assert update == 'Two sources now say "dead: 12" (before: 4): a.example at 12:00, b.example at 12:05 UTC.'
-    assert later == 'At least two sources now say "dead: 12" (before: 4), the first of them a.example at 12:00 UTC.'
-
-
-def test_an_update_that_confirms_nothing_names_nobody() -> None:
-    first, second = member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example")
-
-    assert summary(first, second, level="update", confirmed=[first], told=1, item=second.id).startswith("At least two")
+    found = summary(first, second, confirmed=[first])
+    assert found == 'At least two sources now say "dead: 12" (before: 4), the first of them a.example at 12:00 UTC.'
 
 
 def test_the_figure_that_was_confirmed_last_is_told() -> None:
@@ -165,7 +159,7 @@ def test_the_list_of_running_events_shows_it(tmp_path: Path) -> None:
             "url": f"https://s{number}.example/fire",
             "title": "Great fire in the old harbour",
             "time": NOON + number * MINUTE,
-            "text": f"Rescue workers said that {4 if number < 7 else 12} people were killed in the harbour. {fire}",
+            "text": f"Rescue workers said that {4 if number < 4 else 12} people were killed in the harbour. {fire}",
         }
         for number in range(9)
     ]
@@ -179,5 +173,5 @@ def test_the_list_of_running_events_shows_it(tmp_path: Path) -> None:
     assert report["headline"] == "Great fire in the old harbour"
     assert report["summary"].startswith("At least two sources now say ")
     assert "12" in report["summary"]
-    assert "s7.example" in report["summary"]
+    assert "s4.example" in report["summary"]
     assert "At least two sources" in table

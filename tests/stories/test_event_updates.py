@@ -1,8 +1,9 @@
-"""Updates of events: told once, when coverage doubles or a second source confirms a changed figure."""
+"""Updates of events: told once, when coverage doubles or enough sources confirm a changed figure."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 
 from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
 
@@ -23,48 +24,58 @@ async def test_an_event_that_doubles_is_told_again(newsroom: Newsroom) -> None:
     assert len({event.id for event in newsroom.events}) == 3
 
 
-async def test_a_figure_that_changed_is_told_once_a_second_source_prints_it(newsroom: Newsroom) -> None:
+async def test_a_figure_that_changed_is_told_once_enough_sources_print_it(newsroom: Newsroom) -> None:
+    """Of seven papers and four later ones these are a third."""
     for n in range(7):
         await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
 
     first = await newsroom.publish("fire", "news", 8 * MINUTE, text=toll(12))
-    again = await newsroom.publish("fire", "news", 9 * MINUTE, text=toll(12))
-    second = await newsroom.publish("fire", "other", 10 * MINUTE, text=toll(12))
-    third = await newsroom.publish("fire", "more", 11 * MINUTE, text=toll(12))
+    sources = ("news", "other", "more", "fourth", "fifth")
+    later = [await newsroom.publish("fire", source, n * MINUTE, text=toll(12)) for n, source in enumerate(sources, 9)]
 
     assert (first.status, first.changes) == ("update", ("people: 4 -> 12",))
-    assert [verdict.event for verdict in (first, again, second, third)] == [None, None, "update", None]
+    assert [verdict.event for verdict in (first, *later)] == [None, None, None, None, "update", None]
     (change,) = special_report(newsroom.events[-1])["update"]["figures"]
     assert (change["figure"], change["old"], change["new"]) == ("people", "4", "12")
     assert change["source"] == "news.example"
     assert special_report(newsroom.events[-1])["summary"] == (
-        'Two sources now say "people: 12" (before: 4): news.example at 22:21, other.example at 22:23 UTC.'
+        'At least two sources now say "people: 12" (before: 4), the first of them news.example at 22:21 UTC.'
     )
     assert special_report(newsroom.events[0])["summary"] == ""
+
+
+async def test_a_figure_of_two_liars_is_in_no_report(newsroom: Newsroom) -> None:
+    papers = [(f"s{n}", 4) for n in range(7)]
+    for n, (source, dead) in enumerate([*papers, ("liar1", 400), ("liar2", 400), *[(f"t{n}", 4) for n in range(4)]]):
+        await newsroom.publish("fire", source, n * MINUTE, text=toll(dead))
+    await newsroom.detector.finish(all_over=True)
+    reports = [special_report(event) for event in newsroom.events + newsroom.detector.take_events()]
+
+    assert [report["level"] for report in reports] == ["breaking", "update", "ended"]  # twelve sources are twice six
+    assert "400" not in json.dumps([{**report, "members": []} for report in reports])
 
 
 async def test_an_older_version_that_comes_late_is_no_news(newsroom: Newsroom) -> None:
     for n in range(7):
         await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
-    for n in range(7, 9):
+    for n in range(7, 11):
         await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(12))
-    for n in range(9, 11):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
+    for n in range(7):
+        await newsroom.publish("fire", f"s{n}", (n + 11) * MINUTE, text=toll(4))
 
     assert newsroom.levels == ["breaking", "update"]
 
 
 async def test_what_has_been_told_is_not_told_again_by_the_next_process(shared_url: str, namespace: str) -> None:
     async with opened(store=shared_url, namespace=namespace) as room:
-        for n in range(8):
+        for n in range(9):
             await room.publish("fire", f"s{n}", n * MINUTE, text=toll(4 if n < 6 else 12))
         assert room.levels == ["breaking", "update"]
     async with opened(store=shared_url, namespace=namespace) as room:
-        for n in range(8, 14):
+        for n in range(9, 17):
             await room.publish("fire", f"s{n}", n * MINUTE, text=toll(12))
         assert room.levels == []
-        await room.publish("fire", "s14", 14 * MINUTE, text=toll(12))
-        await room.publish("fire", "s15", 15 * MINUTE, text=toll(12))
+        await room.publish("fire", "s17", 17 * MINUTE, text=toll(12))
         assert room.levels == ["update"]
 
 

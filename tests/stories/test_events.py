@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 from conftest import USUAL
+from documents import DAY
+from joins import end_event
 from newsdesk import HOUR, MINUTE, START, Newsroom, opened, text
 from redis import Redis
 
@@ -118,22 +120,24 @@ async def test_what_ends_does_not_depend_on_how_many_documents_come_at_once(news
     assert newsroom.levels == ["breaking", "ended"]
 
 
-async def test_the_alarm_budget_raises_the_threshold(store_url: str, namespace: str) -> None:
+async def test_the_alarm_budget_raises_the_threshold(
+    store_url: str, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async with opened(store=store_url, namespace=namespace, events_per_day=2) as room:
-        for number in range(8):  # more events than the budget allows, each of 7 sources
-            for n in range(7):
-                await room.publish(f"fire {number}", f"s{n}", number * 30 * MINUTE + n)
-        await room.pass_time(4 * HOUR, 8 * HOUR)
-        assert room.detector.stories.breaking_over == 7
+        for number in range(23):  # more events than the budget allows
+            await end_event(room.detector.index, f"{number}", -DAY, sources=8)
+        await room.pass_time(0, HOUR)
+        assert room.detector.stories.breaking_over == 8
+        assert caplog.text.count("An event is breaking only with more than 8 new sources within an hour") == 1
 
-        verdicts = [await room.publish("quake", f"s{n}", 8 * HOUR + n) for n in range(10)]
+        verdicts = [await room.publish("quake", f"s{n}", HOUR + n) for n in range(10)]
         assert [verdict.event for verdict in verdicts if verdict.event] == ["watch", "breaking"]
-        assert verdicts[7].event == "breaking"
+        assert verdicts[8].event == "breaking"
 
     async with opened(store=store_url, namespace=namespace, events_per_day=2) as room:
         if store_url != "memory://":
-            await room.pass_time(10 * HOUR, 11 * HOUR)
-            assert room.detector.stories.breaking_over == 7
+            await room.pass_time(2 * HOUR, 3 * HOUR)
+            assert room.detector.stories.breaking_over == 8
 
 
 async def test_a_story_that_cannot_be_kept_costs_no_verdict(redis_url: str, namespace: str) -> None:

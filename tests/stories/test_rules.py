@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+from documents import digest
 from hypothesis import given
 from hypothesis import strategies as st
 from newsdesk import HOUR, MINUTE, opened
 
-from scrapy_neardup.document import Story
+from scrapy_neardup.document import EventSources, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, load_rule, read_owners
-from scrapy_neardup.stories.rules import breaking_threshold, count, most_within, peak, sources
+from scrapy_neardup.stories.rules import Threshold, breaking_threshold, count, fullest_hour, most_within, sources
 
 
 def story(first_times: Sequence[int] = (), times: Sequence[int] = ()) -> Story:
@@ -78,19 +80,62 @@ def test_most_within_a_span_is_what_counting_says(times: list[int], data: st.Dat
     assert most_within(ordered, HOUR, at) == max(sum(end - HOUR < time <= end for time in times) for end in spans)
 
 
-def test_the_peak_is_of_the_hour_in_which_most_was_new() -> None:
-    assert peak(minutes(0, 10, 20, 200, 201, 202, 203)) == 3
-    assert peak(minutes(0, 200, 201, 202, 203)) == 4
-    assert peak(()) == 0
+def burst(at: float, owners: Iterable[object]) -> EventSources:
+    """Return an event whose sources all came at this time."""
+    return tuple(sorted((int(at), digest(f"{owner}", 4)) for owner in owners))
 
 
-@given(st.lists(st.integers(1, 500), max_size=300), st.floats(1, 7), st.floats(0, 50))
+def test_the_fullest_hour_is_that_in_which_most_was_new() -> None:
+    def owners(*values: float) -> list[bytes]:
+        return fullest_hour(tuple((second, b"%04d" % number) for number, second in enumerate(minutes(*values))))
+
+    assert owners(0, 10, 20, 200, 201, 202, 203) == [b"0000", b"0001", b"0002"]
+    assert owners(0, 200, 201, 202, 203) == [b"0001", b"0002", b"0003", b"0004"]
+    assert owners() == []
+
+
+NOON = 20_000 * 24 * HOUR + 12 * HOUR
+DAY = 24 * HOUR
+
+
+@given(st.lists(st.integers(1, 30), max_size=300), st.floats(1, 7), st.floats(0, 50))
 def test_the_threshold_keeps_the_alarm_budget_and_is_never_under_5(peaks: list[int], days: float, a_day: float) -> None:
-    threshold = breaking_threshold(peaks, days, a_day)
+    began = int(NOON - days * DAY)
+    events = [burst(NOON - 60, (f"{number} {n}" for n in range(peak))) for number, peak in enumerate(peaks)]
+    peaks = [*peaks, 700]  # so many sources are known that they do not limit the threshold
 
+    threshold = breaking_threshold([*events, burst(began, range(700))], NOON, a_day)
+
+    allowed = int(a_day * (NOON - began) / DAY)
     assert threshold >= 5
-    assert sum(peak > threshold for peak in peaks) <= a_day * days
-    assert threshold == 5 or sum(peak > threshold - 1 for peak in peaks) > a_day * days
+    assert sum(peak > threshold for peak in peaks) <= allowed or threshold == 35
+    assert threshold == 5 or sum(peak > threshold - 1 for peak in peaks) > allowed
+
+
+def test_events_of_the_same_few_sources_do_not_raise_the_threshold() -> None:
+    known = burst(NOON - DAY, range(700))
+
+    def threshold(*hosts: Iterable[object]) -> int:
+        return breaking_threshold([known, *(burst(NOON - 60, each) for each in hosts)], NOON, 17)
+
+    draw = random.Random(7)
+    assert threshold(*(range(n, n + 13) for n in range(0, 1300, 13))) == 13
+    assert threshold(*([range(13)] * 100)) == 5
+    assert threshold(*(draw.sample(range(30), 13) for _ in range(100))) == 5
+    # Nor do they if each of their pages joins a real event.
+    assert threshold(*([*range(13), *range(n, n + 7)] for n in range(100, 800, 7))) <= 10
+
+
+def test_the_threshold_is_at_most_a_share_of_the_sources_that_were_known_before_today() -> None:
+    events = [burst(NOON - 60, range(n, n + 13)) for n in range(0, 1300, 13)]
+
+    assert breaking_threshold(events, NOON, 17) == 5
+    assert breaking_threshold([*events, burst(NOON - DAY, range(160))], NOON, 17) == 8
+
+
+def test_a_threshold_that_has_jumped_is_a_warning() -> None:
+    assert "more than 8 new sources" in Threshold(8, 5).warning
+    assert Threshold(7, 5).warning == Threshold(5, 9).warning == ""
 
 
 def every_third(story: Story, time: float, breaking_over: int) -> str | None:

@@ -185,6 +185,17 @@ def test_damaged_neighbours_are_an_error() -> None:
             unpack_neighbours(wrong)
 
 
+async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -> None:
+    late = replace(join("late", -5 * HOUR, "late.example"), counted_at=START + 60)
+
+    story = await index.join(late)
+
+    assert story.times == story.sources == (START, START + 60)
+    assert await index.join(replace(late, counted_at=START + 90)) == story
+    await index.claim(Claim(FIRST.id, "watch"))
+    assert await index.open_events(START + 59) == []
+
+
 async def test_stores_count_alike(open_index: OpenIndex, request: pytest.FixtureRequest) -> None:
     random_ = random.Random(7)
     joins = []
@@ -193,7 +204,7 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
         at = random_.randrange(6 * HOUR)
         first = member("first" if random_.random() < 0.7 else "second", status="original", source="wire.example")
         status: Status = random_.choice(("duplicate", "update", "related"))
-        values = [said(str(value)) for value in random_.sample(range(40), 5)]
+        values = [said(str(value)) for value in random_.sample(range(20), 5)]
         is_update = status == "update"
         joining = member(f"{random_.randrange(250)}", at, source, status=status)
         joins.append(
@@ -201,6 +212,7 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
                 first,
                 replace(joining, language=random_.choice(("", "en", "de"))),
                 counted=random_.random() < 0.9,
+                counted_at=START + random_.randrange(6 * HOUR) if random_.random() < 0.5 else None,
                 figures_before=values[0] if is_update else b"",
                 figures_after=values[1] if is_update else b"",
                 figures=b"".join(values[1:]),

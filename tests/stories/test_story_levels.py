@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 from conftest import OpenIndex
-from documents import START
-from joins import FIRST, join
+from documents import DAY, START
+from joins import FIRST, beginning, join, joining, member
 
-from scrapy_neardup.document import Claim, Extent
+from scrapy_neardup.document import Claim, Extent, Member
 from scrapy_neardup.index import Index
+from scrapy_neardup.records.members import owner_hash
 
 
 @pytest.mark.every_store
@@ -111,19 +112,36 @@ async def test_open_events_are_listed_until_they_end(index: Index) -> None:
     assert await index.open_events(START + 119) == []
     assert await index.open_events(START + 120) == [story]
 
-    await index.claim(Claim(FIRST.id, "ended", last_source=START + 120, peak=7))
+    await index.claim(Claim(FIRST.id, "ended", last_source=START + 120))
     assert await index.open_events() == []
 
 
 @pytest.mark.every_store
-async def test_peaks_of_ended_events_are_kept_for_days(index: Index) -> None:
-    await index.join(join("copy", 60, "copy.example"))
-    await index.claim(Claim(FIRST.id, "watch"))
-    await index.claim(Claim(FIRST.id, "ended", last_source=START + 60, peak=7))
+async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> None:
+    async def end(first: Member, at: int) -> None:
+        await index.join(joining(first, f"copy {at}", at, "copy.example"))
+        await index.claim(Claim(first.id, "breaking"))
+        await index.claim(Claim(first.id, "ended", last_source=START + at))
 
-    assert await index.peaks(START) == {FIRST.id: 7}
-    assert await index.peaks(START + 1) == {}
-    assert await index.peaks(START) == {}
+    sources = ((START, owner_hash(FIRST)), (START + 60, owner_hash(member("any", source="copy.example"))))
+    await end(FIRST, 60)
+    assert await index.ended_events(START + 60) == [sources]
+    assert await index.ended_events(START + 61) == []
+
+    await end(beginning("second", 7 * DAY), 7 * DAY + 1)
+    assert len(await index.ended_events(START)) == 2
+    await end(beginning("third", 9 * DAY), 9 * DAY + 1)
+    assert len(await index.ended_events(START)) == 2
+
+
+async def test_an_event_that_ended_twice_is_one(index: Index) -> None:
+    for level, at in (("watch", 60), ("breaking", 120)):
+        await index.join(join(level, at, f"{level}.example"))
+        await index.claim(Claim(FIRST.id, level))  # type: ignore[arg-type]
+        assert await index.claim(Claim(FIRST.id, "ended", last_source=START + at)) is not None
+
+    (sources,) = await index.ended_events(0)
+    assert [second - START for second, _ in sources] == [0, 60, 120]
 
 
 async def test_levels_survive_a_restart(open_index: OpenIndex, shared_url: str) -> None:

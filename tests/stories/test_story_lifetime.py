@@ -40,15 +40,15 @@ async def test_every_story_key_expires_with_the_window(open_index: OpenIndex, re
     await index.join(join("copy", 60, "copy.example"))
     await index.claim(Claim(FIRST.id, "watch"))
     await index.join(join("new", 120, "new.example"))
-    await index.claim(Claim(FIRST.id, "ended", last_source=START + DAY, peak=7))
+    await index.claim(Claim(FIRST.id, "ended", last_source=START + DAY))
     await index.claim(Claim(FIRST.id, "breaking"))
 
     with Redis.from_url(redis_url) as client:
         lives = {name.decode(): client.ttl(name) for name in client.scan_iter(match=f"{{neardup:{namespace}*")}
 
-    assert {name.rpartition("}:")[2].partition(":")[0] for name in lives} == {"story", "stories", "events", "peaks"}
+    assert {name.rpartition("}:")[2].partition(":")[0] for name in lives} == {"story", "stories", "events", "ended"}
     assert all(0 < seconds <= 8 * DAY for seconds in lives.values())
-    assert all(0 < seconds <= 2 * DAY for name, seconds in lives.items() if "peaks" not in name)
+    assert all(0 < seconds <= 2 * DAY for name, seconds in lives.items() if ":ended" not in name)
 
 
 async def test_all_keys_of_a_script_are_declared(redis_url: str, open_index: OpenIndex, namespace: str) -> None:
@@ -80,7 +80,7 @@ async def test_idle_stories_vanish_with_their_namespace(open_index: OpenIndex, t
 
     with closing(sqlite3.connect(f"{tmp_path}/window.sqlite")) as sql:
         tables = [name for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    assert len([name for name in tables if name.startswith(("stories", "members", "peaks"))]) == 3
+    assert len([name for name in tables if name.startswith(("stories", "members", "ended"))]) == 3
 
 
 async def test_a_window_of_two_hours_has_stories_too(open_index: OpenIndex, store_url: str) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from documents import START, digest
 
-from scrapy_neardup.document import Join, Kind, Member, Status
+from scrapy_neardup.document import Claim, Join, Kind, Member, Status
+from scrapy_neardup.index import Index
 
 
 def member(
@@ -56,3 +57,12 @@ def beginning(name: str, at: float = 0, source: str = "", **more: str) -> Member
 
 def joining(first: Member, name: str, at: float = 0, source: str = "", **more: str) -> Join:
     return Join(first, member(name, at, source or f"{name}.example", **more))  # type: ignore[arg-type]
+
+
+async def end_event(index: Index, name: str, at: float, sources: int) -> None:
+    """Let an event of so many sources of its own run and end, all at one time."""
+    first = beginning(name, at, f"{name}.example")
+    for number in range(1, sources):
+        await index.join(joining(first, f"{name} {number}", at, f"{name}-{number}.example"))
+    assert await index.claim(Claim(first.id, "watch")) is not None
+    assert await index.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None

@@ -18,6 +18,7 @@ from scrapy_neardup.document import (
     MOST_SOURCE_DOCUMENTS,
     Claim,
     Document,
+    EventSources,
     Fingerprint,
     Granted,
     Join,
@@ -163,8 +164,8 @@ class RedisIndex(Index):
     async def members(self, story: str) -> tuple[Member, ...]:
         return await self._ask(lambda client: self._stories.members(client, story))
 
-    async def peaks(self, since: int) -> dict[str, int]:
-        return await self._ask(lambda client: self._stories.peaks(client, since))
+    async def ended_events(self, since: int) -> list[EventSources]:
+        return await self._ask(lambda client: self._stories.ended_events(client, since))
 
     async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
         return most_similar(await self.records(), new_record(fingerprint, document), self.policy, most)
@@ -222,7 +223,7 @@ class RedisIndex(Index):
         except Exception as error:
             if is_wrong_type(error):
                 # Keys of an hour or a story stop nobody else.
-                names = self.layout.names("stories", "events", "peaks", "grants")
+                names = self.layout.names("stories", "events", "ended", "grants")
                 if lines := await self._ask(lambda client: self._types.look_at(client, names)):
                     raise StoreError(f"{without_password(self.url)}: {'; '.join(lines.values())}") from error
             raise self._explained(error) from error

@@ -24,6 +24,7 @@ from redis.asyncio import Redis
 from redis.asyncio.client import Pipeline
 from redis.exceptions import NoScriptError
 
+from scrapy_neardup import document
 from scrapy_neardup.index import membership, runs
 from scrapy_neardup.index.horizon import generation_seconds, slice_seconds
 from scrapy_neardup.records import documents, feature_counts, members, stories
@@ -42,7 +43,7 @@ _BEFORE = {
     "join": _STORY,
     "claim": _STORY,
 }
-_MODULES = documents, members, feature_counts, stories, likeness, verification, membership, runs
+_MODULES = document, documents, members, feature_counts, stories, likeness, verification, membership, runs
 _POLICY = (
     *("window", "measure", "threshold", "related_threshold", "topic_threshold"),
     *("scope", "collisions", "keep_updates", "by_titles", "drops"),
@@ -68,7 +69,7 @@ end
 _READ = {"string": ("STRLEN",), "hash": ("HLEN",), "zset": ("ZCARD",), "list": ("LRANGE", 0, 0)}
 _TYPES = {
     **dict.fromkeys(("records", "bands", "runs", "story", "grants"), "hash"),
-    **dict.fromkeys(("stories", "events", "peaks"), "zset"),
+    **dict.fromkeys(("stories", "events", "ended"), "zset"),
     "frequencies": "string",
     "verdicts": "hash",
     "learned": "list",

@@ -3,7 +3,7 @@
 ``…:story:<id>`` HASH counters and members (see story.lua), until a window after the last member
 ``…:stories``    ZSET story -> the latest second of a member
 ``…:events``     ZSET story -> second of the newest source, of events that have not ended
-``…:peaks``      ZSET story -> most new sources within an hour, of events that have ended
+``…:ended``      ZSET story and its packed sources -> second of the newest source, of events that have ended
 ``…:grants``     HASH token -> a grant that is not confirmed (see claim.lua), until two windows after the newest
 """
 
@@ -19,16 +19,16 @@ from typing import cast
 
 from redis.asyncio import Redis
 
-from scrapy_neardup.document import Claim, Extent, Granted, Join, Member, Story, UnconfirmedGrant
+from scrapy_neardup.document import Claim, EventSources, Extent, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.base import MOST_TAKEN_OVER, PEAKS_SECONDS, DamageLog
+from scrapy_neardup.index.base import ENDED_SECONDS, MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.membership import MOST_FOLLOWED, begin_story, may_unite, unite
 from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import ScriptCall, WrongTypes, is_wrong_type, script
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import owner_hash, pack_member, pack_neighbour, read_members
-from scrapy_neardup.records.stories import COUNTERS, LEVEL_BITS, StoryCounters, read_extent
+from scrapy_neardup.records.stories import COUNTERS, LEVEL_BITS, StoryCounters, read_extent, read_sources
 
 _UNLINKED_AT_ONCE = 1000
 _ATTEMPTS = 32  # to unite two stories that others change at the same time
@@ -128,9 +128,9 @@ class RedisStories:
 
     async def claim(self, client: Redis, claim: Claim) -> Granted | None:
         key = bytes.fromhex(claim.story)
-        numbers = LEVEL_BITS.get(claim.level, 0), claim.last_source, *claim.extent, claim.peak
-        rest = self._window, PEAKS_SECONDS, claim.token, claim.note, int(time.time())
-        keys = self._layout.story(key), *self._layout.names("events", "peaks", "grants")
+        numbers = LEVEL_BITS.get(claim.level, 0), claim.last_source, *claim.extent
+        rest = self._window, ENDED_SECONDS, claim.token, claim.note, int(time.time())
+        keys = self._layout.story(key), *self._layout.names("events", "ended", "grants")
         call = script("claim"), keys, (key, *map(_encode, (*numbers, *rest)))
         (answer,) = await self._types.run_or_raise(client, [call])
         flat = cast("list[bytes] | None", answer)
@@ -189,12 +189,11 @@ class RedisStories:
     async def members(self, client: Redis, story: str) -> tuple[Member, ...]:
         return _members(cast("dict[bytes, bytes]", await client.hgetall(self._layout.story(bytes.fromhex(story)))))
 
-    async def peaks(self, client: Redis, since: int) -> dict[str, int]:
-        oldest, (name,) = since.to_bytes(4, "big"), self._layout.names("peaks")
-        kept = cast("list[tuple[bytes, float]]", await client.zrange(name, 0, -1, withscores=True))
-        if gone := [key for key, _ in kept if key < oldest]:
-            await client.zrem(name, *gone)
-        return {key.hex(): int(peak) for key, peak in kept if key >= oldest}
+    async def ended_events(self, client: Redis, since: int) -> list[EventSources]:
+        (name,) = self._layout.names("ended")
+        kept = cast("list[bytes]", await client.zrangebyscore(name, since, "+inf"))
+        newest = {each[:KEY_BYTES]: each[KEY_BYTES:] for each in kept}  # a story may have ended twice
+        return [read_sources(sources) for sources in newest.values()]
 
     async def unlink_dead(self, client: Redis, span: ExpiredSpan) -> None:
         """Free stories whose last member has left the window."""
@@ -205,7 +204,7 @@ class RedisStories:
             await client.zrem(name, *dead)
 
     def _join_call(self, join: Join, key: bytes) -> ScriptCall:
-        numbers = int(join.counted), int(join.member.status == "duplicate")
+        numbers = int(join.counted), int(join.member.status == "duplicate"), join.time
         arguments = (
             key,
             *_arguments(join.first)[1:],

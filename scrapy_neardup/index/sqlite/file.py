@@ -84,7 +84,11 @@ TABLES_OF_SPACE = (
         minute INTEGER NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (minute, name)
     ) WITHOUT ROWID
     """,
-    "CREATE TABLE IF NOT EXISTS peaks_{space} (story BLOB PRIMARY KEY, peak INTEGER NOT NULL) WITHOUT ROWID",
+    """
+    CREATE TABLE IF NOT EXISTS ended_{space} (
+        story BLOB PRIMARY KEY, newest INTEGER NOT NULL, sources BLOB NOT NULL
+    ) WITHOUT ROWID
+    """,
     """
     CREATE TABLE IF NOT EXISTS grants_{space} (
         token TEXT PRIMARY KEY, story BLOB NOT NULL, granted_at REAL NOT NULL,  -- Unix seconds by this machine's clock

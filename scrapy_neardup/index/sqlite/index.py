@@ -16,6 +16,7 @@ from scrapy_neardup.document import (
     MOST_SOURCE_DOCUMENTS,
     Claim,
     Document,
+    EventSources,
     Fingerprint,
     Granted,
     Join,
@@ -168,8 +169,8 @@ class SQLiteIndex(Index):
     async def members(self, story: str) -> tuple[Member, ...]:
         return await self._in_thread(self._read, lambda sql: self._stories.members(sql, story))
 
-    async def peaks(self, since: int) -> dict[str, int]:
-        return await self._in_thread(self._write, lambda sql: self._stories.peaks(sql, since))
+    async def ended_events(self, since: int) -> list[EventSources]:
+        return await self._in_thread(self._read, lambda sql: self._stories.ended_events(sql, since))
 
     async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
         new = new_record(fingerprint, document)

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import astuple, replace
 
-from scrapy_neardup.document import Claim, Granted, Join, Member, Story, UnconfirmedGrant
+from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.base import MOST_TAKEN_OVER, DamageLog
+from scrapy_neardup.index.base import ENDED_SECONDS, MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.membership import (
     MOST_FOLLOWED,
@@ -23,7 +23,7 @@ from scrapy_neardup.index.membership import (
 )
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.members import read_members
-from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent
+from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent, read_sources
 
 _COUNTERS = ", ".join(COUNTERS)
 
@@ -105,8 +105,10 @@ class SQLiteStories:
         if not grant(counters, claim):
             return None
         self._save(sql, key, counters)
-        if claim.level == "ended" and claim.peak:
-            sql.execute(f"INSERT OR REPLACE INTO peaks_{self._space} VALUES (?, ?)", (key, claim.peak))
+        if claim.level == "ended" and counters.sources:
+            newest, ended = counters.newest_source, f"ended_{self._space}"
+            sql.execute(f"INSERT OR REPLACE INTO {ended} VALUES (?, ?, ?)", (key, newest, counters.sources))
+            sql.execute(f"DELETE FROM {ended} WHERE newest < ?", (newest - ENDED_SECONDS,))
         if claim.token:
             sql.execute(
                 f"INSERT INTO grants_{self._space} SELECT ?, ?, ?, ?, ?"
@@ -154,10 +156,9 @@ class SQLiteStories:
         rows = sql.execute(f"SELECT key, packed FROM members_{self._space} WHERE story = ?", (bytes.fromhex(story),))
         return read_members((key, packed) for key, packed in rows if self._are_bytes("a member", key, packed))
 
-    def peaks(self, sql: sqlite3.Connection, since: int) -> dict[str, int]:
-        sql.execute(f"DELETE FROM peaks_{self._space} WHERE story < ?", (since.to_bytes(4, "big"),))
-        rows = sql.execute(f"SELECT story, peak FROM peaks_{self._space} WHERE typeof(peak) = 'integer'")
-        return {story.hex(): peak for story, peak in rows if self._are_bytes("a peak", story)}
+    def ended_events(self, sql: sqlite3.Connection, since: int) -> list[EventSources]:
+        rows = sql.execute(f"SELECT sources FROM ended_{self._space} WHERE newest >= ?", (since,))
+        return [read_sources(sources) for (sources,) in rows if self._are_bytes("an ended event", sources)]
 
     def expire(self, sql: sqlite3.Connection, span: ExpiredSpan, limit: int) -> None:
         """Remove a few stories whose last member has left the window."""

@@ -56,7 +56,7 @@ async def test_stories_go_on_beside_keys_of_another_type(
     open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     prefix = f"{{neardup:{namespace}:{CONFIG}}}"
-    for kind in ("stories", "events", "peaks", "grants"):
+    for kind in ("stories", "events", "ended", "grants"):
         keys.set(f"{prefix}:{kind}", "somebody else's")
     index = await open_index(redis_url)
     original, copy = Article(), Article(at=MINUTE)

@@ -81,7 +81,7 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
     yield index.verdict_counts(0, 10)
     yield index.beat()
     yield index.take_over(0)
-    yield index.peaks(0)
+    yield index.ended_events(0)
     yield index.deliver([FIRST.id])
     yield index.summary()
     yield index.purge(Selection(source="a.example", source_hash=SOURCE))

@@ -134,7 +134,7 @@ DAMAGE = [
         "members_1": ["key", "packed"],
         "learned_1": ["entry"],
         "frequencies_1": ["total"],
-        "peaks_1": ["peak"],
+        "ended_1": ["newest", "sources"],
         "grants_1": ["story", "told", "note"],
         "spaces": ["top", "floor", "held_since"],
     }.items()
@@ -162,7 +162,7 @@ async def test_damage_of_any_column_stops_nothing(
             assert await check(index, other) is None
             assert await check(index, other.copy(at=serial + 0.5)) is not None
             assert (await index.join(Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
-            for question in (index.open_events(), index.peaks(0), index.summary(), index.members(original.id)):
+            for question in (index.open_events(), index.ended_events(0), index.summary(), index.members(original.id)):
                 await question
             try:
                 await index.join(Join(_member(original), _member(copy.copy(at=serial))))

@@ -3,18 +3,18 @@ Grants a level of an event, or an update of it, to the first who claims it.
 
 KEYS[1]  story (see story.lua)
 KEYS[2]  events that have not ended, ZSET story -> second of the newest source
-KEYS[3]  peaks of events that have ended, ZSET story -> most new sources within an hour
+KEYS[3]  events that have ended, ZSET story and its sources -> second of the newest source
 KEYS[4]  grants that are not confirmed, HASH token -> "<second by the claimant's clock> <story, hexadecimal> <items>
          <sources> <changes, at the signal before> <note>", all on one line
 
 ARGV in the order of the names below: document key of the story's first document; bit of the level, 0 for an update; what
-the claimant knows of the story: second of the newest source, items, sources, changes; peak; window (seconds); seconds that
-peaks are kept; token of the claim, may be empty, and its note; second by the claimant's clock.
+the claimant knows of the story: second of the newest source, items, sources, changes; window (seconds); seconds that
+events that have ended are kept; token of the claim, may be empty, and its note; second by the claimant's clock.
 
 Returns the story's fields and values, with "told" as it was before, if the claim is granted, else nil. A token that was
 granted is granted again.
 ]]
-local story, bit, last_source, items, sources, changes, peak, window, peak_seconds, token, note, now = unpack(ARGV)
+local story, bit, last_source, items, sources, changes, window, ended_seconds, token, note, now = unpack(ARGV)
 local level = tonumber(bit)
 local extent = { tonumber(items), tonumber(sources), tonumber(changes) }
 local UPDATE = 0
@@ -61,9 +61,11 @@ local as_it_was = redis.call('HGETALL', KEYS[1])
 if level == ENDED then
     redis.call('HSET', KEYS[1], 'levels', levels + ENDED)
     redis.call('ZREM', KEYS[2], story)
-    if tonumber(peak) > 0 then
-        redis.call('ZADD', KEYS[3], peak, story)
-        redis.call('EXPIRE', KEYS[3], peak_seconds)
+    if stored[3] and stored[3] ~= '' then
+        redis.call('ZADD', KEYS[3], newest, story .. stored[3])
+        local gone = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', newest - ended_seconds - 1, 'LIMIT', 0, 1000)
+        if #gone > 0 then redis.call('ZREM', KEYS[3], unpack(gone)) end
+        redis.call('EXPIRE', KEYS[3], ended_seconds)
     end
 else
     -- Do not store less than was signalled before.

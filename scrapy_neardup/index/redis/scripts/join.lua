@@ -6,15 +6,15 @@ KEYS[2]  stories of the namespace, ZSET story -> the latest second of any member
 KEYS[3]  events that have not ended, ZSET story -> second of the newest source
 
 ARGV in the order of the names below: document key, packed member, hash of the owner and language of the story's first
-document and of the one that joins; whether that one is counted as an item, and whether it is a copy ("1" or "0"); hashes
-of its figures before they changed, after they changed, and of all it has; a packed neighbour, or nothing; document key
-under which a run that died registered the same page, or nothing (if this key is a member, the joining document is not
-counted as a further item); window (seconds).
+document and of the one that joins; whether that one is counted as an item, and whether it is a copy ("1" or "0"); second
+at which it counts; hashes of its figures before they changed, after they changed, and of all it has; a packed neighbour, or
+nothing; document key under which a run that died registered the same page, or nothing (if this key is a member, the joining
+document is not counted as a further item); window (seconds).
 
 Returns the counters in the order of COUNTERS. If this story became a part of another one, nothing is joined.
 ]]
-local story, first_packed, first_owner, first_language, key, packed, owner, language, counted, copy, before, after, figures,
-    neighbour, registered_before, window = unpack(ARGV)
+local story, first_packed, first_owner, first_language, key, packed, owner, language, counted, copy, time, before, after,
+    figures, neighbour, registered_before, window = unpack(ARGV)
 
 local stored = redis.call('HMGET', KEYS[1], unpack(COUNTERS))
 local counters, before_joining = {}, {} -- by name
@@ -24,12 +24,13 @@ for index, name in ipairs(COUNTERS) do
 end
 local to_keep = {} -- names and values of the fields of the story that are written
 
--- Return the position of the entry that begins with these bytes, or nil. Each entry has ``size`` bytes.
-local function place(entries, bytes, size)
+-- Return the position of these bytes in an entry, or nil. Each entry has ``size`` bytes, and has these bytes at its
+-- beginning, or after ``offset`` bytes.
+local function place(entries, bytes, size, offset)
     local from = 1
     while true do
         local at = string.find(entries, bytes, from, true)
-        if not at or (at - 1) % size == 0 then return at end
+        if not at or (at - 1) % size == (offset or 0) then return at end
         from = at + 1
     end
 end
@@ -64,14 +65,14 @@ local function count_language(language)
     counters.languages = table.concat(counts, ' ')
 end
 
-local function add(key, packed, owner, language, is_counted, is_copy, is_news)
+local function add(key, second, packed, owner, language, is_counted, is_copy, is_news)
     counters.joined = counters.joined + 1
     counters.last = math.max(counters.last, second_of(key))
     if is_counted then
         counters.items = counters.items + 1
         if is_copy then counters.copies = counters.copies + 1 end
-        counters.ids = sub(counters.ids .. key, -MOST_ITEM_TIMES * ITEM_BYTES)
-        is_news = add_source(owner, sub(key, 1, 4)) or is_news
+        counters.ids = sub(counters.ids .. second .. key, -MOST_ITEM_TIMES * ITEM_BYTES)
+        is_news = add_source(owner, second) or is_news
         if language ~= '' then count_language(language) end
     end
     if counters.joined <= MOST_MEMBERS_KEPT or is_news then
@@ -80,15 +81,38 @@ local function add(key, packed, owner, language, is_counted, is_copy, is_news)
     end
 end
 
--- Confirm the changes that a second owner prints. If nobody owns the first document, this owner is the first.
-local function confirm_changes()
+-- Note that the owner prints its figures. Confirm each change whose value enough owners print.
+local function support_values()
     if owner == NO_OWNER or figures == '' then return end
+    local sources = #counters.sources / SOURCE_BYTES
+    local needed = math.min(MOST_SUPPORT, math.max(LEAST_SUPPORT, math.ceil(sources * SUPPORT_SHARE)))
+    local values, printed = {}, {} -- values in their order; by value, the first change and the owners
     for at = 1, #counters.said, PRINTED_BYTES do
-        local said = counters.said
-        local first = sub(said, at + 4, at + 7)
-        if first ~= SETTLED and first ~= owner and place(figures, sub(said, at, at + 3), VALUE_BYTES) then
-            if first ~= NO_OWNER then counters.changes = counters.changes .. sub(said, at + 8, at + PRINTED_BYTES - 1) end
-            counters.said = sub(said, 1, at + 3) .. (first == NO_OWNER and owner or SETTLED) .. sub(said, at + 8)
+        local value, by = sub(counters.said, at, at + 3), sub(counters.said, at + 4, at + 7)
+        -- A settled value has no other entry.
+        if by ~= SETTLED and (printed[value] or place(figures, value, VALUE_BYTES)) then
+            if not printed[value] then
+                values[#values + 1] = value
+                printed[value] = { change = sub(counters.said, at + 8, at + PRINTED_BYTES - 1), owners = {}, count = 0 }
+            end
+            printed[value].owners[by] = true
+            if by ~= NO_OWNER then printed[value].count = printed[value].count + 1 end
+        end
+    end
+    for _, value in ipairs(values) do
+        local each = printed[value]
+        if not each.owners[owner] then
+            if each.count + 1 >= needed then
+                counters.changes = counters.changes .. each.change
+                local others = {}
+                for at = 1, #counters.said, PRINTED_BYTES do
+                    local entry = sub(counters.said, at, at + PRINTED_BYTES - 1)
+                    if sub(entry, 1, 4) ~= value then others[#others + 1] = entry end
+                end
+                counters.said = table.concat(others) .. value .. SETTLED .. each.change
+            elseif #counters.said < MOST_VALUES * PRINTED_BYTES then
+                counters.said = counters.said .. value .. owner .. each.change
+            end
         end
     end
 end
@@ -125,7 +149,8 @@ local function add_neighbour()
 end
 
 local function is_member(document)
-    return document == story or place(counters.ids, document, ITEM_BYTES) or redis.call('HEXISTS', KEYS[1], document) == 1
+    return document == story or place(counters.ids, document, ITEM_BYTES, 4)
+        or redis.call('HEXISTS', KEYS[1], document) == 1
 end
 
 if counters.moved ~= '' then
@@ -134,11 +159,14 @@ if counters.moved ~= '' then
     redis.call('ZADD', KEYS[2], math.max(counters.last, second_of(key)), story)
 elseif not is_member(key) then
     local is_again = registered_before ~= '' and is_member(registered_before)
-    if counters.joined == 0 then add(story, first_packed, first_owner, first_language, true, false, false) end
-    confirm_changes()
+    if counters.joined == 0 then
+        add(story, sub(story, 1, 4), first_packed, first_owner, first_language, true, false, false)
+    end
     note_values(before, SETTLED, false)
     local is_news = note_values(after, owner, true)
-    add(key, packed, owner, language, counted == '1' and not is_again, copy == '1', is_news)
+    local second = struct.pack('>I4', time)
+    add(key, second, packed, owner, language, counted == '1' and not is_again, copy == '1', is_news)
+    support_values()
     add_neighbour()
     for _, name in ipairs(COUNTERS) do
         if counters[name] ~= before_joining[name] then

@@ -1,11 +1,11 @@
 -- join.lua and claim.lua share this text. KEYS[1] is the story, a HASH. A counter that has
 -- never changed may have no field, except "joined". The fields:
 --   joined, items, copies, last (second), levels (bits), each a number
---   ids         document keys of the newest items
---   sources     hash of the owner and second of its first item
---   said        values of figures that changed: value, the owner that printed it first or SETTLED, and the change by which
---               it came: key of the document, and which of its changes it is
---   changes     those that a second owner confirmed
+--   ids         the newest items: the second at which each counts, and its document key
+--   sources     hash of the owner and second at which its first item counts
+--   said        values of figures that changed: value, an owner that printed it or SETTLED, and the change by which it
+--               came: key of the document, and which of its changes it is. A value has an entry for each such owner
+--   changes     those that enough owners confirmed
 --   languages   "en 5 de 1"
 --   told        items, sources and changes at the last signal
 --   neighbours  other stories, packed one behind the other
