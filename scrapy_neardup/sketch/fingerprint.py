@@ -109,7 +109,7 @@ class _Place(NamedTuple):
             title_terms(document.title),
             site_terms(document.title),
             xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
-            int(document.seen_at) // _DAY,
+            document.counted_second // _DAY,
         )
 
 
