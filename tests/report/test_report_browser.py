@@ -234,11 +234,13 @@ def test_an_event_shows_its_growth_and_opens_its_story(browser: Browser, day_rep
 
 
 def test_figures_on_which_sources_disagree_are_listed(browser: Browser, write_report: WriteReport) -> None:
-    changes = [item(n, "update", neardup_changes=f"dead: 4 -> {3 + n}") for n in (1, 2)]
-    page = write_report([item(), *changes, item(3, "duplicate", neardup_event="breaking")])
+    changes = [item(n, "update", neardup_changes=f"dead: 4 -> {5 + n % 2}") for n in (1, 2, 3, 4)]
+    page = write_report([item(), *changes, item(5, "duplicate", neardup_event="breaking")])
     with open_page(browser, page, "#events") as watched:
         disagreement = watched.page.locator(".event ul:not(.legend) li")
-        assert texts(disagreement) == ["dead: 4 (paper1.example), 5 (paper2.example)"]
+        assert texts(disagreement) == [
+            "dead: 6 (paper1.example), 5 (paper2.example), 6 (paper3.example), 5 (paper4.example)"
+        ]
 
 
 def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser, write_report: WriteReport) -> None:
