@@ -276,7 +276,7 @@ class NearDupDetector:
         try:
             document, match, changes = await self._match(document, fingerprint)
             lines = [change.line for change in changes]
-            verdict = replace(verdict_of(document, fingerprint, match, lines, self.index.policy), id=document.id)
+            verdict = verdict_of(document, fingerprint, match, lines, self.index.policy)
         except StoreError as error:
             if isinstance(error, StoreUnavailable) or not self._is_open:
                 self.breaker.failed(error)
@@ -371,7 +371,8 @@ class NearDupDetector:
         while True:
             with self.timings["check"].measure():
                 document_id, match = await self.index.check(fingerprint, document)
-            document = replace(document, id=document_id)
+            if document_id != document.id:
+                document = replace(document, id=document_id)
             try:
                 return document, match, await self._changes_of(document, fingerprint, match)
             except StoreError as error:

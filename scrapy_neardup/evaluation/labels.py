@@ -55,11 +55,6 @@ class LabelledPages:
     def cluster_counts(self) -> dict[str, int]:
         return {label: len(set(names[: self.labelled])) for label, names in self.clusters.items()}
 
-    @property
-    def finest_clusters(self) -> list[str | None]:
-        """Return the clusters of the finest label. Those of coarser labels begin with the same originals."""
-        return self.clusters[max(self.clusters, key=lambda label: self.cluster_counts[label])]
-
 
 def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Labelled:
     """Read labelled documents. Raise InputError, which names file and lines, if a label is missing or wrong.

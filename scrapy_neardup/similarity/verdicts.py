@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Status, Verdict, unchecked
+from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Status, Verdict
 from scrapy_neardup.similarity.policy import Policy
 
 _NEAR_SIZE = 0.75  # if one shingle set is smaller than this share of the other set, the copy is abridged or extended
@@ -13,9 +13,12 @@ _NEAR_SIZE = 0.75  # if one shingle set is smaller than this share of the other 
 def verdict_of(
     document: Document, fingerprint: Fingerprint, match: Match | None, changes: Sequence[str], policy: Policy
 ) -> Verdict:
-    """Return the verdict. ``changes`` are the figures that changed since the match, such as "dead: 4 -> 12"."""
+    """Return the verdict on a document, which has the id under which it is registered.
+
+    ``changes`` are the figures that changed since the match, such as "dead: 4 -> 12".
+    """
     if match is None or not match.is_seen or (fingerprint.is_boilerplate and not match.same_text):
-        return _unmatched(match.story if match else document.id, fingerprint)
+        return _unmatched(document, match.story if match else document.id, fingerprint)
     status, kind = status_of(match, changes, policy)
     return Verdict(
         status,
@@ -30,6 +33,7 @@ def verdict_of(
         would_drop=status == "duplicate" and match.kept_share >= policy.least_dropped_share(document.source),
         story=match.story,
         changes=tuple(changes),
+        id=document.id,
     )
 
 
@@ -42,10 +46,10 @@ def status_of(match: Match, changes: Sequence[str], policy: Policy) -> tuple[Sta
     return "duplicate", _kind(match)
 
 
-def _unmatched(story: str, fingerprint: Fingerprint) -> Verdict:
-    if fingerprint.is_boilerplate:
-        return unchecked("boilerplate")
-    return Verdict("original", story=story) if fingerprint.signature else unchecked("too-short")
+def _unmatched(document: Document, story: str, fingerprint: Fingerprint) -> Verdict:
+    if fingerprint.is_boilerplate or not fingerprint.signature:
+        return Verdict("unchecked", reason="boilerplate" if fingerprint.is_boilerplate else "too-short", id=document.id)
+    return Verdict("original", story=story, id=document.id)
 
 
 def _is_changed_page(match: Match, policy: Policy) -> bool:

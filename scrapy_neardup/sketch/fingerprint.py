@@ -376,7 +376,7 @@ class Sketcher:
         return read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
-        lead = self.lead(read.body.without(read.left_out.lines | read.left_out.of_lead)) if signed.signature else b""
+        lead = self.lead(read.body.without(read.left_out.of_lead or read.left_out.lines)) if signed.signature else b""
         return TextSketch(
             trace=read.trace,
             left_out=read.left_out,

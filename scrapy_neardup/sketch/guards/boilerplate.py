@@ -163,7 +163,8 @@ class BoilerplateGuard:
         known: frozenset[int] = frozenset(),
         everywhere: frozenset[int] = frozenset(),
     ) -> frozenset[int]:
-        others = [key for key in keys if _is_boilerplate(self._stories.get(key)) and key not in known | everywhere]
+        found = known | everywhere
+        others = [key for key in keys if key not in found and _is_boilerplate(self._stories.get(key))]
         if not others and not everywhere:
             return frozenset()
         words = trace.words_without(known)

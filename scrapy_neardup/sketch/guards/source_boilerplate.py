@@ -304,7 +304,8 @@ class SourceBoilerplate:
             sources[source] = witness
 
     def _is_everywhere(self, line: int) -> bool:
-        return sum(witness.counts for witness in self._shared.get(line, {}).values()) >= SOURCES
+        sources = self._shared.get(line)
+        return sources is not None and sum(witness.counts for witness in sources.values()) >= SOURCES
 
     # Exchange with other processes
 
