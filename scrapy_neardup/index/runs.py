@@ -10,17 +10,20 @@ import asyncio
 import hashlib
 import logging
 import os
+import re
 import secrets
 import stat
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.records.private_files import make_private_directory
-from scrapy_neardup.similarity.verification import CandidateState
+from scrapy_neardup.similarity.verification import CANDIDATE_STATES, MOST_LINKS, CandidateState
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -51,11 +54,48 @@ def state_of_run(beat: float | None, now: float, started: float | None) -> Candi
     """Return the state of a run's documents, from the last heartbeat of the run.
 
     ``started`` is the first heartbeat of the run that asks. An earlier heartbeat may be the last one of a crawl that
-    was killed and then started again. ``scripts/candidates.lua`` holds the same rule.
+    was killed and then started again.
     """
     if beat is None or abs(now - beat) > DEAD_SECONDS:
         return "lost"
     return "late" if now - beat > LATE_SECONDS or (started is not None and beat < started) else "seen"
+
+
+@dataclass(slots=True)
+class Runs:
+    """The heartbeats of all runs as a store has them, for one run that asks. It asks with 0 if it is none."""
+
+    own: int
+    now: float = 0.0  # by the clock of the heartbeats, in seconds
+    beats: dict[int, tuple[float, float]] = field(default_factory=dict)  # the first and the last one
+
+    def read(self, answer: object) -> None:
+        """Read the server's time and the heartbeats, as ``runs.lua`` returns them. Leave out what is damaged."""
+        (seconds, micros), flat = cast("list[list[bytes]]", answer)
+        self.now = int(seconds) + int(micros) / 1e6
+        for run, beats in zip(flat[::2], flat[1::2], strict=True):
+            found = re.fullmatch(rb"(\d+) (\d+)", beats)
+            if run.isdigit() and found:
+                self.beats[int(run)] = int(found[1]) / 1000, int(found[2]) / 1000
+
+    def state(
+        self, record: Record, record_of: Callable[[bytes], Record | None], links: int = MOST_LINKS
+    ) -> CandidateState:
+        """Decide whether a document counts as seen. ``record_of`` returns the record of a document."""
+        if not record.run:
+            return "seen"
+        run = record.run & ~IS_DROPPED
+        found: CandidateState = "seen"
+        if run != self.own:
+            started, _ = self.beats.get(self.own, (None, None))
+            _, beat = self.beats.get(run, (None, None))
+            found = state_of_run(beat, self.now, started)
+        if found == "lost" or not record.is_dropped:
+            return found
+        match = record_of(record.candidate) if links else None
+        return (
+            "lost" if match is None else max(found, self.state(match, record_of, links - 1), key=CANDIDATE_STATES.index)
+        )
 
 
 class RunLocks:

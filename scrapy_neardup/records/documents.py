@@ -1,4 +1,4 @@
-"""Pack the record that a store keeps of a document. Redis uses the same bytes, see ``index/redis/lua.py``."""
+"""Pack the record that a store keeps of a document. All stores use the same bytes."""
 
 from __future__ import annotations
 
@@ -89,6 +89,11 @@ class Record:
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
     run: int = 0
+
+    @property
+    def is_dropped(self) -> bool:
+        """Whether its crawl drops the document as a copy, and has not delivered it yet."""
+        return self.run >= IS_DROPPED
 
     def of_original(self, key: bytes) -> tuple[bytes, bytes]:
         """Return url and title of this document's original, which may be the document itself.

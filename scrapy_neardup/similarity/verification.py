@@ -1,12 +1,12 @@
-"""Decide which candidate is the match. The Lua scripts ``candidates.lua`` and ``check.lua`` hold the same rules."""
+"""Decide which candidate is the match of a document, and what is registered of it. Every store asks these rules."""
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
 from scrapy_neardup.records.documents import IS_DROPPED, Record
@@ -240,40 +240,39 @@ def is_copy_by_text(
     return is_copy and not have_other_figures(new.figures, old.figures)
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The candidates that a check chose."""
+class Decision(NamedTuple):
+    """What the rules say of a document: the record to register, and its match."""
 
-    match: ScoredCandidate | None
-    best_of_another_story: ScoredCandidate | None = None
-    same_page: ScoredCandidate | None = None  # an earlier document of this page, if the match is of another page
-
-    def link(self, new: Record, policy: Policy, least_dropped: float) -> Record:
-        """Return the record of the document with its match."""
-        return new if self.match is None else link_record(new, self.match, policy, least_dropped)
-
-    def answer(self, new: Record, policy: Policy) -> Match | None:
-        """Return the answer of the index."""
-        if self.match is None:
-            return None
-        other, same_page = self.best_of_another_story, self.same_page
-        neighbour = neighbour_of(new, self.match.record, other.key, other.record, policy) if other else None
-        return to_match(self.match, neighbour, same_page.key if same_page else b"")
+    record: Record
+    match: Match | None
 
 
-def choose_match(scored: Sequence[ScoredCandidate]) -> Choice:
-    """Choose the match.
+def decide(
+    new: Record, candidates: Iterable[tuple[bytes, Record, CandidateState]], policy: Policy, least_dropped: float
+) -> Decision:
+    """Choose the match of a document among candidates, given as key, record and state.
 
     A candidate whose state is ``lost`` is chosen only if there is no other. The new document then rejoins its story.
+    A copy would be dropped if a kept document holds ``least_dropped`` of its text or more.
     """
+    scored = [found for key, old, state in candidates if (found := score_candidate(key, new, old, policy, state))]
     alive = [candidate for candidate in scored if candidate.state != "lost"]
-    lost = [candidate for candidate in scored if candidate.state == "lost"]
-    match = best(alive) or best(candidate for candidate in lost if not candidate.related)
+    match = best(alive) or best(each for each in scored if each.state == "lost" and not each.related)
     if match is None:
-        return Choice(None)
-    another_story = best(candidate for candidate in alive if candidate.record.story != match.record.story)
+        return Decision(new, None)
+    other = best(candidate for candidate in alive if candidate.record.story != match.record.story)
     same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)
-    return Choice(match, another_story, same_page)
+    neighbour = neighbour_of(new, match.record, other.key, other.record, policy) if other else None
+    answer = to_match(match, neighbour, same_page.key if same_page else b"")
+    return Decision(link_record(new, match, policy, least_dropped), answer)
+
+
+def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:
+    """Return the match of a document that was checked before; ``old`` is the record that its own record links to."""
+    if known.candidate == key:
+        return None
+    scored = score_candidate(known.candidate, known, old, policy, state)
+    return None if scored is None else to_match(scored)
 
 
 def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
@@ -302,7 +301,7 @@ def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dro
     if policy.drops and run and old.run and _is_dropped(best, policy, least_dropped):
         run |= IS_DROPPED
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
-        if best.same_page and best.same_text and old.run & IS_DROPPED:
+        if best.same_page and best.same_text and old.is_dropped:
             candidate = old.candidate
     return replace(
         record,

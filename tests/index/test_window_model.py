@@ -24,10 +24,8 @@ from scrapy_neardup.similarity.verification import (
     CANDIDATE_STATES,
     MOST_LINKS,
     CandidateState,
-    choose_match,
-    link_record,
-    score_candidate,
-    to_match,
+    decide,
+    decide_again,
 )
 
 EXAMPLES = int(os.environ.get("NEARDUP_TEST_EXAMPLES", tries(80)))
@@ -85,13 +83,10 @@ class Model:
         if key in self.records:
             known = self.records[key]
             old = self.records.get(known.candidate) if known.candidate != key else None
-            again = old and score_candidate(known.candidate, known, old, POLICY, self.state(old, run))
-            return to_match(again) if again else None
-        scored = [score_candidate(other, new, old, POLICY, self.state(old, run)) for other, old in self.records.items()]
-        found = choose_match([each for each in scored if each])
-        share = POLICY.least_dropped_share(article.source)
-        self.records[key] = link_record(new, found.match, POLICY, share) if found.match else new
-        return found.answer(new, POLICY)
+            return decide_again(key, known, old, POLICY, self.state(old, run)) if old else None
+        found = [(other, old, self.state(old, run)) for other, old in self.records.items()]
+        self.records[key], match = decide(new, found, POLICY, POLICY.least_dropped_share(article.source))
+        return match
 
     def deliver(self, article: Article) -> None:
         key = bytes.fromhex(article.id)

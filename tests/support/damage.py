@@ -19,7 +19,7 @@ from scrapy_neardup.index.membership import begin_story, count_join, unite
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.members import pack_member, pack_neighbour, read_members, unpack_neighbours
 from scrapy_neardup.records.stories import StoryCounters
-from scrapy_neardup.similarity.verification import choose_match, link_record, score_candidate, to_match
+from scrapy_neardup.similarity.verification import decide
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
 
@@ -73,12 +73,7 @@ def _record(draw: random.Random, folder: Path) -> None:
     old = read_record(damaged(draw, other.pack()))
     if old is None:
         return
-    scored = score_candidate(b"k" * 8, new, old, POLICY, draw.choice(("seen", "late", "lost")))
-    if scored is None:
-        return
-    to_match(scored)
-    link_record(new, scored, POLICY, 0.7).pack()
-    choose_match([scored]).answer(new, POLICY)
+    decide(new, [(b"k" * 8, old, draw.choice(("seen", "late", "lost")))], POLICY, 0.7).record.pack()
     with suppress(ValueError):  # the detector says which document it is of
         changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
 

@@ -10,7 +10,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from redis.asyncio import Redis
 
@@ -33,22 +33,17 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.redis.connection import Address, Connection, explain_error, without_password
-from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
+from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import Script, ScriptCall, WrongTypes, is_wrong_type, script
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import purge, records_of, server_facts, survey
 from scrapy_neardup.index.redis.verdict_counts import addition, read_counts
+from scrapy_neardup.index.redis.window import RedisWindow
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, shared_folder
-from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of
+from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.feature_counts import DOCUMENTS_BYTES, NOTHING, add_counts
 from scrapy_neardup.similarity.policy import HOUR, Policy
-from scrapy_neardup.similarity.verification import (
-    CANDIDATE_STATES,
-    most_similar,
-    neighbour_of,
-    score_candidate,
-    to_match,
-)
+from scrapy_neardup.similarity.verification import most_similar
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +55,7 @@ R = TypeVar("R")
 class RedisIndex(Index):
     """``url``: see connection.py.
 
-    Checks that wait together travel in one pipeline over one connection; each is one call of ``check.lua``.
+    Checks that wait together travel together over one connection.
     """
 
     def __init__(self, url: str, namespace: str, config: str, policy: Policy, *, timeout: float = 2.0) -> None:
@@ -73,10 +68,10 @@ class RedisIndex(Index):
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, BATCH)
         self._types = WrongTypes()
         self._damage = DamageLog(self.layout.prefix)
+        self._window = RedisWindow(self.layout, policy, self._types, self._damage)
         self._stories = RedisStories(self.layout, policy.window, self._types, self._damage)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
-        self._check_script = Script("check", policy)
 
     async def open(self) -> None:
         async with self._opening:
@@ -232,44 +227,13 @@ class RedisIndex(Index):
         return error if isinstance(error, StoreError) else explain_error(self.url, error)
 
     async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Checked | BaseException]:
-        records = [new_record(fingerprint, document, self.run) for fingerprint, document in batch]
-        calls = [self._call(*each, record) for each, record in zip(batch, records, strict=True)]
-        answers = await self._ask(lambda client: self._types.run(client, calls))
+        answers = await self._ask(lambda client: self._window.check(client, batch, self.run))
         await self._unlink_dead(document for _, document in batch)
-        return [self._read(record, answer) for record, answer in zip(records, answers, strict=True)]
+        return [self._explained(answer) if isinstance(answer, Exception) else answer for answer in answers]
 
     async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
         answers = await self._ask(lambda client: self._stories.join(client, batch))
         return [self._explained(answer) if isinstance(answer, Exception) else answer for answer in answers]
-
-    def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> ScriptCall:
-        posted = fingerprint.identity_keys + fingerprint.text_keys
-        least_dropped = self.policy.least_dropped_share(document.source)
-        key = bytes.fromhex(document.id)
-        kinds = len(fingerprint.identity_keys), len(fingerprint.topic_keys)
-        arguments = window_arguments(key, record, posted, kinds, least_dropped)
-        return self._check_script, self.layout.check_keys(seconds_of(key)), arguments
-
-    def _read(self, new: Record, answer: object) -> Checked | BaseException:
-        if answer is None:
-            return Checked(new.original.hex(), None)
-        if isinstance(answer, Exception):
-            return self._explained(answer)
-        own_key, damaged, *match = cast("list[Any]", answer)
-        if damaged:
-            self._damage.warn_once("a record")
-        return Checked(own_key.hex(), self._match(new, *match) if match else None)
-
-    def _match(
-        self, new: Record, number: int, key: bytes, packed: bytes, other_key: bytes, other_packed: bytes, before: bytes
-    ) -> Match | None:
-        old = read_record(packed)
-        scored = None if old is None else score_candidate(key, new, old, self.policy, CANDIDATE_STATES[number])
-        other = read_record(other_packed) if other_packed else None
-        if old is None or scored is None:
-            return None
-        neighbour = neighbour_of(new, old, other_key, other, self.policy) if other else None
-        return to_match(scored, neighbour, before)
 
     async def _unlink_dead(self, documents: Iterable[Document]) -> None:
         """Delete keys that have left the window: a replay runs faster than the clock by which they expire."""

@@ -21,10 +21,7 @@ More keys: stories.py.
 from __future__ import annotations
 
 import math
-import struct
 import time
-from collections.abc import Sequence
-from functools import lru_cache
 
 from scrapy_neardup.index.horizon import (
     GENERATION,
@@ -33,7 +30,8 @@ from scrapy_neardup.index.horizon import (
     generation_seconds,
     slice_seconds,
 )
-from scrapy_neardup.records.documents import Record, seconds_of
+from scrapy_neardup.index.redis.postings import Generation
+from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.similarity.policy import HOUR
 
 
@@ -45,9 +43,9 @@ class RedisLayout:
         self.config = config
         self.prefix = f"{{neardup:{namespace}:{config}}}"
         self._window = window
-        self._slice = slice_seconds(window)
+        self.slice_seconds = slice_seconds(window)
         self._generation = generation_seconds(window)
-        self._horizon = Horizon(window, self._slice, math.inf, time.time)
+        self._horizon = Horizon(window, self.slice_seconds, math.inf, time.time)
         # The spans that this process has written to, also for late documents. Only these are deleted here: other
         # processes delete their own spans, or the spans expire.
         self._own_slices: set[int] = set()
@@ -61,44 +59,45 @@ class RedisLayout:
         """Return the key of the hash that has the story whose first document has this key."""
         return f"{self.prefix}:story:{key.hex()}"
 
-    def check_keys(self, second: int) -> tuple[bytes, ...]:
-        """Return the keys that the check of a document of this second uses, in the order of ``candidates.lua``.
+    def generations(self, second: int) -> list[Generation]:
+        """Return the generations of postings around a second, the newest first."""
+        numbers = reversed(self._around(second, self._generation))
+        return [Generation(number, number * self._generation, self._generation) for number in numbers]
 
-        They are the same for most documents of a crawl.
-        """
-        generations, slices = self._around(second, self._generation), self._around(second, self._slice)
-        return _check_keys(self.prefix, generations, self._generation, slices, self._slice)
+    def slices(self, second: int) -> list[str]:
+        """Return the keys of the hashes that have the records around a second."""
+        return [
+            _records(self.prefix, number, self.slice_seconds) for number in self._around(second, self.slice_seconds)
+        ]
+
+    def end_of_slice(self, second: int) -> int:
+        return (second // self.slice_seconds + 1) * self.slice_seconds
 
     def _around(self, second: int, seconds: int) -> range:
         """Return the numbers of the spans of ``seconds`` that lie within a window before and after this second."""
         return range((second - self._window) // seconds, (second + self._window) // seconds + 1)
 
+    def bands(self, generation: int) -> str:
+        """Return the key of the hash that has the postings of a generation."""
+        return _bands(self.prefix, generation, self._generation)
+
     def records(self, document: bytes) -> str:
         """Return the key of the hash that has the record of a document."""
-        return _records(self.prefix, seconds_of(document) // self._slice, self._slice)
+        return _records(self.prefix, seconds_of(document) // self.slice_seconds, self.slice_seconds)
 
     def dead_after(self, second: int) -> tuple[list[str], ExpiredSpan] | None:
         """Return the keys that left the window with a document of this second, and the span that has expired."""
-        self._own_slices.add(second // self._slice)
+        self._own_slices.add(second // self.slice_seconds)
         self._own_generations.add(second // self._generation)
         over = self._horizon.observe(second)
         if over is None:
             return None
-        slices = _dead(self._own_slices, over, self._slice)
+        slices = _dead(self._own_slices, over, self.slice_seconds)
         # Keep the bands of the oldest slice as long as the slice: a late document may match any document in it.
         generations = _dead(self._own_generations, over, self._generation)
-        dead = [_records(self.prefix, number, self._slice) for number in slices]
+        dead = [_records(self.prefix, number, self.slice_seconds) for number in slices]
         dead += [_bands(self.prefix, number, self._generation) for number in generations]
         return (dead, over) if dead else None
-
-
-@lru_cache(1024)
-def _check_keys(
-    prefix: str, generations: range, generation_seconds: int, slices: range, slice_seconds: int
-) -> tuple[bytes, ...]:
-    keys = [_bands(prefix, number, generation_seconds) for number in generations]
-    keys += [_records(prefix, number, slice_seconds) for number in slices]
-    return tuple(map(str.encode, (*keys, f"{prefix}:runs")))
 
 
 def _records(prefix: str, number: int, seconds: int) -> str:
@@ -107,20 +106,6 @@ def _records(prefix: str, number: int, seconds: int) -> str:
 
 def _bands(prefix: str, number: int, seconds: int) -> str:
     return f"{prefix}:bands:{_name(number, seconds // GENERATION)}"
-
-
-def window_arguments(
-    key: bytes, record: Record, keys: Sequence[int], kinds: tuple[int, int], least_dropped: float
-) -> tuple[bytes, ...]:
-    """Return the arguments that ``candidates.lua`` names.
-
-    ``kinds`` has how many of the keys are those of identity, and how many those of the topic.
-    """
-    return key, record.pack(), pack_keys(keys), "{} {}".format(*kinds).encode(), repr(float(least_dropped)).encode()
-
-
-def pack_keys(keys: Sequence[int]) -> bytes:
-    return struct.pack(f">{len(keys)}I", *keys)
 
 
 def _dead(own: set[int], over: ExpiredSpan, seconds: int) -> list[int]:

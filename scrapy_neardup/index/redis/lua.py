@@ -36,10 +36,8 @@ from scrapy_neardup.similarity.policy import Policy
 
 logger = logging.getLogger(__name__)
 
-_WINDOW = "likeness", "candidates", "postings"
 _STORY = ("story",)
 _BEFORE = {
-    "check": _WINDOW,
     "join": _STORY,
     "claim": _STORY,
 }
@@ -95,8 +93,11 @@ script = cache(Script)
 ScriptCall = tuple[Script, Sequence[str | bytes], Sequence[bytes]]
 """A script with keys and arguments."""
 
+Call = tuple[Script | str, Sequence[str | bytes], Sequence[bytes]]
+"""A script, or the name of a command, with keys and arguments."""
 
-async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
+
+async def run_all(client: Redis, calls: Sequence[Call]) -> list[object]:
     """Return one answer, or one error of a server, for each call. All keys are under one hash tag.
 
     The calls travel in order.
@@ -110,6 +111,9 @@ async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
         taught: set[Script] = set()
         pipeline: Pipeline = client.pipeline(transaction=False)
         for called, keys, arguments in (calls[number] for number in missing):
+            if isinstance(called, str):
+                pipeline.execute_command(called, *keys, *arguments)
+                continue
             # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
             command = ("EVAL", called.source) if sends_text and called not in taught else ("EVALSHA", called.digest)
             taught.add(called)
@@ -136,7 +140,7 @@ class WrongTypes:
         self._found: dict[str, float] = {}  # key -> when it was found, by the monotonic clock
         self._warned: set[str] = set()
 
-    async def run(self, client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
+    async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
         """Return one answer, or one error, for each call of a script, as ``run_all``."""
         answers = await run_all(client, self._with_stand_ins(calls) if self._found else calls)
         failed = [number for number, answer in enumerate(answers) if is_wrong_type(answer)]
@@ -147,7 +151,7 @@ class WrongTypes:
                 answers[number] = answer
         return answers
 
-    async def run_or_raise(self, client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
+    async def run_or_raise(self, client: Redis, calls: Sequence[Call]) -> list[object]:
         """Return the answers of all calls. Raise the error of the first call that failed."""
         answers = await self.run(client, calls)
         for answer in answers:
@@ -173,7 +177,7 @@ class WrongTypes:
                 logger.warning("%s. Until then %s stands in for it.", lines[name], _stand_in(name))
         return lines
 
-    def _with_stand_ins(self, calls: Sequence[ScriptCall]) -> list[ScriptCall]:
+    def _with_stand_ins(self, calls: Sequence[Call]) -> list[Call]:
         now = time.monotonic()
         self._found = {name: since for name, since in self._found.items() if now - since < _LOOKED_AT_AGAIN}
         stand_ins = {name: _stand_in(name) for name in self._found}

@@ -31,6 +31,7 @@ from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.horizon import Horizon, slice_seconds
+from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.index.sqlite.file import MEMORY as MEMORY
 from scrapy_neardup.index.sqlite.file import (
     SQLiteFile,
@@ -51,10 +52,9 @@ from scrapy_neardup.records.feature_counts import NOTHING, add_counts
 from scrapy_neardup.similarity.policy import Policy
 from scrapy_neardup.similarity.verification import (
     CandidateState,
-    choose_match,
+    decide,
+    decide_again,
     most_similar,
-    score_candidate,
-    to_match,
     weights_of,
 )
 
@@ -64,7 +64,6 @@ _LEAP_DOCUMENTS = 1000  # in a window that nobody shares, this many documents in
 _CLAIM_SECONDS = 600  # the space is claimed again after this time, so that a crawl that runs for days keeps it
 R = TypeVar("R")
 T = TypeVar("T")
-_StateOf = Callable[[Record], CandidateState]
 
 
 class SQLiteIndex(Index):
@@ -282,30 +281,26 @@ class SQLiteIndex(Index):
 
     def _check_all(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Checked]:
         self._window.find_generations(sql)
-        state = self._window.state_reader(sql, self.run)
-        checked = [self._check(sql, fingerprint, document, state) for fingerprint, document in batch]
+        runs = self._window.runs(sql, self.run)
+        checked = [self._check(sql, fingerprint, document, runs) for fingerprint, document in batch]
         self._expire(sql, batch)
         return checked
 
-    def _check(self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, state: _StateOf) -> Checked:
+    def _check(self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, runs: Runs) -> Checked:
+        def state(record: Record) -> CandidateState:
+            return runs.state(record, lambda key: self._window.record(sql, key))
+
         new, known = self._window.place(sql, new_record(fingerprint, document, self.run))
         key = new.original
         if known is not None:
-            return Checked(key.hex(), self._answer_again(sql, key, known, state))
+            old = self._window.record(sql, known.candidate)
+            return Checked(key.hex(), decide_again(key, known, old, self.policy, state(old)) if old else None)
         keys = fingerprint.identity_keys + fingerprint.text_keys
         postings = self._window.find(sql, keys, weights_of(fingerprint), key)
-        records = self._window.records(sql, postings.candidates)
-        scored = [score_candidate(candidate, new, old, self.policy, state(old)) for candidate, old in records]
-        found = choose_match([each for each in scored if each])
-        registered = found.link(new, self.policy, self.policy.least_dropped_share(document.source))
-        self._window.insert(sql, key, registered, keys, postings)
-        return Checked(key.hex(), found.answer(new, self.policy))
-
-    def _answer_again(self, sql: sqlite3.Connection, key: bytes, known: Record, state: _StateOf) -> Match | None:
-        if known.candidate == key or (old := self._window.record(sql, known.candidate)) is None:
-            return None
-        scored = score_candidate(known.candidate, known, old, self.policy, state(old))
-        return None if scored is None else to_match(scored)
+        found = [(each, old, state(old)) for each, old in self._window.records(sql, postings.candidates)]
+        decision = decide(new, found, self.policy, self.policy.least_dropped_share(document.source))
+        self._window.insert(sql, key, decision.record, keys, postings)
+        return Checked(key.hex(), decision.match)
 
     def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
         """Remove the records and stories that have left the window with these documents."""

@@ -15,24 +15,10 @@ from dataclasses import dataclass, field, replace
 
 from scrapy_neardup.index.base import DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan, generation_seconds
-from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, state_of_run
+from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, Runs
 from scrapy_neardup.index.sqlite.file import GENERATION
-from scrapy_neardup.records.documents import (
-    IS_DROPPED,
-    KEY_BYTES,
-    Record,
-    read_record,
-    seconds_of,
-    with_next_key,
-)
-from scrapy_neardup.similarity.verification import (
-    CANDIDATE_STATES,
-    LEAST_WEIGHT,
-    MAX_CANDIDATES,
-    MOST_LINKS,
-    MOST_POSTINGS,
-    CandidateState,
-)
+from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record, seconds_of, with_next_key
+from scrapy_neardup.similarity.verification import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
 
 _MOST_EXPIRED = 20_000  # records removed at once: an hour of a large crawl, which takes a tenth of a second
 _TURN = 1 << 63
@@ -213,24 +199,7 @@ class SQLiteWindow:
                 delivered = replace(record, run=0).pack(), number_of(key)
                 sql.execute(f"UPDATE {self._documents} SET record = ? WHERE key = ?", delivered)
 
-    def state_reader(self, sql: sqlite3.Connection, own: int) -> Callable[[Record], CandidateState]:
-        """Return a function that decides, within this transaction, whether a document counts as seen for a run."""
-
+    def runs(self, sql: sqlite3.Connection, own: int) -> Runs:
+        """Return the heartbeats of all runs."""
         rows = sql.execute(f"SELECT run, started, beat FROM {self._runs}")
-        beats: dict[int, tuple[float, float]] = {run: (started, beat) for run, started, beat in rows}
-
-        def state(record: Record, links: int = MOST_LINKS) -> CandidateState:
-            if not record.run:
-                return "seen"
-            run = record.run & ~IS_DROPPED
-            found: CandidateState = "seen"
-            if run != own:
-                started, _ = beats.get(own, (None, None))
-                _, beat = beats.get(run, (None, None))
-                found = state_of_run(beat, self._clock(), started)
-            if found == "lost" or run == record.run:
-                return found
-            match = self.record(sql, record.candidate) if links else None
-            return "lost" if match is None else max(found, state(match, links - 1), key=CANDIDATE_STATES.index)
-
-        return state
+        return Runs(own, self._clock(), {run: (started, beat) for run, started, beat in rows})

@@ -1,0 +1,265 @@
+"""The window in Redis: find the candidates of documents, decide in Python, and register the documents.
+
+Keys: layout.py. Only records count: a posting whose record is gone is no candidate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import cast
+
+from redis.asyncio import Redis
+
+from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.exceptions import StoreUnavailable
+from scrapy_neardup.index.base import Checked, DamageLog
+from scrapy_neardup.index.redis.layout import RedisLayout
+from scrapy_neardup.index.redis.lua import Call, WrongTypes, script
+from scrapy_neardup.index.redis.postings import Generation, Keys, bits_of_new_generation, find_candidates, read_bits
+from scrapy_neardup.index.runs import Runs
+from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
+from scrapy_neardup.similarity.policy import Policy
+from scrapy_neardup.similarity.verification import MOST_LINKS, CandidateState, decide, decide_again, weights_of
+
+_ATTEMPTS = 1000  # to register a document while others register documents with the same keys
+_PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds
+
+
+@dataclass(slots=True, eq=False)
+class _New:
+    """A document that is checked."""
+
+    record: Record
+    keys: Keys
+    least_dropped: float
+    generations: list[Generation] = field(default_factory=list)  # those in the window, the newest first
+    known: Record | _New | None = None  # its stored record, or an earlier one of this batch, if it was checked before
+    candidates: list[bytes] = field(default_factory=list)
+    version: bytes = b""  # that its own generation gets
+    answer: Checked | None = None
+
+    @property
+    def key(self) -> bytes:
+        return self.record.original
+
+    @property
+    def own(self) -> Generation:
+        """The generation in which the document is posted."""
+        second = seconds_of(self.key)
+        return next(each for each in self.generations if 0 <= second - each.start < each.seconds)
+
+    def is_the_same(self, other: Record) -> bool:
+        return (self.record.text_hash, self.record.url_hash) == (other.text_hash, other.url_hash)
+
+
+class RedisWindow:
+    """Records and postings of one namespace and configuration. Errors of redis-py are passed on."""
+
+    def __init__(self, layout: RedisLayout, policy: Policy, types: WrongTypes, damage: DamageLog) -> None:
+        self._layout = layout
+        self._policy = policy
+        self._types = types
+        self._damage = damage
+        self._bits: dict[int, int] = {}  # by generation: how many bits name a shard
+
+    async def check(
+        self, client: Redis, batch: Sequence[tuple[Fingerprint, Document]], run: int
+    ) -> list[Checked | BaseException]:
+        """Find candidates, decide and commit. Do it again for documents with which others interfered.
+
+        Documents that come together are decided one after the other, as if each had been registered before the next.
+        """
+        news = [self._new(fingerprint, document, run) for fingerprint, document in batch]
+        answers: dict[_New, Checked | BaseException] = {}
+        for attempt in range(_ATTEMPTS):
+            if attempt:  # each process waits for another time: else they would stop each other again
+                await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * attempt)))
+            answers |= await self._try(client, [new for new in news if new not in answers], run)
+            if len(answers) == len(news):
+                break
+        late = StoreUnavailable("others change the window all the time")
+        return [answers.get(new, late) for new in news]
+
+    def _new(self, fingerprint: Fingerprint, document: Document, run: int) -> _New:
+        keys = Keys(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
+        least_dropped = self._policy.least_dropped_share(document.source)
+        return _New(new_record(fingerprint, document, run), keys, least_dropped)
+
+    async def _try(self, client: Redis, news: Sequence[_New], run: int) -> dict[_New, Checked | BaseException]:
+        """Return the answers of the documents that need no further attempt."""
+        batch = _Batch(self._policy, run)
+        await self._read_postings(client, batch, news)
+        await self._place(client, batch, news)
+        for new in news:
+            if new.known is None:
+                batch.vote(new)
+        await self._read_linked_records(client, batch, news)
+        calls = {new: self._commit(new, record) for new in news if (record := batch.decide(new)) is not None}
+        results = await self._types.run(client, list(calls.values()))
+        answers: dict[_New, Checked | BaseException] = {}
+        for (new, (_, _, arguments)), result in zip(calls.items(), results, strict=True):
+            if isinstance(result, BaseException):
+                answers[new] = result
+            elif result == 1 or result == arguments[1]:  # the same record is there: an answer was lost on its way
+                answers[new] = cast("Checked", new.answer)
+        for new in news:
+            if isinstance(new.known, Record):
+                answers[new] = cast("Checked", new.answer)
+            elif new.known in answers:
+                first = answers[new.known]
+                answers[new] = first if isinstance(first, BaseException) else cast("Checked", new.answer)
+        return answers
+
+    async def _read_postings(self, client: Redis, batch: _Batch, news: Sequence[_New]) -> None:
+        """Read runs, what is stored under the documents' own keys, and the postings of their look-up keys."""
+        for new in news:
+            new.known, new.generations = None, self._layout.generations(seconds_of(new.key))
+        own = [new.key for new in news]
+        calls: list[Call] = [(script("runs"), self._layout.names("runs"), ())]
+        calls += [("HGET", [self._layout.records(key)], [key]) for key in own]
+        asked = [(new, generation) for new in news for generation in new.generations]
+        answers = await self._types.run_or_raise(client, [*calls, *(self._postings_of(*each) for each in asked)])
+        batch.runs.read(answers[0])
+        batch.packed.update(zip(own, cast("list[bytes | None]", answers[1 : len(calls)]), strict=True))
+        answers = answers[len(calls) :]
+        while asked := [each for each, answer in zip(asked, answers, strict=True) if not self._has_read(*each, answer)]:
+            answers = await self._types.run_or_raise(client, [self._postings_of(*each) for each in asked])
+        for new in news:
+            for generation in new.generations:
+                if generation is new.own and generation.number not in self._bits:
+                    self._bits[generation.number] = await self._choose_bits(client, new)
+                generation.bits = self._bits.get(generation.number, 0)
+
+    def _postings_of(self, new: _New, generation: Generation) -> Call:
+        bits = self._bits.get(generation.number)
+        shards = new.keys.shards(bits) if bits else []
+        return "HMGET", [self._layout.bands(generation.number)], [b"bits", b"version", *shards]
+
+    def _has_read(self, new: _New, generation: Generation, answer: object) -> bool:
+        """Read postings. Return False if they have to be asked for again, because they are in other shards."""
+        bits, version, *values = cast("list[bytes | None]", answer)
+        known = self._bits.pop(generation.number, None)
+        generation.version = version or b""
+        if (now := read_bits(bits)) is None:  # it has no postings, or they are damaged
+            return True
+        self._bits[generation.number] = now
+        if known != now or not values:
+            return False
+        generation.read(new.keys, values)
+        return True
+
+    async def _choose_bits(self, client: Redis, new: _New) -> int:
+        """Choose the bits of a generation that has no postings yet."""
+        names = self._layout.slices(seconds_of(new.key))
+        lengths = cast("list[int]", await self._types.run_or_raise(client, [("HLEN", [name], []) for name in names]))
+        slices = new.own.seconds / self._layout.slice_seconds
+        return bits_of_new_generation(lengths, slices * len(new.keys.weights))
+
+    async def _place(self, client: Redis, batch: _Batch, news: Sequence[_New]) -> None:
+        """Find the documents that were checked before. If another document has a key, take the next key."""
+        is_settled = False
+        while not is_settled:
+            is_settled = True
+            await self._read_packed(client, batch, {new.key for new in news})
+            taken: dict[bytes, _New] = {}
+            for new in news:
+                packed, first = batch.packed[new.key], taken.get(new.key)
+                stored = read_record(packed) if packed is not None else None
+                if packed is None and first is None:
+                    taken[new.key] = new
+                elif first and new.is_the_same(first.record):
+                    new.known = first
+                elif stored and new.is_the_same(stored):
+                    new.known = stored
+                else:
+                    if first is None and stored is None:
+                        self._damage.warn_once("a record")
+                    new.record, is_settled = with_next_key(new.record), False
+
+    async def _read_linked_records(self, client: Redis, batch: _Batch, news: Sequence[_New]) -> None:
+        """Read the records of all candidates, and those that dropped documents among them link to."""
+        wanted = {key for new in news for key in new.candidates}
+        wanted |= {new.known.candidate for new in news if isinstance(new.known, Record)}
+        for _ in range(MOST_LINKS + 1):
+            await self._read_packed(client, batch, wanted := wanted - batch.records.keys())
+            for key in wanted:
+                packed = batch.packed[key]
+                batch.records[key] = read_record(packed) if packed is not None else None
+                if packed is not None and batch.records[key] is None:
+                    self._damage.warn_once("a record")
+            links = {record.candidate for key in wanted if (record := batch.records[key]) and record.is_dropped}
+            if not (wanted := links - batch.records.keys()):
+                break
+
+    async def _read_packed(self, client: Redis, batch: _Batch, keys: Collection[bytes]) -> None:
+        """Read what is stored under these keys."""
+        if missing := sorted(keys - batch.packed.keys()):
+            by_slice = [(name, [*group]) for name, group in groupby(missing, self._layout.records)]
+            answers = await self._types.run_or_raise(client, [("HMGET", [name], group) for name, group in by_slice])
+            for (_, group), answer in zip(by_slice, answers, strict=True):
+                batch.packed.update(zip(group, cast("list[bytes | None]", answer), strict=True))
+
+    def _commit(self, new: _New, record: Record) -> Call:
+        own, second = new.own, seconds_of(new.key)
+        generations = sorted(new.generations, key=lambda each: each is not own)
+        names = [self._layout.records(new.key), *(self._layout.bands(each.number) for each in generations)]
+        ends = self._layout.end_of_slice(second), own.start + own.seconds
+        posting = own.posting_of(new.key)
+        crowded = b"".join(number.to_bytes(2, "big") + gone for number, gone in own.replaced_by(posting).items())
+        arguments = [new.key, record.pack(), *(b"%d" % (end + self._policy.window - second) for end in ends)]
+        arguments += [new.keys.packed, posting, crowded, new.version, b"%d" % self._bits[own.number]]
+        for each in generations:
+            arguments += [b"%d" % each.bits, each.version, each.digest(new.keys)]
+        return script("commit"), names, arguments
+
+
+class _Batch:
+    """What was read for documents that are decided one after the other, and what was decided so far."""
+
+    def __init__(self, policy: Policy, run: int) -> None:
+        self._policy = policy
+        self.runs = Runs(run)
+        self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
+        self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
+        self.decided: dict[bytes, Record] = {}
+        self._posted: dict[int, list[tuple[int, bytes]]] = {}  # generations and postings by look-up key
+        self._versions: dict[int, bytes] = {}  # of the generations with documents of this batch
+
+    def vote(self, new: _New) -> None:
+        """Find the candidates of a document, and post it for those that come after it."""
+        by_number = {generation.number: generation for generation in new.generations}
+        for number in by_number.keys() & self._versions.keys():
+            by_number[number].version = self._versions[number]
+        for key in new.keys.numbers.keys() & self._posted.keys():
+            for number, posting in self._posted[key]:
+                if number in by_number:
+                    by_number[number].add(new.keys.numbers[key], posting)
+        new.candidates = find_candidates(new.keys, new.generations, new.key, self._policy.window)
+        own, new.version = new.own, secrets.token_bytes(8)
+        self._versions[own.number] = new.version
+        posted = own.number, own.posting_of(new.key)
+        for key in new.keys.numbers:
+            self._posted.setdefault(key, []).append(posted)
+        self.records[new.key] = new.record  # until it is decided: nobody needs to read it
+
+    def decide(self, new: _New) -> Record | None:
+        """Set the answer to a document. Return the record to register, None if the document was checked before."""
+        if new.known is not None:
+            known = new.known if isinstance(new.known, Record) else self.decided[new.key]
+            old = self.records.get(known.candidate)
+            match = decide_again(new.key, known, old, self._policy, self._state(old)) if old else None
+            new.answer = Checked(new.key.hex(), match)
+            return None
+        found = [(key, old, self._state(old)) for key in new.candidates if (old := self.records[key])]
+        decision = decide(new.record, found, self._policy, new.least_dropped)
+        new.answer = Checked(new.key.hex(), decision.match)
+        self.records[new.key] = self.decided[new.key] = decision.record
+        return decision.record
+
+    def _state(self, record: Record) -> CandidateState:
+        return self.runs.state(record, self.records.get)
