@@ -1,7 +1,4 @@
-"""Compute how alike two documents are, from the data that a store keeps of them.
-
-``index/redis/scripts/likeness.lua`` holds the same arithmetic, with the constants of this module.
-"""
+"""Compute how alike two documents are, from the data that a store keeps of them."""
 
 from __future__ import annotations
 
@@ -233,7 +230,6 @@ def topic_parts(a: bytes, b: bytes) -> TopicParts:
     if len(shared) < LEAST_SHARED_TERMS:
         return TopicParts()
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
-    # The order of these operations is that of likeness.lua, so that all stores round alike.
     cosine = (sum(products) - max(products)) / math.sqrt(ours.square * theirs.square)
     coverage = (_coverage(ours, shared) + _coverage(theirs, shared)) / 2
     return TopicParts((1 - COVERAGE_SHARE) * cosine, COVERAGE_SHARE * coverage)
@@ -242,7 +238,7 @@ def topic_parts(a: bytes, b: bytes) -> TopicParts:
 def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:
     if not topic.title_square:
         return UNKNOWN_COVERAGE
-    return sum(topic.weights[slot] * topic.weights[slot] for slot in shared & topic.in_title) / topic.title_square
+    return sum([topic.weights[slot] * topic.weights[slot] for slot in shared & topic.in_title]) / topic.title_square
 
 
 def topic_cosine(a: bytes, b: bytes) -> float:
@@ -312,18 +308,18 @@ class _Topic(NamedTuple):
     title_square: int
 
 
-@lru_cache(2048)
+@lru_cache(4096)
 def _topic(packed: bytes) -> _Topic:
     """Read a packed topic, whose terms are distinct. Ignore whatever is behind ``MOST_TOPIC_TERMS`` whole terms."""
-    whole = packed[: min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS) * TOPIC_TERM_BYTES]
-    terms = [term for (term,) in struct.iter_unpack(">H", whole)]
-    weights = {term % TITLE_BIT: weight for term, weight in zip(terms, TERM_WEIGHTS, strict=False)}
-    in_title = frozenset(term - TITLE_BIT for term in terms if term >= TITLE_BIT)
+    count = min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS)
+    terms = struct.unpack_from(f">{count}H", packed)
+    in_title = frozenset([term - TITLE_BIT for term in terms if term >= TITLE_BIT])
+    weights = dict(zip([term % TITLE_BIT for term in terms], TERM_WEIGHTS, strict=False))
     return _Topic(
         weights,
-        sum(weight * weight for weight in weights.values()),
+        sum([weight * weight for weight in weights.values()]),
         in_title,
-        sum(weights[slot] * weights[slot] for slot in in_title),
+        sum([weights[slot] * weights[slot] for slot in in_title]),
     )
 
 

@@ -7,7 +7,6 @@ a document key. See ``docs/decisions/0026-redis-postings.md``.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import struct
 from collections.abc import Iterable, Sequence
@@ -56,11 +55,13 @@ class Generation:
 
     def read(self, keys: Keys, values: Sequence[bytes | None]) -> None:
         """Read the values of the shards of all keys."""
-        size = self.posting_bytes
+        posting = struct.Struct(f"{TAG_BYTES}s{self.posting_bytes - TAG_BYTES}s")
         for number, (tag, value) in enumerate(zip(keys.tags, values, strict=True)):
             # Most keys belong to no other document: one scan shows that.
-            if value is not None and tag in value and (found := _postings_with(tag, value, size)):
-                self.postings[number] = found
+            if value is not None and tag in value:
+                whole = memoryview(value)[: len(value) // posting.size * posting.size]
+                if found := [each for each_tag, each in posting.iter_unpack(whole) if each_tag == tag]:
+                    self.postings[number] = found
 
     @property
     def posting_bytes(self) -> int:
@@ -88,21 +89,9 @@ class Generation:
         crowded = {number: found for number, found in self.postings.items() if len(found) >= MOST_POSTINGS}
         return {number: min(*found, posting) for number, found in crowded.items()}
 
-    def digest(self, keys: Keys) -> bytes:
-        """Return the SHA-1 of the postings with their tags, in the order in which they are stored."""
-        whole = b"".join(keys.tags[number] + each for number, found in sorted(self.postings.items()) for each in found)
-        return hashlib.sha1(whole, usedforsecurity=False).hexdigest().encode()
-
-
-def _postings_with(tag: bytes, value: bytes, size: int) -> list[bytes]:
-    found, at = [], value.find(tag)
-    while 0 <= at <= len(value) - size:
-        if at % size:
-            at = value.find(tag, at + 1)
-        else:
-            found.append(value[at + TAG_BYTES : at + size])
-            at = value.find(tag, at + size)
-    return found
+    def newest(self, keys: Keys) -> bytes:
+        """Return the posting that was added last to each key, with its tag, in the order of the keys."""
+        return b"".join([keys.tags[number] + self.postings[number][-1] for number in sorted(self.postings)])
 
 
 def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, window: int) -> list[bytes]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import cast
@@ -38,6 +39,7 @@ class _New:
     keys: Keys
     least_dropped: float
     generations: list[Generation] = field(default_factory=list)  # those in the window, the newest first
+    own: Generation = field(init=False)  # in which it is posted
     known: Record | _New | None = None  # its stored record, or an earlier one of this batch, if it was checked before
     candidates: list[bytes] = field(default_factory=list)
     version: bytes = b""  # that its own generation gets
@@ -47,11 +49,11 @@ class _New:
     def key(self) -> bytes:
         return self.record.original
 
-    @property
-    def own(self) -> Generation:
-        """The generation in which the document is posted."""
+    def look_at(self, generations: list[Generation]) -> None:
+        """Begin an attempt, with the generations in the window."""
         second = seconds_of(self.key)
-        return next(each for each in self.generations if 0 <= second - each.start < each.seconds)
+        self.known, self.generations = None, generations
+        self.own = next(each for each in generations if 0 <= second - each.start < each.seconds)
 
     def is_the_same(self, other: Record) -> bool:
         return (self.record.text_hash, self.record.url_hash) == (other.text_hash, other.url_hash)
@@ -79,7 +81,7 @@ class RedisWindow:
         for attempt in range(_ATTEMPTS):
             if attempt:  # each process waits for another time: else they would stop each other again
                 await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * attempt)))
-            answers |= await self._try(client, [new for new in news if new not in answers], run)
+            answers |= await self._try(client, [new for new in news if new not in answers], run, again=attempt > 0)
             if len(answers) == len(news):
                 break
         late = StoreUnavailable("others change the window all the time")
@@ -90,10 +92,12 @@ class RedisWindow:
         least_dropped = self._policy.least_dropped_share(document.source)
         return _New(new_record(fingerprint, document, run), keys, least_dropped)
 
-    async def _try(self, client: Redis, news: Sequence[_New], run: int) -> dict[_New, Checked | BaseException]:
+    async def _try(
+        self, client: Redis, news: Sequence[_New], run: int, *, again: bool
+    ) -> dict[_New, Checked | BaseException]:
         """Return the answers of the documents that need no further attempt."""
         batch = _Batch(self._policy, run)
-        await self._read_postings(client, batch, news)
+        await self._read_postings(client, batch, news, again=again)
         await self._place(client, batch, news)
         for new in news:
             if new.known is None:
@@ -115,43 +119,55 @@ class RedisWindow:
                 answers[new] = first if isinstance(first, BaseException) else cast("Checked", new.answer)
         return answers
 
-    async def _read_postings(self, client: Redis, batch: _Batch, news: Sequence[_New]) -> None:
-        """Read runs, what is stored under the documents' own keys, and the postings of their look-up keys."""
+    async def _read_postings(self, client: Redis, batch: _Batch, news: Sequence[_New], *, again: bool) -> None:
+        """Read runs, what is stored under the documents' own keys, and the postings of their look-up keys.
+
+        In the first attempt a generation of which nothing is known counts as empty: if it is not, the commit fails.
+        """
         for new in news:
-            new.known, new.generations = None, self._layout.generations(seconds_of(new.key))
-        own = [new.key for new in news]
-        calls: list[Call] = [(script("runs"), self._layout.names("runs"), ())]
-        calls += [("HGET", [self._layout.records(key)], [key]) for key in own]
-        asked = [(new, generation) for new in news for generation in new.generations]
-        answers = await self._types.run_or_raise(client, [*calls, *(self._postings_of(*each) for each in asked)])
-        batch.runs.read(answers[0])
-        batch.packed.update(zip(own, cast("list[bytes | None]", answers[1 : len(calls)]), strict=True))
-        answers = answers[len(calls) :]
-        while asked := [each for each, answer in zip(asked, answers, strict=True) if not self._has_read(*each, answer)]:
-            answers = await self._types.run_or_raise(client, [self._postings_of(*each) for each in asked])
+            new.look_at(self._layout.generations(seconds_of(new.key)))
+        if again or any(new.own.number not in self._bits for new in news):
+            await self._read_bits(client, [generation for new in news for generation in new.generations])
+        records = self._records_of({new.key for new in news})
+        asked = [(new, each) for new in news for each in new.generations if each.number in self._bits]
+        calls = [*records, *(self._postings_of(*each) for each in asked)]
+        runs, *answers = await self._types.run_or_raise(
+            client, [(script("runs"), self._layout.names("runs"), ()), *calls]
+        )
+        batch.runs.read(runs)
+        batch.note(records, answers)
+        for (new, generation), answer in zip(asked, answers[len(records) :], strict=True):
+            bits, version, *values = cast("list[bytes | None]", answer)
+            if read_bits(bits) == generation.bits:
+                generation.version = version or b""
+                generation.read(new.keys, values)
         for new in news:
-            for generation in new.generations:
-                if generation is new.own and generation.number not in self._bits:
-                    self._bits[generation.number] = await self._choose_bits(client, new)
-                generation.bits = self._bits.get(generation.number, 0)
+            if new.own.number not in self._bits:
+                self._bits[new.own.number] = await self._choose_bits(client, new)
+            new.own.bits = self._bits[new.own.number]
+
+    async def _read_bits(self, client: Redis, generations: Sequence[Generation]) -> None:
+        """Read how many bits name a shard in each generation, and its version in case the bits are damaged."""
+        numbers = list({generation.number for generation in generations})
+        calls: list[Call] = [("HMGET", [self._layout.bands(number)], [b"bits", b"version"]) for number in numbers]
+        found = dict(zip(numbers, await self._types.run_or_raise(client, calls), strict=True))
+        for generation in generations:
+            bits, version = cast("list[bytes | None]", found[generation.number])
+            generation.version = version or b""
+            self._bits.pop(generation.number, None)
+            if number := read_bits(bits):
+                self._bits[generation.number] = number
 
     def _postings_of(self, new: _New, generation: Generation) -> Call:
-        bits = self._bits.get(generation.number)
-        shards = new.keys.shards(bits) if bits else []
+        generation.bits = self._bits[generation.number]
+        shards = new.keys.shards(generation.bits)
         return "HMGET", [self._layout.bands(generation.number)], [b"bits", b"version", *shards]
 
-    def _has_read(self, new: _New, generation: Generation, answer: object) -> bool:
-        """Read postings. Return False if they have to be asked for again, because they are in other shards."""
-        bits, version, *values = cast("list[bytes | None]", answer)
-        known = self._bits.pop(generation.number, None)
-        generation.version = version or b""
-        if (now := read_bits(bits)) is None:  # it has no postings, or they are damaged
-            return True
-        self._bits[generation.number] = now
-        if known != now or not values:
-            return False
-        generation.read(new.keys, values)
-        return True
+    def _records_of(self, keys: AbstractSet[bytes]) -> list[Call]:
+        """Return the calls that read what is stored under these keys."""
+        groups = groupby(sorted(keys), lambda key: seconds_of(key) // self._layout.slice_seconds)
+        by_slice = [[*group] for _, group in groups]
+        return [("HMGET", [self._layout.records(group[0])], group) for group in by_slice]
 
     async def _choose_bits(self, client: Redis, new: _New) -> int:
         """Choose the bits of a generation that has no postings yet."""
@@ -196,13 +212,10 @@ class RedisWindow:
             if not (wanted := links - batch.records.keys()):
                 break
 
-    async def _read_packed(self, client: Redis, batch: _Batch, keys: Collection[bytes]) -> None:
-        """Read what is stored under these keys."""
-        if missing := sorted(keys - batch.packed.keys()):
-            by_slice = [(name, [*group]) for name, group in groupby(missing, self._layout.records)]
-            answers = await self._types.run_or_raise(client, [("HMGET", [name], group) for name, group in by_slice])
-            for (_, group), answer in zip(by_slice, answers, strict=True):
-                batch.packed.update(zip(group, cast("list[bytes | None]", answer), strict=True))
+    async def _read_packed(self, client: Redis, batch: _Batch, keys: AbstractSet[bytes]) -> None:
+        """Read what is stored under these keys, unless it was read before."""
+        if calls := self._records_of(keys - batch.packed.keys()):
+            batch.note(calls, await self._types.run_or_raise(client, calls))
 
     def _commit(self, new: _New, record: Record) -> Call:
         own, second = new.own, seconds_of(new.key)
@@ -212,9 +225,9 @@ class RedisWindow:
         posting = own.posting_of(new.key)
         crowded = b"".join(number.to_bytes(2, "big") + gone for number, gone in own.replaced_by(posting).items())
         arguments = [new.key, record.pack(), *(b"%d" % (end + self._policy.window - second) for end in ends)]
-        arguments += [new.keys.packed, posting, crowded, new.version, b"%d" % self._bits[own.number]]
+        arguments += [new.keys.packed, posting, crowded, new.version, b"%d" % own.bits]
         for each in generations:
-            arguments += [b"%d" % each.bits, each.version, each.digest(new.keys)]
+            arguments += [b"%d" % each.bits, each.version, each.newest(new.keys)]
         return script("commit"), names, arguments
 
 
@@ -230,15 +243,15 @@ class _Batch:
         self._posted: dict[int, list[tuple[int, bytes]]] = {}  # generations and postings by look-up key
         self._versions: dict[int, bytes] = {}  # of the generations with documents of this batch
 
+    def note(self, calls: Sequence[Call], answers: Iterable[object]) -> None:
+        """Note what is stored under some keys; ``calls`` have asked for it."""
+        for (_, _, keys), packed in zip(calls, answers, strict=False):
+            self.packed.update(zip(keys, cast("list[bytes | None]", packed), strict=True))
+
     def vote(self, new: _New) -> None:
         """Find the candidates of a document, and post it for those that come after it."""
-        by_number = {generation.number: generation for generation in new.generations}
-        for number in by_number.keys() & self._versions.keys():
-            by_number[number].version = self._versions[number]
-        for key in new.keys.numbers.keys() & self._posted.keys():
-            for number, posting in self._posted[key]:
-                if number in by_number:
-                    by_number[number].add(new.keys.numbers[key], posting)
+        if self._posted:
+            self._add_posted(new)
         new.candidates = find_candidates(new.keys, new.generations, new.key, self._policy.window)
         own, new.version = new.own, secrets.token_bytes(8)
         self._versions[own.number] = new.version
@@ -246,6 +259,16 @@ class _Batch:
         for key in new.keys.numbers:
             self._posted.setdefault(key, []).append(posted)
         self.records[new.key] = new.record  # until it is decided: nobody needs to read it
+
+    def _add_posted(self, new: _New) -> None:
+        """Add the postings of this batch to those that were read for a document."""
+        generations = {generation.number: generation for generation in new.generations}
+        for number in generations.keys() & self._versions.keys():
+            generations[number].version = self._versions[number]
+        for key in new.keys.numbers.keys() & self._posted.keys():
+            for number, posting in self._posted[key]:
+                if number in generations:
+                    generations[number].add(new.keys.numbers[key], posting)
 
     def decide(self, new: _New) -> Record | None:
         """Set the answer to a document. Return the record to register, None if the document was checked before."""

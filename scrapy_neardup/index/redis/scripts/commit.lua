@@ -8,8 +8,8 @@ KEYS[3..] band hashes of the other generations in the window
 ARGV in the order of the names below: document key; its record; seconds until the records and the bands expire; its 32-bit
 keys, 4 bytes each; its posting without a tag; changes of crowded keys: number of the key (2 bytes), and the posting that
 the document's own replaces, or the document's own if that is not kept; the version that the own generation gets; how many
-bits name a shard in it. Then for each band hash: bits and version as the caller read them, and the SHA-1 of the
-postings that it read, with their tags, in the order of the keys.
+bits name a shard in it. Then for each band hash: bits and version as the caller read them, and the posting that was
+added last to each key, with its tag, one behind the other.
 
 A band hash has the postings of a generation. Its fields: "bits", how many bits name a shard; "version", of the last commit;
 and for each shard, which is the high bits of a 32-bit key in 3 bytes, its postings. A posting is a tag, the low 16 bits of
@@ -51,25 +51,25 @@ local function places(value, bytes)
     end
 end
 
-local function digest_of(values)
-    local found = {}
+-- The posting that was added last to each key.
+local function newest_of(values)
+    local newest = {}
     for number, value in ipairs(values) do
-        for _, at in ipairs(value and places(value, tag_of(number)) or {}) do
-            found[#found + 1] = sub(value, at, at + SIZE - 1)
-        end
+        local found = value and places(value, tag_of(number)) or {}
+        if #found > 0 then newest[#newest + 1] = sub(value, found[#found], found[#found] + SIZE - 1) end
     end
-    return redis.sha1hex(table.concat(found))
+    return table.concat(newest)
 end
 
 local shards = shards_of(tonumber(own_bits))
 local values = redis.call('HMGET', KEYS[2], unpack(shards))
 for index = 2, #KEYS do
-    local bits, seen, digest = unpack(ARGV, OF_BANDS + 3 * (index - 2), OF_BANDS + 3 * (index - 2) + 2)
+    local bits, seen, newest = unpack(ARGV, OF_BANDS + 3 * (index - 2), OF_BANDS + 3 * (index - 2) + 2)
     local now = redis.call('HMGET', KEYS[index], 'bits', 'version')
     if (now[2] or '') ~= seen then
         if (now[1] or '') ~= bits then return 0 end
         local stored_now = index == 2 and values or redis.call('HMGET', KEYS[index], unpack(shards_of(tonumber(bits))))
-        if digest_of(stored_now) ~= digest then return 0 end
+        if newest_of(stored_now) ~= newest then return 0 end
     end
 end
 
