@@ -1,0 +1,134 @@
+"""A check reads, decides and commits: what others register between the first and the last step is not overlooked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+from conftest import OpenIndex
+from documents import DAY, HOUR, Article, check
+from redis.asyncio import Redis
+
+from scrapy_neardup.document import Match
+from scrapy_neardup.index import Index
+from scrapy_neardup.index.redis import lua
+from scrapy_neardup.index.redis.index import RedisIndex
+
+Meanwhile = Callable[[], Awaitable[object]]
+
+
+def interrupt(index: Index, monkeypatch: pytest.MonkeyPatch, *steps: Meanwhile) -> list[object]:
+    """Before each of the next commits of this index, take a step. Return the answers of all commits."""
+    assert isinstance(index, RedisIndex)
+    types, left, answers = index._types, list(steps), list[object]()
+    run = types.run
+
+    async def run_later(client: Redis, calls: Sequence[lua.Call]) -> list[object]:
+        commits = [number for number, (called, _, _) in enumerate(calls) if called is lua.script("commit")]
+        if commits and left:
+            await left.pop(0)()
+        found = await run(client, calls)
+        answers.extend(found[number] for number in commits)
+        return found
+
+    monkeypatch.setattr(types, "run", run_later)
+    return answers
+
+
+async def together(index: Index, *articles: Article) -> list[Match | None]:
+    return await asyncio.gather(*(check(index, each) for each in articles))
+
+
+@pytest.mark.parametrize("hours", [0, 20])
+async def test_a_copy_that_others_register_before_the_commit_is_seen(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
+    ours, theirs = [await open_index(redis_url) for _ in range(2)]
+    first = Article(at=HOUR)
+    answers = interrupt(ours, monkeypatch, lambda: check(theirs, first))
+
+    match = await check(ours, first.copy(at=HOUR + hours * HOUR))
+
+    assert match is not None
+    assert match.original == first.id
+    assert answers == [0, 1]
+
+
+async def test_others_without_a_common_key_stop_nobody(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = [await open_index(redis_url) for _ in range(2)]
+    await together(ours, Article("known"))
+    await together(theirs, Article("to them too"))
+    answers = interrupt(ours, monkeypatch, lambda: check(theirs, Article("another")))
+
+    assert await check(ours, Article()) is None
+    assert answers == [1]
+
+
+async def test_each_of_several_documents_sees_what_others_register(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of them has no key in common with the other's document, and is registered; the second has."""
+    ours, theirs = [await open_index(redis_url) for _ in range(2)]
+    await together(ours, Article("known"))
+    copied = Article("copied")
+    answers = interrupt(ours, monkeypatch, lambda: check(theirs, copied))
+
+    found = await together(ours, Article("a"), Article("b"), copied.copy(), Article("c"), copied.copy())
+
+    assert [match and match.original for match in found] == [None, None, copied.id, None, copied.id]
+    assert answers == [1, 1, 0, 1, 0, 1, 1]
+
+
+async def test_a_copy_of_a_document_that_has_to_be_tried_again_is_tried_again_too(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = [await open_index(redis_url) for _ in range(2)]
+    await together(ours, Article("known"))
+    first, page = Article("copied"), Article("copied", url="https://a.example/1")
+    answers = interrupt(ours, monkeypatch, lambda: check(theirs, first))
+
+    found = await together(ours, page, page, page.copy())
+
+    assert [match and match.original for match in found] == [first.id] * 3
+    assert len({each for each in answers if each != 0}) == 1
+
+
+async def test_a_commit_whose_answer_was_lost_counts_once(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = await open_index(redis_url)
+    assert isinstance(index, RedisIndex)
+    run_all = lua.run_all
+
+    async def run_twice(client: Redis, calls: Sequence[lua.Call]) -> list[object]:
+        await run_all(client, calls)  # redis-py sends a command again if the connection broke before the answer
+        return await run_all(client, calls)
+
+    monkeypatch.setattr(lua, "run_all", run_twice)
+    first, copy = Article(), Article()
+
+    assert await check(index, first) is None
+    match = await check(index, copy)
+    assert match is not None
+    assert match.original == first.id
+    assert (await index.summary()).documents == 2
+
+
+async def test_a_document_that_arrives_late_is_not_overlooked(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It opens a generation that this process has never met."""
+    ours, theirs = [await open_index(redis_url) for _ in range(2)]
+    await together(ours, Article("known", at=DAY))
+    late = Article(at=HOUR)
+    answers: list[Any] = interrupt(ours, monkeypatch, lambda: check(theirs, late))
+
+    match = await check(ours, late.copy(at=DAY))
+
+    assert match is not None
+    assert match.original == late.id
+    assert answers[-1] == 1
