@@ -11,8 +11,7 @@ from scrapy_neardup.document import counted, printable
 from scrapy_neardup.evaluation.comparison import Comparison
 from scrapy_neardup.evaluation.passages import Passage
 from scrapy_neardup.evaluation.registered import Registered, SketchComparison
-from scrapy_neardup.evaluation.topics import TopicComparison, TopicScore
-from scrapy_neardup.similarity.verification import LEAST_WEIGHT
+from scrapy_neardup.evaluation.topics import TopicComparison
 from scrapy_neardup.sketch.guards.topic import FEWEST_DOCUMENTS
 
 _PASSAGES = 5
@@ -28,7 +27,7 @@ def show_sketches(options: argparse.Namespace, a: Registered, b: Registered, fou
     if options.json:
         documents = {"a": a, "b": b, **matches}
         values = {each.name: getattr(found, each.name) for each in fields(found)}
-        topic = None if found.topic is None else asdict(found.topic)
+        topic = None if found.topic is None else {**found.topic._asdict(), "score": found.topic.score}
         print_json({**values, "topic": topic, **{name: _named(each) for name, each in documents.items()}, "note": note})
         return
     console = PlainConsole()
@@ -41,8 +40,8 @@ def show_sketches(options: argparse.Namespace, a: Registered, b: Registered, fou
     measures = [("resemblance", f"{found.resemblance:.3f}"), ("containment", f"{found.containment:.3f}"), *share]
     print_table("", ("", "estimated"), measures)
     if found.topic is not None:
-        _print_topic_score(console, found.topic)
-        if found.topic.role != "none" and found.title_terms:
+        _print_topic_score(console, *found.topic)
+        if found.title_terms:
             console.print_indented(f"terms in common that a title has: {', '.join(found.title_terms)}", hanging=2)
     _print_lines(console, "Figures", found.changes)
     console.print()
@@ -107,13 +106,8 @@ def show_comparison(options: argparse.Namespace, comparison: Comparison) -> None
 
 
 def _print_topic(console: PlainConsole, topic: TopicComparison) -> None:
-    """Print the parts of the score of the topics, what it has to reach, and the terms."""
-    _print_topic_score(console, topic)
-    if topic.role == "none":
-        return
-    if topic.role == "join":
-        keys = f"look-up keys in common: {topic.shared_keys}; documents are compared if they have {LEAST_WEIGHT}"
-        console.print_indented(keys, hanging=2)
+    """Print the parts of the score of the topics, and the terms."""
+    _print_topic_score(console, topic.from_terms, topic.from_titles)
     for line in _learned(topic):
         console.print_indented(line, hanging=2)
     rows = [
@@ -127,20 +121,9 @@ def _print_topic(console: PlainConsole, topic: TopicComparison) -> None:
         print_table("", ("term in A", "term in B", "weight in A", "weight in B", "in both titles"), rows)
 
 
-def _print_topic_score(console: PlainConsole, topic: TopicScore) -> None:
-    if topic.role == "none":
-        console.print(f"\nTopics: {topic.score:.3f}, which does not count here", style="bold")
-        console.print_indented("the texts alone decide about a copy")
-        return
-    console.print(f"\nTopics: {topic.score:.3f}, {'enough' if topic.is_enough else 'not enough'}", style="bold")
-    console.print_indented(f"score: {topic.from_terms:.3f} (terms) + {topic.from_titles:.3f} (titles)")
-    console.print_indented(f"terms in common: {topic.shared}; with fewer than {topic.least_shared} the score is 0")
-    extra = f" + {topic.same_source_extra:g} (one source) = {topic.needed:g}" if topic.same_source_extra else ""
-    if topic.role == "join" or (topic.role == "support" and extra):
-        console.print_indented(f"needed: {topic.threshold:g} (NEARDUP_TOPIC_THRESHOLD){extra}", hanging=2)
-    elif topic.role == "support":
-        share = f"a part of NEARDUP_TOPIC_THRESHOLD = {topic.threshold:g}, because the texts share a part"
-        console.print_indented(f"needed: {topic.needed:g} ({share})", hanging=2)
+def _print_topic_score(console: PlainConsole, terms: float, titles: float) -> None:
+    console.print(f"\nTopics: {terms + titles:.3f}", style="bold")
+    console.print_indented(f"score: {terms:.3f} (terms) + {titles:.3f} (titles)")
 
 
 def _learned(topic: TopicComparison) -> Iterator[str]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.evaluation.pairs import LookUp, Pair
+from scrapy_neardup.document import Document, Fingerprint, Verdict, counted
 from scrapy_neardup.evaluation.passages import LeftOut, Passage, cut_passages, left_out
-from scrapy_neardup.evaluation.reasons import describe_kind, is_never_compared, reasons_for, relation, too_short
 from scrapy_neardup.evaluation.replay import opened
 from scrapy_neardup.evaluation.single import Given
-from scrapy_neardup.evaluation.topics import LearnedTerms, TopicComparison, compare_topics, score_topics
+from scrapy_neardup.evaluation.topics import LearnedTerms, TopicComparison, compare_topics
+from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.similarity.likeness import exact_shares, likeness_of
+from scrapy_neardup.similarity.trace import Trace
+from scrapy_neardup.similarity.verdicts import status_of
+from scrapy_neardup.similarity.verification import LEAST_WEIGHT, score_candidate, to_match, weights_of
 from scrapy_neardup.sketch import Body
 
 
@@ -106,11 +108,24 @@ def _comparison(
         for body, shingles, found in zip(bodies, sets, passages, strict=True)
     )
     exact_resemblance, exact_containment = exact_shares(*sets)
-    pair, topic = Pair(a, b, verdict.status, detector.index.policy), None
+    topic = None
     if preset.topic_terms and learned:
-        topic = compare_topics(documents, (a, b), score_topics(pair), learned, sketcher)
-    look_up = LookUp.of(a, b, preset.bands)
-    comparison = Comparison(
+        topic = compare_topics(documents, (a, b), learned, sketcher)
+    shared_bands = len(set(a.band_keys) & set(b.band_keys))
+    trace = Trace()
+    for name, fingerprint, side in zip("AB", (a, b), (first, second), strict=True):
+        if fingerprint.is_boilerplate:
+            trace.note(f"all of {name} is boilerplate: only the same page matches")
+        elif not fingerprint.signature:
+            short = f"{name} has {counted(side.words, 'word')}, under NEARDUP_MIN_WORDS = {detector.settings.min_words}"
+            trace.note(f"{short}: only exact repeats match")
+    if not trace.at_least("weight of the look-up keys that both have", _shared_weight(a, b), LEAST_WEIGHT):
+        trace.note("so they are never compared; if they were:")
+    old, new = (new_record(*each) for each in zip((a, b), documents, strict=True))
+    scored = score_candidate(old.original, new, old, detector.index.policy, trace=trace)
+    if scored is not None:
+        status_of(to_match(scored), verdict.changes, detector.index.policy, trace)
+    return Comparison(
         first=first,
         second=second,
         shared=tuple(passage for is_shared, passage in passages[1] if is_shared),
@@ -119,25 +134,16 @@ def _comparison(
         score=estimated.score,
         exact_resemblance=exact_resemblance,
         exact_containment=exact_containment,
-        shared_bands=look_up.shared_bands,
-        bands=look_up.bands,
+        shared_bands=shared_bands,
+        bands=preset.bands,
         topic=topic,
         verdict=verdict,
-        why=(),
+        why=trace.lines,
     )
-    why = [
-        *too_short("AB", (a, b), (first.words, second.words), detector.settings.min_words),
-        *reasons_for(pair, topic, look_up),
-        *(_missed(comparison, pair) if is_never_compared(pair, look_up) else ()),
-        *([f"figures changed: {'; '.join(verdict.changes)}"] if verdict.status == "update" and verdict.changes else ()),
-        *describe_kind(verdict.kind, estimated.similarity, estimated.containment),
-    ]
-    return replace(comparison, why=tuple(why))
 
 
-def _missed(comparison: Comparison, pair: Pair) -> Iterator[str]:
-    """Say if two documents that are never compared are copies by the exact measure."""
-    exact = {"containment": comparison.exact_containment, "resemblance": comparison.exact_resemblance}
-    measure, threshold = pair.policy.measure, pair.policy.threshold
-    if exact.get(measure, -1.0) >= threshold:
-        yield f"the exact {measure} would be enough: {relation(exact[measure], threshold, 'NEARDUP_THRESHOLD')}"
+def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
+    """Return what the look-up keys count that two documents have in common."""
+    in_a = {*a.identity_keys, *a.text_keys}
+    weights = dict(zip((*b.identity_keys, *b.text_keys), weights_of(b), strict=True))
+    return sum(weight for key, weight in weights.items() if key in in_a)

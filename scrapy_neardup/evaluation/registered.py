@@ -11,15 +11,13 @@ from difflib import get_close_matches
 from scrapy_neardup.content import require_page, source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Kind, Match, Status
-from scrapy_neardup.evaluation.pairs import Pair
-from scrapy_neardup.evaluation.reasons import describe_kind, no_signature, reasons_for
-from scrapy_neardup.evaluation.topics import TopicScore, score_topics
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Selection
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.similarity.likeness import shared_terms
+from scrapy_neardup.similarity.likeness import TopicParts, likeness_of, shared_terms, topic_parts
+from scrapy_neardup.similarity.trace import Trace
 from scrapy_neardup.similarity.verdicts import status_of
-from scrapy_neardup.similarity.verification import is_same_url, most_similar
+from scrapy_neardup.similarity.verification import is_same_url, most_similar, score_candidate, to_match
 from scrapy_neardup.sketch import page_hash, source_hash
 from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
 from scrapy_neardup.sketch.guards.topic import words_of
@@ -65,7 +63,7 @@ class SketchComparison:
     containment: float
     score: float
     share: float | None  # of the text of the second that the first holds; None if it is no match
-    topic: TopicScore | None  # None if the preset compares no topics, or if a document is too short
+    topic: TopicParts | None  # None if the preset compares no topics, or if a document is too short
     title_terms: tuple[str, ...]  # of the terms that the topics share those that a title has, as its words
     changes: tuple[str, ...]  # of figures, without their labels
     match_of_first: Registered | None  # what each was compared with when it came; None if it was an original, or if
@@ -174,25 +172,24 @@ def compare_sketches(
     second: Registered,
 ) -> SketchComparison:
     """Compare two documents by their fingerprints. ``records`` is the window."""
-    policy = detector.index.policy
-    match = next(iter(most_similar([(first.key, first.record)], second.record, policy, 1)), None)
+    policy, trace = detector.index.policy, Trace()
+    for name, each in (("A", first), ("B", second)):
+        if not each.record.signature:
+            trace.note(f"{name} is too short to compare: only exact repeats match")
+    scored = score_candidate(first.key, second.record, first.record, policy, trace=trace)
+    match = None if scored is None else to_match(scored)
     changed = _changes(first.record, second.record) if match is not None and not match.related else ()
     status: Status = "original" if second.record.signature else "unchecked"
     kind: Kind | None = None
     if match is not None:
-        status, kind = status_of(match, changed, policy)
-    pair = Pair(first.record, second.record, status, policy)
-    topic = score_topics(pair) if detector.preset.topic_terms and pair.are_signed else None
-    likeness = pair.likeness
+        status, kind = status_of(match, changed, policy, trace)
+    has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
+    topic = topic_parts(first.record.topic, second.record.topic) if has_topics else None
+    likeness = likeness_of(first.record, second.record, policy.measure, policy.collisions)
     return SketchComparison(
         status=status,
         kind=kind,
-        why=(
-            *no_signature("AB", (first.record, second.record)),
-            *reasons_for(pair, topic),
-            *(["figures changed"] if changed else ()),
-            *describe_kind(kind, likeness.similarity, likeness.containment),
-        ),
+        why=trace.lines,
         resemblance=likeness.similarity,
         containment=likeness.containment,
         score=likeness.score,

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from scrapy_neardup.document import Fingerprint
 from scrapy_neardup.records.documents import Record
+from scrapy_neardup.similarity.trace import SILENT, Trace
 
 Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", "cosine"]
 SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
@@ -171,18 +172,6 @@ def title_overlap(a: bytes, b: bytes) -> float:
     return len(terms_a & terms_b) / shorter if shorter else 1.0
 
 
-def is_copy_within_source(overlap: float, score: float, larger: float, threshold: float) -> bool:
-    """Decide whether two documents of one source are copies.
-
-    The less their titles agree, the more of their texts must agree. ``larger`` is the share of the larger shingle set
-    that the smaller one holds. It has to reach ``STRONG_EVIDENCE`` if the titles have nothing in common: the shared
-    text may be a notice that the source prints under every article.
-    """
-    if not overlap:
-        return larger >= STRONG_EVIDENCE
-    return score >= max(threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
-
-
 def have_other_figures(a: bytes, b: bytes) -> bool:
     """Decide whether most figures of two texts differ, as in the reports of two lottery draws.
 
@@ -202,14 +191,14 @@ def _figures(packed: bytes) -> set[tuple[bytes, str]]:
     return set(zip(contexts, packed[behind:].hex().split("f"), strict=False))
 
 
-def topic_score(a: bytes, b: bytes) -> float:
+def topic_score(a: bytes, b: bytes, trace: Trace = SILENT) -> float:
     """Return how alike two topics are, in [0, 1]; 0 if they share too few terms.
 
     The larger part of the score is the cosine of the weights, without the heaviest product: one name that two reports
     share does not make them reports of one event. The smaller part is the coverage of the titles: the share of
     a title's squared weights whose terms the other document has, mean of both.
     """
-    return topic_parts(a, b).score
+    return topic_parts(a, b, trace).score
 
 
 class TopicParts(NamedTuple):
@@ -223,11 +212,11 @@ class TopicParts(NamedTuple):
         return self.terms + self.titles
 
 
-def topic_parts(a: bytes, b: bytes) -> TopicParts:
+def topic_parts(a: bytes, b: bytes, trace: Trace = SILENT) -> TopicParts:
     """Return the parts of ``topic_score``."""
     ours, theirs = _topic(a), _topic(b)
     shared = ours.weights.keys() & theirs.weights.keys()
-    if len(shared) < LEAST_SHARED_TERMS:
+    if not trace.at_least("terms that the topics share", len(shared), LEAST_SHARED_TERMS):
         return TopicParts()
     products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
     cosine = (sum(products) - max(products)) / math.sqrt(ours.square * theirs.square)
@@ -266,15 +255,19 @@ def least_topic_score(threshold: float, *, same_source: bool) -> float:
     return threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
 
 
-def related_topic_score(a: bytes, b: bytes, story: bytes, *, same_source: bool, threshold: float) -> float:
+def related_topic_score(
+    a: bytes, b: bytes, story: bytes, same_source: bool, threshold: float, trace: Trace = SILENT
+) -> float:
     """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
 
     ``story`` is the topic of the whole story, empty if that is ``b`` itself.
     """
-    score = topic_score(a, b)
-    if score < least_topic_score(threshold, same_source=same_source):
+    score, least = topic_score(a, b, trace), least_topic_score(threshold, same_source=same_source)
+    if not trace.at_least("score of the topics", score, least, "" if same_source else "NEARDUP_TOPIC_THRESHOLD"):
         return 0.0
-    return score if not story or topic_cosine(a, story) >= LEAST_STORY_COSINE else 0.0
+    if story and not trace.at_least("cosine with the topic of the story", topic_cosine(a, story), LEAST_STORY_COSINE):
+        return 0.0
+    return score
 
 
 class SharedTerm(NamedTuple):
@@ -325,11 +318,6 @@ def _topic(packed: bytes) -> _Topic:
 
 def _parts(packed: bytes, size: int) -> set[bytes]:
     return {packed[at : at + size] for at in range(0, len(packed), size)}
-
-
-def have_same_template(a: bytes, b: bytes) -> bool:
-    """Decide whether two texts are reports of one template: other names and figures between the same words."""
-    return template_evidence(a, b) is not None
 
 
 def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | None:

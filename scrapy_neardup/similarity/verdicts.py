@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Status, Verdict
 from scrapy_neardup.similarity.policy import Policy
+from scrapy_neardup.similarity.trace import SILENT, Trace
 
 _NEAR_SIZE = 0.75  # if one shingle set is smaller than this share of the other set, the copy is abridged or extended
 
@@ -37,13 +38,17 @@ def verdict_of(
     )
 
 
-def status_of(match: Match, changes: Sequence[str], policy: Policy) -> tuple[Status, Kind | None]:
+def status_of(
+    match: Match, changes: Sequence[str], policy: Policy, trace: Trace = SILENT
+) -> tuple[Status, Kind | None]:
     """Return the status of a document with this match, and the kind if it is a duplicate."""
     if match.related:
         return "related", None
+    if changes:
+        trace.note(f"figures changed: {'; '.join(changes)}")
     if changes or _is_changed_page(match, policy):
         return "update", None
-    return "duplicate", _kind(match)
+    return "duplicate", _kind(match, trace)
 
 
 def _unmatched(document: Document, story: str, fingerprint: Fingerprint) -> Verdict:
@@ -57,10 +62,11 @@ def _is_changed_page(match: Match, policy: Policy) -> bool:
     return is_kept and match.same_url and not match.same_text
 
 
-def _kind(match: Match) -> Kind:
+def _kind(match: Match, trace: Trace) -> Kind:
     if match.same_text:
         return "revisit" if match.same_url else "exact"
-    if not match.containment or match.similarity / match.containment >= _NEAR_SIZE:
+    ratio = match.similarity / match.containment if match.containment else _NEAR_SIZE
+    if trace.at_least("both have about the same length: resemblance of containment", ratio, _NEAR_SIZE):
         return "near"
     # The containment is the share of the smaller text that the larger one holds.
     return "abridged" if match.share >= match.containment * match.covered else "extended"

@@ -13,7 +13,9 @@ from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.similarity.likeness import (
     LEAST_STORY_COSINE,
     LIKE_TITLES,
+    OTHER_TITLE_SCORE,
     SAME,
+    SAME_TITLE_SCORE,
     SAME_TITLES,
     STRONG_EVIDENCE,
     SUPPORTING_SHARE,
@@ -22,18 +24,18 @@ from scrapy_neardup.similarity.likeness import (
     Likeness,
     add_topic,
     have_other_figures,
-    have_same_template,
-    is_copy_within_source,
     least_topic_score,
     likeness_of,
     related_topic_score,
     share_of,
     share_of_larger,
+    template_evidence,
     title_overlap,
     topic_cosine,
     topic_score,
 )
 from scrapy_neardup.similarity.policy import Policy
+from scrapy_neardup.similarity.trace import SILENT, Trace
 
 MOST_POSTINGS = 16
 """How many postings (documents listed under a key) are read for each key.
@@ -59,6 +61,11 @@ CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
 
 MOST_LINKS = 8
 """How many matches are followed from a document that is dropped to one that is kept."""
+
+_TEMPLATES = {
+    "places": "names and figures between the same words differ",
+    "first names": "both are short, and their first sentences have no name in common",
+}
 
 NEVER_DELIVERED_SHARE = -1.0
 """A share that is too low for any copy to be dropped."""
@@ -118,31 +125,36 @@ def weights_of(fingerprint: Fingerprint) -> list[int]:
 
 
 def score_candidate(
-    key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen"
+    key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen", trace: Trace = SILENT
 ) -> ScoredCandidate | None:
     """Return the scored candidate, or None if it is no match under the policy."""
     same_source = is_same_source(new, old)
     same_text = new.text_hash == old.text_hash
+    if same_text:
+        trace.note("the same text, except for case and punctuation")
     found = likeness_of(new, old, policy.measure, policy.collisions)
     overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
-    same_page = is_same_page(new, old, overlap, found.score >= policy.related_threshold)
+    same_page = _is_same_page(new, old, overlap, found.score >= policy.related_threshold, trace)
     if not same_page and not policy.allows(same_source=same_source):
+        trace.note(
+            f"NEARDUP_SCOPE = {policy.scope} allows no match of {'one source' if same_source else 'two sources'}"
+        )
         return None
-    if not new.own_parts and not same_source and not same_text and not _tell_one_story(new, old):
+    if not new.own_parts and not same_source and not same_text and not _tell_one_story(new, old, trace):
         return None
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
-    copy, topic = same_page or is_copy_by_text(new, old, found, overlap, same_source, policy), 0.0
-    are_alike = found.score >= policy.related_threshold and overlap > 0
-    if not copy and are_alike and not _supports(new, old, same_source, policy):
+    copy, topic = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace), 0.0
+    are_alike = not copy and _share_a_part(found, overlap, policy, trace)
+    if are_alike and not _supports(new, old, same_source, policy, trace):
         return None
     if not copy and not are_alike:
-        topic = related_topic_score(
-            new.topic, old.topic, old.story_topic, same_source=same_source, threshold=policy.topic_threshold
-        )
+        threshold = policy.topic_threshold
+        topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source, threshold, trace)
         if not topic:
             return None
-    if not same_page and not same_text and have_same_template(new.specifics, old.specifics):
+    if not same_page and not same_text and (template := template_evidence(new.specifics, old.specifics)):
+        trace.note(f"reports of one template: {_TEMPLATES[template]}")
         return None
     covered = new.own_parts / WHOLE_TEXT if new.own_parts and not same_text else 1.0
     share = found.similarity
@@ -166,16 +178,27 @@ def score_candidate(
     )
 
 
-def _tell_one_story(new: Record, old: Record) -> bool:
+def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
     """Decide whether two documents of two sources tell one story, if most of the new text is boilerplate everywhere.
 
     Their titles must be alike, or their topics, in which the boilerplate has no part.
     """
-    are_titles_alike = title_overlap(new.titles, old.titles) >= LIKE_TITLES
-    return are_titles_alike or topic_cosine(new.topic, old.topic) >= LEAST_STORY_COSINE
+    trace.note("most of the text is boilerplate of other sources too")
+    return trace.at_least("common share of the titles", title_overlap(new.titles, old.titles), LIKE_TITLES) or (
+        trace.at_least("cosine of the topics", topic_cosine(new.topic, old.topic), LEAST_STORY_COSINE)
+    )
 
 
-def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bool:
+def _share_a_part(found: Likeness, overlap: float, policy: Policy, trace: Trace) -> bool:
+    """Decide whether two texts that are no copies share enough text to be related."""
+    if not trace.at_least(policy.measure, found.score, policy.related_threshold, "NEARDUP_RELATED_THRESHOLD"):
+        return False
+    if not overlap:
+        trace.note("one source has them under titles without a common word")
+    return overlap > 0
+
+
+def _supports(new: Record, old: Record, same_source: bool, policy: Policy, trace: Trace) -> bool:
     """Decide whether the topics of two texts that share a part allow that they are related.
 
     The part may be a template, a frame of the site or a paragraph that is used again. Within one source that is more
@@ -183,25 +206,23 @@ def _supports(new: Record, old: Record, same_source: bool, policy: Policy) -> bo
     """
     if not new.topic and not old.topic:
         return True
-    return topic_score(new.topic, old.topic) >= least_supporting_score(same_source, policy.topic_threshold)
+    least = SUPPORTING_SHARE * policy.topic_threshold
+    if same_source:
+        least = least_topic_score(policy.topic_threshold, same_source=True)
+    return trace.at_least("score of the topics", topic_score(new.topic, old.topic, trace), least)
 
 
-def least_supporting_score(same_source: bool, topic_threshold: float) -> float:
-    """Return the score that two topics need if the texts share a part."""
-    return least_topic_score(topic_threshold, same_source=True) if same_source else SUPPORTING_SHARE * topic_threshold
-
-
-def is_same_source(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:
+def is_same_source(a: Record, b: Record) -> bool:
     """Decide whether two documents have the same source, if they have any."""
     return a.source_hash == b.source_hash and any(a.source_hash)
 
 
-def is_same_url(a: Fingerprint | Record, b: Fingerprint | Record) -> bool:
+def is_same_url(a: Record, b: Record) -> bool:
     """Decide whether two documents have the same url, if they have any."""
     return a.url_hash == b.url_hash and any(a.url_hash)
 
 
-def is_same_page(new: Fingerprint | Record, old: Fingerprint | Record, overlap: float, are_alike: bool) -> bool:
+def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, trace: Trace) -> bool:
     """Decide whether two documents are one page: by its url, or by its source's number for the article.
 
     A number alone proves nothing, because it may be that of a section. Titles or texts must be alike as well, unless
@@ -209,35 +230,49 @@ def is_same_page(new: Fingerprint | Record, old: Fingerprint | Record, overlap: 
     nothing.
     """
     if is_same_url(new, old):
+        trace.note(f"the same url, with {'the same' if new.text_hash == old.text_hash else 'another'} text")
         return True
     if new.article_hash != old.article_hash or not any(new.article_hash):
         return False
-    if new.language != old.language and any(new.language) and any(old.language):
-        return True
+    is_translation = new.language != old.language and any(new.language) and any(old.language)
     have_titles = bool(new.titles and old.titles)
-    return (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES)
+    if is_translation or (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES):
+        trace.note("the same article number in both urls")
+        return True
+    return False
 
 
-def is_copy_by_text(
-    new: Fingerprint | Record,
-    old: Fingerprint | Record,
-    found: Likeness,
-    overlap: float,
-    same_source: bool,
-    policy: Policy,
+def _is_copy_by_text(
+    new: Record, old: Record, found: Likeness, overlap: float, same_source: bool, policy: Policy, trace: Trace
 ) -> bool:
-    """Decide whether the texts are alike enough for a copy. ``overlap`` is that of the titles within one source."""
+    """Decide whether the texts are alike enough for a copy. ``overlap`` is that of the titles within one source.
+
+    The less the titles of one source agree, the more of the texts must agree. If the titles have nothing in common, the
+    smaller text must be ``STRONG_EVIDENCE`` of the larger one: the shared text may be a notice that the source prints
+    under every article.
+    """
     if not same_source or not policy.by_titles:
-        return found.score >= policy.threshold
+        return trace.at_least(policy.measure, found.score, policy.threshold, "NEARDUP_THRESHOLD")
     if not new.signature and not overlap:
-        return False  # the same few words under another headline
+        trace.note("too few words for a copy under titles without a common word")
+        return False
     if found is SAME:
         return True
     if new.edition and old.edition and new.edition != old.edition:
-        return False  # two editions of the same column, for two days
-    larger = share_of_larger(found.similarity, new.size, old.size)
-    is_copy = is_copy_within_source(overlap, found.score, larger, policy.threshold)
-    return is_copy and not have_other_figures(new.figures, old.figures)
+        trace.note("one source has them under titles that name two days")
+        return False
+    if not overlap:
+        larger = share_of_larger(found.similarity, new.size, old.size)
+        trace.note("one source has them under titles without a common word")
+        is_copy = trace.at_least("common share of the larger text", larger, STRONG_EVIDENCE)
+    else:
+        least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
+        trace.note(f"one source has them under titles that share {overlap:.2f} of their terms")
+        is_copy = trace.at_least(policy.measure, found.score, least)
+    if is_copy and have_other_figures(new.figures, old.figures):
+        trace.note("most of their figures differ")
+        return False
+    return is_copy
 
 
 class Decision(NamedTuple):
@@ -390,8 +425,8 @@ def _unites(new: Record, match: Record, other: Record, policy: Policy) -> bool:
         new.topic,
         other.topic,
         other.story_topic,
-        same_source=is_same_source(new, other),
-        threshold=policy.topic_threshold + UNITING_EXTRA,
+        is_same_source(new, other),
+        policy.topic_threshold + UNITING_EXTRA,
     )
     stories = match.story_topic or match.topic, other.story_topic or other.topic
     return score > 0 and topic_cosine(*stories) >= UNITING_COSINE

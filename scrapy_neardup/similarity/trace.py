@@ -1,0 +1,56 @@
+"""The trace of a decision: which rules were asked, each with its value and its bound. Whatever explains prints it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Asked(NamedTuple):
+    """A rule that was asked: whether ``value`` is at least ``bound``. ``setting`` names the setting of the bound."""
+
+    what: str
+    value: float
+    bound: float
+    setting: str = ""
+
+    def __str__(self) -> str:
+        """Return ``containment 0.448 < NEARDUP_THRESHOLD = 0.45``, with so many digits that the relation can be seen."""
+        sign = ">=" if self.value >= self.bound else "<"
+        bound = f"{f'{self.setting} = ' if self.setting else ''}{self.bound:g}"
+        if isinstance(self.value, int):
+            return f"{self.what} {self.value} {sign} {bound}"
+        digits = (each for each in (2, 3, 4) if self.value == self.bound or round(self.value, each) != self.bound)
+        return f"{self.what} {self.value:.{next(digits, 5)}f} {sign} {bound}"
+
+
+class Trace:
+    """Notes the rules that are asked, in their order."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked | str] = []
+
+    def at_least(self, what: str, value: float, bound: float, setting: str = "") -> bool:
+        """Return whether a value is at least its bound."""
+        self.asked.append(Asked(what, value, bound, setting))
+        return value >= bound
+
+    def note(self, fact: str) -> None:
+        """Note a rule that compares no numbers."""
+        self.asked.append(fact)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(map(str, self.asked))
+
+
+class _Silent(Trace):
+    """Notes nothing: for decisions that nobody asks about."""
+
+    def at_least(self, what: str, value: float, bound: float, setting: str = "") -> bool:
+        return value >= bound
+
+    def note(self, fact: str) -> None:
+        pass
+
+
+SILENT: Trace = _Silent()
