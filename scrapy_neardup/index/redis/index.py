@@ -34,7 +34,7 @@ from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.redis.connection import Address, Connection, explain_error, without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, window_arguments
-from scrapy_neardup.index.redis.lua import Script, ScriptCall, WrongTypes, is_wrong_type, script
+from scrapy_neardup.index.redis.lua import Call, Script, WrongTypes, is_wrong_type, script
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import purge, records_of, server_facts, survey
 from scrapy_neardup.index.redis.verdict_counts import addition, read_counts
@@ -136,7 +136,7 @@ class RedisIndex(Index):
             by_slice.setdefault(self.layout.records(key), []).append(key)
         await self._call_all([(called, (records,), keys) for records, keys in by_slice.items()])
 
-    async def _call_all(self, calls: Sequence[ScriptCall]) -> list[object]:
+    async def _call_all(self, calls: Sequence[Call]) -> list[object]:
         """Return the answers of all calls. Raise a StoreError if one of them failed."""
         return await self._ask(lambda client: self._types.run_or_raise(client, calls))
 
@@ -191,7 +191,7 @@ class RedisIndex(Index):
 
     async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
         """See ``Index``. An addition also renews the time limit of the older lines or documents of the source."""
-        calls: list[ScriptCall] = []
+        calls: list[Call] = []
         for source, (lines, documents) in learned.items():
             seconds = LEARNED_SECONDS if lines or documents else 0
             for kind, entries, most in (
@@ -242,7 +242,7 @@ class RedisIndex(Index):
         answers = await self._ask(lambda client: self._stories.join(client, batch))
         return [self._explained(answer) if isinstance(answer, Exception) else answer for answer in answers]
 
-    def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> ScriptCall:
+    def _call(self, fingerprint: Fingerprint, document: Document, record: Record) -> Call:
         posted = fingerprint.identity_keys + fingerprint.text_keys
         least_dropped = self.policy.least_dropped_share(document.source)
         key = bytes.fromhex(document.id)

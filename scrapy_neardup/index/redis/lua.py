@@ -37,12 +37,7 @@ from scrapy_neardup.similarity.policy import Policy
 logger = logging.getLogger(__name__)
 
 _WINDOW = "likeness", "candidates", "postings"
-_STORY = ("story",)
-_BEFORE = {
-    "check": _WINDOW,
-    "join": _STORY,
-    "claim": _STORY,
-}
+_BEFORE = {"check": _WINDOW}
 _MODULES = document, documents, members, feature_counts, stories, likeness, verification, membership, runs
 _POLICY = (
     *("window", "measure", "threshold", "related_threshold", "topic_threshold"),
@@ -92,11 +87,12 @@ class Script:
 script = cache(Script)
 """Return a script that is the same for all stores."""
 
-ScriptCall = tuple[Script, Sequence[str | bytes], Sequence[bytes]]
-"""A script with keys and arguments."""
+Argument = bytes | str | int
+Call = tuple[Script | str, Sequence[str | bytes], Sequence[Argument]]
+"""A script, or the name of a plain command, with keys and arguments."""
 
 
-async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
+async def run_all(client: Redis, calls: Sequence[Call]) -> list[object]:
     """Return one answer, or one error of a server, for each call. All keys are under one hash tag.
 
     The calls travel in order.
@@ -110,6 +106,9 @@ async def run_all(client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
         taught: set[Script] = set()
         pipeline: Pipeline = client.pipeline(transaction=False)
         for called, keys, arguments in (calls[number] for number in missing):
+            if isinstance(called, str):
+                pipeline.execute_command(called, *keys, *arguments)
+                continue
             # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
             command = ("EVAL", called.source) if sends_text and called not in taught else ("EVALSHA", called.digest)
             taught.add(called)
@@ -136,8 +135,8 @@ class WrongTypes:
         self._found: dict[str, float] = {}  # key -> when it was found, by the monotonic clock
         self._warned: set[str] = set()
 
-    async def run(self, client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
-        """Return one answer, or one error, for each call of a script, as ``run_all``."""
+    async def run(self, client: Redis, calls: Sequence[Call]) -> list[object]:
+        """Return one answer, or one error, for each call, as ``run_all``."""
         answers = await run_all(client, self._with_stand_ins(calls) if self._found else calls)
         failed = [number for number, answer in enumerate(answers) if is_wrong_type(answer)]
         if failed:
@@ -147,7 +146,7 @@ class WrongTypes:
                 answers[number] = answer
         return answers
 
-    async def run_or_raise(self, client: Redis, calls: Sequence[ScriptCall]) -> list[object]:
+    async def run_or_raise(self, client: Redis, calls: Sequence[Call]) -> list[object]:
         """Return the answers of all calls. Raise the error of the first call that failed."""
         answers = await self.run(client, calls)
         for answer in answers:
@@ -173,7 +172,7 @@ class WrongTypes:
                 logger.warning("%s. Until then %s stands in for it.", lines[name], _stand_in(name))
         return lines
 
-    def _with_stand_ins(self, calls: Sequence[ScriptCall]) -> list[ScriptCall]:
+    def _with_stand_ins(self, calls: Sequence[Call]) -> list[Call]:
         now = time.monotonic()
         self._found = {name: since for name, since in self._found.items() if now - since < _LOOKED_AT_AGAIN}
         stand_ins = {name: _stand_in(name) for name in self._found}

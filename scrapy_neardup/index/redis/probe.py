@@ -76,6 +76,7 @@ def commands(key: str) -> dict[str, tuple[Any, ...]]:
         "hdel": ("HDEL", hashes, "other"),
         "zadd": ("ZADD", ordered, 1, "member"),
         "zrem": ("ZREM", ordered, "other"),
+        "zremrangebyscore": ("ZREMRANGEBYSCORE", ordered, 5, 6),
         "zcard": ("ZCARD", ordered),
         "zrange": ("ZRANGE", ordered, 0, -1),
         "zrangebyscore": ("ZRANGEBYSCORE", ordered, 0, 1),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from scrapy_neardup.index.base import COUNTED_MINUTES, MOST_COUNTED
 from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import ScriptCall, script
+from scrapy_neardup.index.redis.lua import Call, script
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _SPAN = 10  # minutes
 
 
-def addition(layout: RedisLayout, minute: int, counts: Mapping[str, int]) -> ScriptCall:
+def addition(layout: RedisLayout, minute: int, counts: Mapping[str, int]) -> Call:
     """Return the call that adds counts."""
     arguments = [str(60 * (COUNTED_MINUTES + _SPAN)), str(_SPAN * MOST_COUNTED)]
     for name, count in counts.items():
