@@ -19,7 +19,7 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
@@ -120,7 +120,7 @@ class RedisStories:
                 raise ConflictError
             if not waiting:
                 return
-        raise StoreError("a story moves all the time")
+        raise ConflictError
 
     def _read_call(self, key: bytes, joins: Sequence[Join]) -> Call:
         """Return the call that reads the counters of a story, and which of the joining documents are members."""
@@ -153,7 +153,9 @@ class RedisStories:
                 second = join.member.seen_at if counters.joined > before else second
                 after.append(counters.story(story.key))
         except (ArithmeticError, ValueError) as error:
-            raise StoreError(f"story {story.key.hex()}: its counters are damaged ({error})") from error
+            raise StoreError(
+                f"story {story.key.hex()}: its counters are not those of this version ({error})"
+            ) from error
         if counters.joined == joined:
             return after, []
         # A member dated far ahead does not keep the story for ever.
@@ -168,9 +170,7 @@ class RedisStories:
         ]
 
     async def unite(self, client: Redis, story: str, other: Member) -> Story:
-        return await retried(lambda: self._unite(client, story, other))
-
-    async def _unite(self, client: Redis, story: str, other: Member) -> Story:
+        """See ``Index.unite``. Raise ConflictError if others change one of the two stories meanwhile."""
         found = [await self._final(client, bytes.fromhex(each)) for each in (story, other.id)]
         stays, moves = sorted(found, key=lambda each: each.key)
         if stays.key == moves.key:  # the one that was read last has what the other one brought
@@ -217,11 +217,13 @@ class RedisStories:
         found, members = cast("dict[bytes, bytes]", answer), _members(answer)
         return self._stored(key, [found.get(name.encode()) for name in _FIELDS], members)
 
-    def _stored(self, key: bytes, values: Sequence[bytes | None], members: dict[bytes, bytes]) -> _StoredStory:
+    def _stored(
+        self, key: bytes, values: Sequence[bytes | None], members: Mapping[bytes, bytes] | None = None
+    ) -> _StoredStory:
         """Return a story from the values of its fields. Raise StoreError if they are damaged."""
         before = _typed(values[:-1])
         counters = self._damage.counters(key, before)
-        return _StoredStory(key, values[-1] or b"", counters, before, counters.is_open, members)
+        return _StoredStory(key, values[-1] or b"", counters, before, counters.is_open, dict(members or {}))
 
     def _expected(self, story: _StoredStory) -> Expected:
         return ("HGET", (self._layout.story(story.key),), ("version",)), story.version
@@ -251,18 +253,16 @@ class RedisStories:
         return [*writes, ("EXPIRE", (name,), (seconds,))] if seconds else writes
 
     async def claim(self, client: Redis, claim: Claim) -> Granted | None:
-        return await retried(lambda: self._claim(client, claim))
-
-    async def _claim(self, client: Redis, claim: Claim) -> Granted | None:
+        """See ``Index.claim``. Raise ConflictError if others change the story meanwhile."""
         key = bytes.fromhex(claim.story)
+        name = self._layout.story(key)
         calls: list[Call] = [("HGET", (self._grants,), (claim.token,)), ("HLEN", (self._grants,), ())]
-        calls.append(self._whole_call(key))
-        granted, grants, fields = await self._types.run_or_raise(client, calls)
+        granted, grants, values = await self._types.run_or_raise(client, [*calls, ("HMGET", (name,), _FIELDS)])
         if granted:
             found = _GRANT.fullmatch(cast("bytes", granted))
             final = (await self.final_stories(client, [claim.story])).get(claim.story, claim.story)
             return Granted(await self.members(client, final), read_extent(found[3].decode() if found else ""))
-        story = self._read_whole(key, fields)
+        story = self._stored(key, cast("list[bytes | None]", values))
         counters, signalled = story.counters, read_extent(story.counters.signalled)
         if not counters.joined or counters.moved or not grant(counters, claim):
             return None
@@ -278,7 +278,7 @@ class RedisStories:
             writes.append(("EXPIRE", (self._grants,), (2 * self._window,)))
         writes += self._writes(story)
         await swap(client, self._types, [self._expected(story)], writes)
-        return Granted(read_members(story.members.items()), signalled)
+        return Granted(await self.members(client, claim.story), signalled)
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
         if grants:

@@ -24,7 +24,7 @@ Expected = tuple[Call, bytes]
 """A command that reads one key, and the answer that it gave: nothing if there was none."""
 
 
-class ConflictError(Exception):
+class ConflictError(StoreError):
     """Somebody has changed what was read. Read again."""
 
 
@@ -67,4 +67,4 @@ async def retried(steps: Callable[[], Awaitable[R]]) -> R:
             return await steps()
         except ConflictError:  # noqa: PERF203
             await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2**attempt)))
-    raise StoreError("others change the same key all the time")
+    raise StoreError("other processes change the same data all the time")

@@ -1,4 +1,4 @@
-"""Whoever changes a story reads it, decides, and swaps. Nothing is lost or counted twice, whatever happens in between."""
+"""Whoever changes a story reads it, decides, and swaps: nothing is lost or counted twice, whatever others do."""
 
 from __future__ import annotations
 
