@@ -36,9 +36,6 @@ COUNTERS = (
 )
 """The names under which stores keep the fields of ``StoryCounters``, in their order."""
 
-NUMBERS = 5
-"""How many of the counters are numbers: the first ones."""
-
 _ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI")
 _EXTENT = re.compile("([0-9]+) ([0-9]+) ([0-9]+)")
 _LANGUAGE = re.compile("([^ ]+) ([0-9]+)")

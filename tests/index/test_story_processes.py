@@ -60,7 +60,12 @@ def _work(url: str, namespace: str, process: int) -> list[str]:
 
 @pytest.mark.slow
 async def test_sixteen_processes_join_one_story(open_index: OpenIndex, shared_url: str, namespace: str) -> None:
-    context = multiprocessing.get_context("spawn")
+    fast = "forkserver" in multiprocessing.get_all_start_methods()  # not on Windows
+    context = multiprocessing.get_context("forkserver" if fast else "spawn")
+    if fast:
+        context.set_forkserver_preload(
+            [__name__, "scrapy_neardup.index.redis.index", "scrapy_neardup.index.sqlite.index"]
+        )
     barrier = context.Barrier(PROCESSES)
     with ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=_start, initargs=(barrier,)) as pool:
         running = [pool.submit(_work, shared_url, namespace, process) for process in range(PROCESSES)]

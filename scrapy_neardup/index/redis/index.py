@@ -193,7 +193,7 @@ class RedisIndex(Index):
             ):
                 key = (f"{self.layout.prefix}:learned:{kind}:{source.hex()}",)
                 reads.append(("LRANGE", key, (0, -1)))
-                writes: list[Call] = [("RPUSH", key, entries), ("LTRIM", key, (-most, -1))] if entries else []
+                writes: list[Call] = [("RPUSH", key, entries[-most:]), ("LTRIM", key, (-most, -1))] if entries else []
                 if lines or documents:
                     swaps.append(swap_call([], [*writes, ("EXPIRE", key, (LEARNED_SECONDS,))]))
         await self._call_all(swaps)

@@ -71,7 +71,6 @@ def commands(key: str) -> dict[str, tuple[Any, ...]]:
         "hget": ("HGET", hashes, "field"),
         "hmget": ("HMGET", hashes, "field"),
         "hgetall": ("HGETALL", hashes),
-        "hexists": ("HEXISTS", hashes, "field"),
         "hlen": ("HLEN", hashes),
         "hscan": ("HSCAN", hashes, 0),
         "hdel": ("HDEL", hashes, "other"),

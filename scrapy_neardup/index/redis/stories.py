@@ -236,13 +236,13 @@ class RedisStories:
         It then lives for ``seconds``; with 0 it lives as long as before.
         """
         counters, name, two_windows = story.counters, self._layout.story(story.key), 2 * self._window
-        writes: list[Call] = [("ZADD", (self._stories,), (counters.last, story.key))]
-        writes.append(("EXPIRE", (self._stories,), (two_windows,)))
+        stories, events = (self._stories,), (self._events,)
+        writes: list[Call] = [("ZADD", stories, (counters.last, story.key)), ("EXPIRE", stories, (two_windows,))]
         if counters.is_open:
-            writes.append(("ZADD", (self._events,), (counters.newest_source, story.key)))
-            writes.append(("EXPIRE", (self._events,), (two_windows,)))
+            newest = counters.newest_source
+            writes += [("ZADD", events, (newest, story.key)), ("EXPIRE", events, (two_windows,))]
         elif story.was_open:
-            writes.append(("ZREM", (self._events,), (story.key,)))
+            writes.append(("ZREM", events, (story.key,)))
         changed: list[Argument] = [*new_version()]
         for counter, before, value in zip(COUNTERS, story.before, _values_of(counters), strict=True):
             if value != before:
@@ -268,14 +268,18 @@ class RedisStories:
             return None
         writes: list[Call] = []
         if claim.level == "ended" and counters.sources:
-            newest = counters.newest_source
-            writes.append(("ZADD", (self._ended,), (newest, key + counters.sources)))
-            writes.append(("ZREMRANGEBYSCORE", (self._ended,), ("-inf", f"({newest - ENDED_SECONDS}")))
-            writes.append(("EXPIRE", (self._ended,), (ENDED_SECONDS,)))
+            newest, ended = counters.newest_source, (self._ended,)
+            writes += [
+                ("ZADD", ended, (newest, key + counters.sources)),
+                ("ZREMRANGEBYSCORE", ended, ("-inf", f"({newest - ENDED_SECONDS}")),
+                ("EXPIRE", ended, (ENDED_SECONDS,)),
+            ]
         if claim.token and cast("int", grants) < MOST_GRANTS:
             kept = f"{int(time.time())} {claim.story} {pack_extent(signalled)} {claim.note}"
-            writes.append(("HSET", (self._grants,), (claim.token, kept)))
-            writes.append(("EXPIRE", (self._grants,), (2 * self._window,)))
+            writes += [
+                ("HSET", (self._grants,), (claim.token, kept)),
+                ("EXPIRE", (self._grants,), (2 * self._window,)),
+            ]
         writes += self._writes(story)
         await swap(client, self._types, [self._expected(story)], writes)
         return Granted(await self.members(client, claim.story), signalled)
@@ -291,14 +295,14 @@ class RedisStories:
         for token, kept in cast("dict[bytes, bytes]", answer).items():
             if (found := _GRANT.fullmatch(kept)) is None:
                 damaged.append(token)
-            elif abs(now - int(found[1])) >= int(seconds):  # or the clock of the claimant was ahead
+            elif abs(now - int(found[1])) >= int(seconds) and len(due) < MOST_TAKEN_OVER:  # or its clock was ahead
                 due.append((token, found))
         calls = [
             swap_call(
                 [(("HGET", (self._grants,), (token,)), found[0])],
                 [("HSET", (self._grants,), (token, b"%d %b" % (now, found[0][found.end(1) + 1 :])))],
             )
-            for token, found in due[:MOST_TAKEN_OVER]
+            for token, found in due
         ]
         calls += [("HDEL", (self._grants,), damaged)] if damaged else []
         taken_over = []
@@ -337,18 +341,16 @@ class RedisStories:
         return read_members(_members(answer).items())
 
     async def ended_events(self, client: Redis, since: int) -> list[EventSources]:
-        (name,) = self._layout.names("ended")
-        kept = cast("list[bytes]", await client.zrangebyscore(name, since, "+inf"))
+        kept = cast("list[bytes]", await client.zrangebyscore(self._ended, since, "+inf"))
         newest = {each[:KEY_BYTES]: each[KEY_BYTES:] for each in kept}  # a story may have ended twice
         return [read_sources(sources) for sources in newest.values()]
 
     async def unlink_dead(self, client: Redis, span: ExpiredSpan) -> None:
         """Free stories whose last member has left the window."""
-        (name,) = self._layout.names("stories")
-        found = client.zrangebyscore(name, span.floor, f"({span.horizon}", start=0, num=_UNLINKED_AT_ONCE)
+        found = client.zrangebyscore(self._stories, span.floor, f"({span.horizon}", start=0, num=_UNLINKED_AT_ONCE)
         if dead := cast("list[bytes]", await found):
             await client.unlink(*map(self._layout.story, dead))
-            await client.zrem(name, *dead)
+            await client.zrem(self._stories, *dead)
 
 
 @dataclass(slots=True)

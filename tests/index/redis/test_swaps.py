@@ -7,17 +7,20 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from conftest import OpenIndex
-from documents import MINUTE
+from documents import MINUTE, Article, check
 from joins import FIRST, beginning, join, joining
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
 from scrapy_neardup.document import Claim, Extent
+from scrapy_neardup.index.base import MOST_TAKEN_OVER
 from scrapy_neardup.index.redis import swap
 from scrapy_neardup.index.redis.index import RedisIndex
 from scrapy_neardup.index.redis.lua import Call, WrongTypes, script
+from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted, unpack_sum
 
 OTHER = beginning("other", 20)
 
@@ -163,3 +166,52 @@ async def test_one_damaged_story_fails_only_its_own_joins(
         assert not isinstance(whole, BaseException)
         assert redis_keys.hgetall(name) == before | {field.encode(): value.encode()}, "nothing is written"
         redis_keys.hset(name, mapping=before)
+
+
+async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_read(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis, at_once: None
+) -> None:
+    index, other = await open_index(redis_url), await open_index(redis_url)
+    index.run, other.run = 1, 2
+    await other.beat()
+    article = Article()
+    await check(index, article)
+
+    types = Interrupted(other.end_run)
+    index._types = types  # type: ignore[attr-defined]
+    await index.beat(alive=[2])
+    assert set(redis_keys.hgetall(f"{index.layout.prefix}:runs")) == {b"1"}, "the run that ended stays dead"  # type: ignore[attr-defined]
+    types.others.append(lambda: other.withdraw([article.id]))
+    await index.deliver([article.id])
+    assert await index.records() == [], "a record that was removed stays removed"
+    assert types.swaps == [None, 1, None]
+
+
+async def test_what_was_learned_is_added_up_whoever_is_faster(
+    open_index: OpenIndex, redis_url: str, at_once: None
+) -> None:
+    index, other = await open_index(redis_url), await open_index(redis_url)
+    counted = pack_counted(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
+    index._types = types = Interrupted(lambda: other.add_frequencies("x", counted))  # type: ignore[attr-defined]
+
+    total = await index.add_frequencies("x", counted)
+
+    assert types.swaps == [None, 1]
+    assert unpack_sum(total)[0] == 6
+    assert total == await other.add_frequencies("x", NOTHING)
+
+
+async def test_no_more_events_are_taken_over_than_allowed_beside_damaged_ones(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis
+) -> None:
+    index = await open_index(redis_url)
+    await index.join(join("a", MINUTE, "a.example"))
+    assert await index.claim(Claim(FIRST.id, "watch", token="0" * 16))
+    (name,) = index.layout.names("grants")  # type: ignore[attr-defined]
+    (grant,) = redis_keys.hvals(name)
+    redis_keys.hset(name, mapping={f"{number:016}": grant for number in range(MOST_TAKEN_OVER + 9)})
+    redis_keys.hset(name, "damaged", "\n")
+
+    assert len(await index.take_over(0)) == MOST_TAKEN_OVER
+    assert not redis_keys.hexists(name, "damaged")
+    assert redis_keys.hlen(name) == MOST_TAKEN_OVER + 9
