@@ -49,7 +49,8 @@ def compare_topics(
     documents: Sequence[Document], prints: Sequence[Fingerprint], learned: LearnedTerms, sketcher: Sketcher
 ) -> TopicComparison:
     """Compare the topics of two documents, whose fingerprints are ``prints``."""
-    parts, shared = topic_parts(*(each.topic for each in prints)), shared_terms(*(each.topic for each in prints))
+    topics = prints[0].topic, prints[1].topic
+    parts, shared = topic_parts(*topics), shared_terms(*topics)
     first, second = (words_of([term.slot for term in shared], each.title, each.text) for each in documents)
     leads = (sketcher.lead(sketcher.body(each.text)) for each in documents)
     in_a, in_b = (documents_of_language(lead, learned.frequencies) for lead in leads)

@@ -1,7 +1,4 @@
-"""Join documents to a story, unite stories, and decide who may signal their levels.
-
-``join.lua`` and ``claim.lua`` have the same rules.
-"""
+"""Join documents to a story, unite stories, and decide who may signal their levels: the rules of all stores."""
 
 from __future__ import annotations
 
@@ -81,10 +78,10 @@ def count_join(
     has the ids of members that the caller knows of. ``story`` is the story that the join's own story became a part of.
     """
     story = story or join.story
-    items = {entry[4:] for entry in split(counters.items_seen, ITEM_BYTES)}
 
     def is_member(document: str) -> bool:
-        return document == story or document in known or bytes.fromhex(document) in items
+        key = bytes.fromhex(document)
+        return document == story or document in known or _find_entry(counters.items_seen, key, ITEM_BYTES, 4) >= 0
 
     to_keep: list[tuple[bytes, bytes]] = []
     if is_member(join.member.id):
@@ -182,13 +179,21 @@ def _count_item(counters: StoryCounters, item: bytes, owner: bytes, *, is_copy: 
 
 def _note_source(counters: StoryCounters, owner: bytes, second: bytes) -> bool:
     """Note the second of an item by this owner. Return whether the owner is new to the story."""
-    firsts = {entry[:4]: entry[4:] for entry in split(counters.sources, SOURCE_BYTES)}  # by owner
-    is_new = owner not in firsts
-    if is_new and len(firsts) >= MOST_SOURCES:
-        return False
-    firsts[owner] = min(second, firsts.get(owner, second))
-    counters.sources = b"".join(each + first for each, first in firsts.items())
-    return is_new
+    sources, at = counters.sources, _find_entry(counters.sources, owner, SOURCE_BYTES)
+    if at < 0 and len(sources) < MOST_SOURCES * SOURCE_BYTES:
+        counters.sources += owner + second
+        return True
+    if at >= 0 and second < sources[at + 4 : at + SOURCE_BYTES]:
+        counters.sources = sources[: at + 4] + second + sources[at + SOURCE_BYTES :]
+    return False
+
+
+def _find_entry(entries: bytes, part: bytes, size: int, offset: int = 0) -> int:
+    """Return where the first entry begins that has these bytes, ``offset`` bytes after its beginning; -1 for none."""
+    at = entries.find(part, offset)
+    while at >= 0 and at % size != offset:
+        at = entries.find(part, at + 1)
+    return at - offset if at >= 0 else -1
 
 
 def _count_language(counters: StoryCounters, language: str, count: int = 1) -> None:
@@ -230,8 +235,8 @@ def _support_values(counters: StoryCounters, owner: bytes, values: list[bytes]) 
 
 
 def _note_value(counters: StoryCounters, value: bytes, printed_by: bytes) -> None:
-    known = (entry[:4] for entry in split(counters.printed, PRINTED_BYTES))
-    if value != NO_VALUE and len(counters.printed) < MOST_VALUES * PRINTED_BYTES and value not in known:
+    is_full = len(counters.printed) >= MOST_VALUES * PRINTED_BYTES
+    if value != NO_VALUE and not is_full and _find_entry(counters.printed, value, PRINTED_BYTES) < 0:
         counters.printed += value + printed_by
 
 

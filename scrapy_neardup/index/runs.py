@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import logging
 import os
-import re
 import secrets
 import stat
 import tempfile
@@ -19,7 +18,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.records.private_files import make_private_directory
@@ -68,15 +67,6 @@ class Runs:
     own: int
     now: float = 0.0  # by the clock of the heartbeats, in seconds
     beats: dict[int, tuple[float, float]] = field(default_factory=dict)  # the first and the last one
-
-    def read(self, answer: object) -> None:
-        """Read the server's time and the heartbeats, as ``runs.lua`` returns them. Leave out what is damaged."""
-        (seconds, micros), flat = cast("list[list[bytes]]", answer)
-        self.now = int(seconds) + int(micros) / 1e6
-        for run, beats in zip(flat[::2], flat[1::2], strict=True):
-            found = re.fullmatch(rb"(\d+) (\d+)", beats)
-            if run.isdigit() and found:
-                self.beats[int(run)] = int(found[1]) / 1000, int(found[2]) / 1000
 
     def state(
         self, record: Record, record_of: Callable[[bytes], Record | None], links: int = MOST_LINKS

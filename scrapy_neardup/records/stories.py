@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from dataclasses import dataclass
 
 from scrapy_neardup.document import EventSources, Extent, Level, Story
@@ -35,9 +36,7 @@ COUNTERS = (
 )
 """The names under which stores keep the fields of ``StoryCounters``, in their order."""
 
-NUMBERS = 5
-"""How many of the counters are numbers: the first ones."""
-
+_ITEM, _SOURCE = struct.Struct(">I8x"), struct.Struct(">4xI")
 _EXTENT = re.compile("([0-9]+) ([0-9]+) ([0-9]+)")
 _LANGUAGE = re.compile("([^ ]+) ([0-9]+)")
 
@@ -68,8 +67,7 @@ class StoryCounters:
     @property
     def newest_source(self) -> int:
         """The second of the newest source, or of the newest item if no member has a source."""
-        seconds = [second for second, _ in read_sources(self.sources)]
-        return max(seconds or map(seconds_of, split(self.items_seen, ITEM_BYTES)), default=0)
+        return max(_seconds(_SOURCE, self.sources) or _seconds(_ITEM, self.items_seen), default=0)
 
     @property
     def items_by_language(self) -> dict[str, int]:
@@ -91,8 +89,8 @@ class StoryCounters:
                 joined=self.joined,
                 items=self.items,
                 copies=self.copies,
-                times=tuple(sorted(map(seconds_of, split(self.items_seen, ITEM_BYTES)))),
-                sources=tuple(second for second, _ in read_sources(self.sources)),
+                times=tuple(sorted(_seconds(_ITEM, self.items_seen))),
+                sources=tuple(sorted(_seconds(_SOURCE, self.sources))),
                 levels=tuple(level for level, bit in LEVEL_BITS.items() if self.levels & bit),
                 changes=tuple((each[:8].hex(), each[8]) for each in split(self.changes, CHANGE_BYTES)),
                 languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
@@ -102,6 +100,11 @@ class StoryCounters:
             )
         except (TypeError, ValueError) as error:
             raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
+
+
+def _seconds(entry: struct.Struct, packed: bytes) -> list[int]:
+    """Return the seconds of packed entries. An entry that is not whole has none."""
+    return [second for (second,) in entry.iter_unpack(packed[: len(packed) - len(packed) % entry.size])]
 
 
 def read_sources(packed: bytes) -> EventSources:

@@ -14,7 +14,7 @@ class Asked(NamedTuple):
     setting: str = ""
 
     def __str__(self) -> str:
-        """Return ``containment 0.448 < NEARDUP_THRESHOLD = 0.45``, with so many digits that the relation can be seen."""
+        """Return ``containment 0.448 < NEARDUP_THRESHOLD = 0.45``, with digits enough to see the relation."""
         sign = ">=" if self.value >= self.bound else "<"
         bound = f"{f'{self.setting} = ' if self.setting else ''}{self.bound:g}"
         if isinstance(self.value, int):

@@ -6,13 +6,9 @@ import struct
 
 import pytest
 from documents import topic
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from long_form import tries
-from redis import Redis
 
-from scrapy_neardup.index import Policy
-from scrapy_neardup.index.redis import lua
 from scrapy_neardup.similarity.likeness import (
     HEAVIEST_TERM,
     LEAST_SHARED_TERMS,
@@ -111,7 +107,7 @@ def test_two_reports_of_one_source_need_more(one: str, other: str, same_source: 
     score = topic_score(topic(one), topic(other))
 
     def related(threshold: float) -> float:
-        return related_topic_score(topic(one), topic(other), b"", same_source=same_source, threshold=threshold)
+        return related_topic_score(topic(one), topic(other), b"", same_source, threshold)
 
     assert related(score - extra - 1e-9) == score
     assert related(score - extra + 1e-9) == 0.0
@@ -119,7 +115,7 @@ def test_two_reports_of_one_source_need_more(one: str, other: str, same_source: 
 
 def test_a_document_has_to_resemble_the_story_as_a_whole() -> None:
     def related(story: str) -> float:
-        return related_topic_score(topic("ABcdefgh"), topic("ABcdeuvw"), topic(story), same_source=False, threshold=0.1)
+        return related_topic_score(topic("ABcdefgh"), topic("ABcdeuvw"), topic(story), False, 0.1)
 
     alike, unlike = (topic_cosine(topic("ABcdefgh"), topic(story)) for story in ("efuvwxyz", "euvwxyz0"))
     assert alike >= LEAST_STORY_COSINE > unlike
@@ -132,28 +128,5 @@ def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes, bytes], same
     one, other, story = topics
     assert 0.0 <= topic_score(one, other) <= 1.0 + 1e-12
     assert 0.0 <= topic_cosine(one, story) <= 1.0 + 1e-12
-    assert 0.0 <= related_topic_score(one, other, story, same_source=same_source, threshold=0.16) <= 1.0 + 1e-12
+    assert 0.0 <= related_topic_score(one, other, story, same_source, 0.16) <= 1.0 + 1e-12
     assert len(add_topic(story, one)) <= MOST_TOPIC_TERMS * TOPIC_TERM_BYTES
-
-
-CODE = """
-local a, b, story, same_source = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
-local related = related_topic_score(a, b, story, same_source)
-return { string.format('%.17g %.17g %.17g', topic_score(a, b), topic_cosine(a, story), related), add_topic(story, a) }
-"""
-
-
-@settings(max_examples=tries(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(topics=st.tuples(DISTINCT, DISTINCT, DISTINCT), same_source=st.booleans())
-def test_lua_computes_what_python_does(
-    redis_keys: Redis, topics: tuple[bytes, bytes, bytes], same_source: bool
-) -> None:
-    one, other, story = topics
-    policy = Policy(topic_threshold=0.1)
-    text = lua._read("likeness") + CODE
-
-    numbers, added = redis_keys.eval(lua.block(text, policy) + text, 0, *topics, int(same_source))
-
-    related = related_topic_score(one, other, story, same_source=same_source, threshold=policy.topic_threshold)
-    assert [*map(float, numbers.split())] == [topic_score(one, other), topic_cosine(one, story), related]
-    assert added == add_topic(story, one)

@@ -57,7 +57,7 @@ class Network:
         self._target = port
         self.port = free_port()
         self.latency = 0.0  # seconds, one way
-        self._lost_answers = 0
+        self._lost_answers = self._arriving_answers = 0
         self._flowing = threading.Event()
         self._flowing.set()
         self._sockets: set[socket.socket] = set()
@@ -89,9 +89,9 @@ class Network:
     def flow(self) -> None:
         self._flowing.set()
 
-    def lose_answers(self, number: int) -> None:
-        """The next answers of the server never arrive, and their connections break."""
-        self._lost_answers = number
+    def lose_answers(self, number: int, after: int = 0) -> None:
+        """So many answers of the server, after those that still arrive, are lost, and their connections break."""
+        self._lost_answers, self._arriving_answers = number, after
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):
@@ -116,7 +116,9 @@ class Network:
                 data = source.recv(1 << 16)
             except OSError:
                 data = b""
-            if answers and data and self._lost_answers:
+            if answers and data and self._arriving_answers:
+                self._arriving_answers -= 1
+            elif answers and data and self._lost_answers:
                 self._lost_answers -= 1
                 data = b""
             on_its_way.put((time.monotonic() + self.latency, data))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar, cast
@@ -32,14 +31,16 @@ from scrapy_neardup.document import (
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
+from scrapy_neardup.index.redis import verdict_counts
 from scrapy_neardup.index.redis.connection import Address, Connection, explain_error, without_password
 from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import Script, ScriptCall, WrongTypes, is_wrong_type, script
+from scrapy_neardup.index.redis.lua import Call, WrongTypes, is_wrong_type
+from scrapy_neardup.index.redis.runs import beat, deliver, withdraw
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import purge, records_of, server_facts, survey
-from scrapy_neardup.index.redis.verdict_counts import addition, read_counts
+from scrapy_neardup.index.redis.swap import retried, swap, swap_call
 from scrapy_neardup.index.redis.window import RedisWindow
-from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, shared_folder
+from scrapy_neardup.index.runs import shared_folder
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.feature_counts import DOCUMENTS_BYTES, NOTHING, add_counts
 from scrapy_neardup.similarity.policy import HOUR, Policy
@@ -48,7 +49,6 @@ from scrapy_neardup.similarity.verification import most_similar
 logger = logging.getLogger(__name__)
 
 BATCH = 64
-_PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds; doubled each time that another worker was faster
 R = TypeVar("R")
 
 
@@ -113,25 +113,20 @@ class RedisIndex(Index):
         await self._beat(0, (), [self.run])
 
     async def _beat(self, run: int, alive: Collection[int], dead: Collection[int]) -> None:
-        listed = (" ".join(map(str, runs)) for runs in (alive, dead))
-        numbers = run, *listed, int(FORGOTTEN_SECONDS * 1000), 2 * self.policy.window
-        arguments = [str(number).encode() for number in numbers]
-        await self._call_all([(script("beat"), self.layout.names("runs"), arguments)])
+        seconds = 2 * self.policy.window
+        await self._change(lambda client: beat(client, self._types, self.layout, seconds, run, alive, dead))
 
     async def deliver(self, documents: Sequence[str]) -> None:
-        await self._call_by_slice(script("deliver"), documents)
+        await self._change(lambda client: deliver(client, self._types, self.layout, documents))
 
     async def withdraw(self, documents: Sequence[str]) -> None:
-        await self._call_by_slice(script("withdraw"), documents)
+        await self._ask(lambda client: withdraw(client, self._types, self.layout, documents))
 
-    async def _call_by_slice(self, called: Script, documents: Sequence[str]) -> None:
-        """Call a script for the records of documents."""
-        by_slice: dict[str, list[bytes]] = {}
-        for key in map(bytes.fromhex, documents):
-            by_slice.setdefault(self.layout.records(key), []).append(key)
-        await self._call_all([(called, (records,), keys) for records, keys in by_slice.items()])
+    async def _change(self, steps: Callable[[Redis], Awaitable[R]]) -> R:
+        """Return the answer of ``steps``, which read, decide and swap. Repeat them if others were faster."""
+        return await retried(lambda: self._ask(steps))
 
-    async def _call_all(self, calls: Sequence[ScriptCall]) -> list[object]:
+    async def _call_all(self, calls: Sequence[Call]) -> list[object]:
         """Return the answers of all calls. Raise a StoreError if one of them failed."""
         return await self._ask(lambda client: self._types.run_or_raise(client, calls))
 
@@ -139,13 +134,13 @@ class RedisIndex(Index):
         return await self._joins.submit(join)
 
     async def unite(self, story: str, other: Member) -> Story:
-        return await self._ask(lambda client: self._stories.unite(client, story, other))
+        return await self._change(lambda client: self._stories.unite(client, story, other))
 
     async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
         return await self._ask(lambda client: self._stories.final_stories(client, stories))
 
     async def claim(self, claim: Claim) -> Granted | None:
-        return await self._ask(lambda client: self._stories.claim(client, claim))
+        return await self._change(lambda client: self._stories.claim(client, claim))
 
     async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
         await self._ask(lambda client: self._stories.confirm(client, grants))
@@ -169,40 +164,42 @@ class RedisIndex(Index):
         return await self._ask(lambda client: records_of(client, self.layout))
 
     async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
-        key, seconds = f"{self.layout.prefix}:frequencies:{kind}", str(self.policy.window + HOUR).encode()
-        before, total, rounds = b"", b"", 0  # at first only read
-        while True:
-            if rounds > 1:  # another worker was faster: do not meet it again
-                await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2 ** min(rounds, 10))))
-            rounds += 1
-            (answer,) = await self._call_all([(script("learn"), (key,), (before[:DOCUMENTS_BYTES], total, seconds))])
-            if answer == 1:
-                return total
-            # Counts are added here, because a script adds them one by one, and the server does nothing else meanwhile.
-            before = cast("bytes", answer or b"")
-            total = add_counts(before, counted)
-            if counted == NOTHING:  # somebody only reads: an idle namespace stays empty, and expires
-                return total
+        key = f"{self.layout.prefix}:frequencies:{kind}"
+        return await self._change(lambda client: self._add_frequencies(client, key, counted))
+
+    async def _add_frequencies(self, client: Redis, key: str, counted: bytes) -> bytes:
+        (answer,) = await self._types.run_or_raise(client, [("GET", (key,), ())])
+        before = cast("bytes", answer or b"")
+        total = add_counts(before, counted)
+        if counted != NOTHING:  # else somebody only reads: an idle namespace stays empty, and expires
+            documents = ("GETRANGE", (key,), (0, DOCUMENTS_BYTES - 1)), before[:DOCUMENTS_BYTES]
+            write = "SET", (key,), (total, "EX", self.policy.window + HOUR)
+            await swap(client, self._types, [documents], [write])
+        return total
 
     async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
         """See ``Index``. An addition also renews the time limit of the older lines or documents of the source."""
-        calls: list[ScriptCall] = []
+        reads: list[Call] = []
+        swaps: list[Call] = []
         for source, (lines, documents) in learned.items():
-            seconds = LEARNED_SECONDS if lines or documents else 0
             for kind, entries, most in (
                 ("lines", lines, most_lines_of(source)),
                 ("printed", documents, MOST_SOURCE_DOCUMENTS),
             ):
-                key = f"{self.layout.prefix}:learned:{kind}:{source.hex()}"
-                calls.append((script("exchange"), (key,), (str(most).encode(), str(seconds).encode(), *entries)))
-        lists = iter(cast("list[list[bytes]]", await self._call_all(calls)))
+                key = (f"{self.layout.prefix}:learned:{kind}:{source.hex()}",)
+                reads.append(("LRANGE", key, (0, -1)))
+                writes: list[Call] = [("RPUSH", key, entries[-most:]), ("LTRIM", key, (-most, -1))] if entries else []
+                if lines or documents:
+                    swaps.append(swap_call([], [*writes, ("EXPIRE", key, (LEARNED_SECONDS,))]))
+        await self._call_all(swaps)
+        lists = iter(cast("list[list[bytes]]", await self._call_all(reads)))
         return {source: KnownBoilerplate(tuple(next(lists)), tuple(next(lists))) for source in learned}
 
     async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
-        await self._call_all([addition(self.layout, minute, counts)])
+        await self._ask(lambda client: verdict_counts.add(client, self._types, self.layout, minute, counts))
 
     async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
-        return await self._ask(lambda client: read_counts(client, self.layout, since, until))
+        return await self._ask(lambda client: verdict_counts.read(client, self.layout, since, until))
 
     async def summary(self) -> StoreSummary:
         return await self._ask(lambda client: survey(client, self.url, self.layout))

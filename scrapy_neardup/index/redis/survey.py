@@ -15,7 +15,9 @@ from scrapy_neardup.index.base import Selection, StoreSummary
 from scrapy_neardup.index.membership import names_any_document, remaining_neighbours
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, hours_of_slice
-from scrapy_neardup.index.redis.lua import WrongTypes, run_all, script
+from scrapy_neardup.index.redis.lua import WrongTypes, run_all
+from scrapy_neardup.index.redis.stories import new_version
+from scrapy_neardup.index.redis.swap import swap_call
 from scrapy_neardup.records.documents import Record, read_record, seconds_of
 from scrapy_neardup.similarity.policy import HOUR
 
@@ -130,7 +132,10 @@ async def _purge_members(client: Redis, story: str, selection: Selection, select
         if key in selected or selection.takes_member(key, packed):
             await client.hdel(story, key)
         elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, selected)) != packed:
-            await run_all(client, [(script("forget"), (story,), (packed, kept))])
+            read = "HGET", (story,), ("neighbours",)
+            await run_all(
+                client, [swap_call([(read, packed)], [("HSET", (story,), ("neighbours", kept, *new_version()))])]
+            )
 
 
 async def _purge_grants(client: Redis, name: str, gone: set[bytes]) -> None:

@@ -22,6 +22,7 @@ from scrapy_neardup.index.base import Checked, DamageLog
 from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import Call, WrongTypes, script
 from scrapy_neardup.index.redis.postings import Generation, Keys, bits_of_new_generation, find_candidates, read_bits
+from scrapy_neardup.index.redis.runs import heartbeats, read_runs
 from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
 from scrapy_neardup.similarity.policy import Policy
@@ -134,7 +135,9 @@ class RedisWindow:
         runs, *answers = await self._types.run_or_raise(
             client, [(script("runs"), self._layout.names("runs"), ()), *calls]
         )
-        batch.runs.read(runs)
+        milliseconds, kept = read_runs(runs)
+        batch.runs.now = milliseconds / 1000
+        batch.runs.beats = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
         batch.note(records, answers)
         for (new, generation), answer in zip(asked, answers[len(records) :], strict=True):
             bits, version, *values = cast("list[bytes | None]", answer)
@@ -246,7 +249,7 @@ class _Batch:
     def note(self, calls: Sequence[Call], answers: Iterable[object]) -> None:
         """Note what is stored under some keys; ``calls`` have asked for it."""
         for (_, _, keys), packed in zip(calls, answers, strict=False):
-            self.packed.update(zip(keys, cast("list[bytes | None]", packed), strict=True))
+            self.packed.update(zip(cast("list[bytes]", keys), cast("list[bytes | None]", packed), strict=True))
 
     def vote(self, new: _New) -> None:
         """Find the candidates of a document, and post it for those that come after it."""

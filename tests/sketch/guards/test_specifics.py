@@ -135,7 +135,7 @@ def test_any_text_has_specifics_that_are_bounded_and_agree_with_themselves(one: 
     assert len(found) % SPECIFIC_BYTES == 0
     assert len(found) <= (LEADS + MOST) * SPECIFIC_BYTES
     assert not template_evidence(found, found)
-    assert template_evidence(found, others) == have_same_template(others, found)
+    assert template_evidence(found, others) == template_evidence(others, found)
 
 
 @given(st.binary(max_size=80), st.binary(max_size=80))

@@ -1,0 +1,217 @@
+"""Whoever changes a story reads it, decides, and swaps: nothing is lost or counted twice, whatever others do."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import OpenIndex
+from documents import MINUTE, Article, check
+from joins import FIRST, beginning, join, joining
+from redis import Redis
+from redis.asyncio import Redis as AsyncRedis
+
+from scrapy_neardup.document import Claim, Extent
+from scrapy_neardup.index.base import MOST_TAKEN_OVER
+from scrapy_neardup.index.redis import swap
+from scrapy_neardup.index.redis.index import RedisIndex
+from scrapy_neardup.index.redis.lua import Call, WrongTypes, script
+from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted, unpack_sum
+
+OTHER = beginning("other", 20)
+
+
+class Interrupted(WrongTypes):
+    """Lets somebody else in before each of the first swaps, or loses their answers."""
+
+    def __init__(self, *others: Callable[[], Awaitable[object]], loses_answers: int = 0) -> None:
+        super().__init__()
+        self.others = list(others)
+        self.lost = loses_answers
+        self.swaps: list[object] = []  # the answers
+
+    async def run(self, client: AsyncRedis, calls: Sequence[Call]) -> list[object]:
+        swaps = [number for number, (called, _, _) in enumerate(calls) if called is script("swap")]
+        if swaps and self.others:
+            await self.others.pop(0)()
+        answers = await super().run(client, calls)
+        if swaps and self.lost:  # as redis-py, which sends the command again
+            self.lost -= 1
+            answers = await super().run(client, calls)
+        self.swaps += [answers[number] for number in swaps]
+        return answers
+
+
+async def interrupted(open_index: OpenIndex, url: str, types: Interrupted) -> RedisIndex:
+    index = await open_index(url)
+    assert isinstance(index, RedisIndex)
+    index._types = index._stories._types = types
+    return index
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swap, "_PAUSE", 0.0)
+
+
+@pytest.mark.parametrize("change", ["join", "claim", "unite", "vanish"])
+@pytest.mark.parametrize("step", ["join", "claim", "unite"])
+async def test_a_story_that_others_change_is_read_again(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis, step: str, change: str, at_once: None
+) -> None:
+    other = await open_index(redis_url)
+    await other.join(join("a", MINUTE, "a.example"))
+    await other.join(joining(OTHER, "b", MINUTE, "b.example"))
+
+    async def changed() -> None:
+        if change == "join":
+            await other.join(join("c", MINUTE, "c.example"))
+        elif change == "claim":
+            assert await other.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2)))
+        elif change == "unite":
+            await other.unite(FIRST.id, beginning("third", 30))
+        else:
+            redis_keys.delete(f"{other.layout.prefix}:story:{FIRST.id}")  # type: ignore[attr-defined]
+
+    types = Interrupted(changed)
+    index = await interrupted(open_index, redis_url, types)
+    gone = change == "vanish"
+    before = 3 if change in ("join", "unite") else 2
+    if step == "join":
+        story = await index.join(join("d", MINUTE, "d.example"))
+        assert story.items == before + 1 - gone  # it begins with its first document again
+        titles = {each.title for each in await index.members(FIRST.id)}
+        assert titles >= ({"first", "c", "d"} if change == "join" else {"first", "d"})
+    elif step == "claim":
+        granted = await index.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2), token="0" * 16))
+        assert (granted is None) == (change == "claim" or gone)
+        assert granted is None or len(granted.members) == before
+    else:
+        story = await index.unite(FIRST.id, OTHER)
+        assert story.items == before + 2 - (2 if gone else 0)
+        assert OTHER.id in story.united
+    assert types.swaps == ([None] if step == "claim" and (change == "claim" or gone) else [None, 1])
+    kept = await index.open_events()
+    assert [each.levels for each in kept] == (
+        [("watch",)] if change == "claim" or (step == "claim" and not gone) else []
+    )
+
+
+async def test_a_swap_whose_answer_was_lost_counts_once(open_index: OpenIndex, redis_url: str, at_once: None) -> None:
+    types = Interrupted(loses_answers=99)
+    index = await interrupted(open_index, redis_url, types)
+    joins = [join(str(number), MINUTE, f"{number}.example") for number in range(5)]
+
+    stories = await asyncio.gather(*map(index.join, joins))
+    united = await index.unite(FIRST.id, OTHER)
+    claim = Claim(FIRST.id, "breaking", extent=united.extent, token="0" * 16)
+    granted = await index.claim(claim)
+
+    assert [story.items for story in stories] == [6] * 5
+    assert (united.items, united.joined) == (7, 7)
+    assert granted is not None
+    assert granted == await index.claim(claim)
+    assert types.swaps == [None, None, None]
+
+
+async def test_joins_under_way_together_are_one_swap_a_story(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis
+) -> None:
+    types = Interrupted()
+    index = await interrupted(open_index, redis_url, types)
+    joins = [joining(first, f"{n}", MINUTE, f"{n}.example") for n in range(30) for first in (FIRST, OTHER)]
+    random.Random(1).shuffle(joins)
+
+    stories = await asyncio.gather(*map(index.join, joins))
+
+    assert types.swaps == [1, 1]
+    for first in (FIRST, OTHER):
+        own = [story for story, each in zip(stories, joins, strict=True) if each.first == first]
+        assert [story.items for story in own] == [*range(2, 32)], "each answer is the story after its own join"
+    assert stories[-1] == await index.join(joins[-1])
+
+
+async def test_a_story_that_became_a_part_of_another_costs_no_conflict(open_index: OpenIndex, redis_url: str) -> None:
+    types = Interrupted()
+    index = await interrupted(open_index, redis_url, types)
+    await index.join(join("a", MINUTE, "a.example"))
+    await index.unite(FIRST.id, OTHER)
+    types.swaps.clear()
+
+    mixed = [join("b", MINUTE, "b.example"), joining(OTHER, "c", MINUTE, "c.example"), join("d", MINUTE, "d.example")]
+    stories = await asyncio.gather(*map(index.join, mixed))
+
+    assert {story.id for story in stories} == {FIRST.id}
+    assert sorted(story.items for story in stories) == [4, 5, 6]
+    assert types.swaps == [1, 1]
+
+
+async def test_one_damaged_story_fails_only_its_own_joins(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis
+) -> None:
+    index = await open_index(redis_url)
+    await index.join(join("a", MINUTE, "a.example"))
+    name = f"{index.layout.prefix}:story:{FIRST.id}"  # type: ignore[attr-defined]
+    for field, value in (("joined", str(1 << 40)), ("sources", "odd"), ("languages", "en " + "9" * 5000)):
+        before = redis_keys.hgetall(name)
+        redis_keys.hset(name, field, value)
+        steps = [replace(join(field, MINUTE, "b.example"), registered_before=OTHER.id), joining(OTHER, field, MINUTE)]
+        damaged, whole = await asyncio.gather(*map(index.join, steps), return_exceptions=True)
+        assert isinstance(damaged, Exception)
+        assert f"story {FIRST.id}" in str(damaged)
+        assert not isinstance(whole, BaseException)
+        assert redis_keys.hgetall(name) == before | {field.encode(): value.encode()}, "nothing is written"
+        redis_keys.hset(name, mapping=before)
+
+
+async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_read(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis, at_once: None
+) -> None:
+    index, other = await open_index(redis_url), await open_index(redis_url)
+    index.run, other.run = 1, 2
+    await other.beat()
+    article = Article()
+    await check(index, article)
+
+    types = Interrupted(other.end_run)
+    index._types = types  # type: ignore[attr-defined]
+    await index.beat(alive=[2])
+    assert set(redis_keys.hgetall(f"{index.layout.prefix}:runs")) == {b"1"}, "the run that ended stays dead"  # type: ignore[attr-defined]
+    types.others.append(lambda: other.withdraw([article.id]))
+    await index.deliver([article.id])
+    assert await index.records() == [], "a record that was removed stays removed"
+    assert types.swaps == [None, 1, None]
+
+
+async def test_what_was_learned_is_added_up_whoever_is_faster(
+    open_index: OpenIndex, redis_url: str, at_once: None
+) -> None:
+    index, other = await open_index(redis_url), await open_index(redis_url)
+    counted = pack_counted(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
+    index._types = types = Interrupted(lambda: other.add_frequencies("x", counted))  # type: ignore[attr-defined]
+
+    total = await index.add_frequencies("x", counted)
+
+    assert types.swaps == [None, 1]
+    assert unpack_sum(total)[0] == 6
+    assert total == await other.add_frequencies("x", NOTHING)
+
+
+async def test_no_more_events_are_taken_over_than_allowed_beside_damaged_ones(
+    open_index: OpenIndex, redis_url: str, redis_keys: Redis
+) -> None:
+    index = await open_index(redis_url)
+    await index.join(join("a", MINUTE, "a.example"))
+    assert await index.claim(Claim(FIRST.id, "watch", token="0" * 16))
+    (name,) = index.layout.names("grants")  # type: ignore[attr-defined]
+    (grant,) = redis_keys.hvals(name)
+    redis_keys.hset(name, mapping={f"{number:016}": grant for number in range(MOST_TAKEN_OVER + 9)})
+    redis_keys.hset(name, "damaged", "\n")
+
+    assert len(await index.take_over(0)) == MOST_TAKEN_OVER
+    assert not redis_keys.hexists(name, "damaged")
+    assert redis_keys.hlen(name) == MOST_TAKEN_OVER + 9
