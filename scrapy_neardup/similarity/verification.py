@@ -267,7 +267,8 @@ def _is_copy_by_text(
         is_copy = trace.at_least("common share of the larger text", larger, STRONG_EVIDENCE)
     else:
         least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
-        trace.note(f"one source has them under titles that share {overlap:.2f} of their terms")
+        if overlap < SAME_TITLES:
+            trace.note(f"one source has them under different titles, which share {overlap:.2f} of their terms")
         is_copy = trace.at_least(policy.measure, found.score, least)
     if is_copy and have_other_figures(new.figures, old.figures):
         trace.note("most of their figures differ")
