@@ -61,15 +61,18 @@ def terms_of(text: str) -> frozenset[int]:
     return frozenset(_slots(text))
 
 
-def term_codes(line: str) -> list[int]:
-    """Return the slots of all terms of a line, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
+def term_codes(*lines: str) -> list[int]:
+    """Return the slots of all terms of some lines, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
 
     A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the line.
     """
-    normal = line if line.isascii() else unicodedata.normalize("NFKC", line)
-    codes = list(itertools.chain.from_iterable(map(_codes.__getitem__, _WORD.findall(normal))))
-    if codes:
-        codes[0] &= ~NAME
+    codes: list[int] = []
+    for line in lines:
+        first = len(codes)
+        normal = line if line.isascii() else unicodedata.normalize("NFKC", line)
+        codes.extend(itertools.chain.from_iterable(map(_codes.__getitem__, _WORD.findall(normal))))
+        if len(codes) > first:
+            codes[first] &= ~NAME
     return codes
 
 
