@@ -379,15 +379,14 @@ class Sketcher:
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
         lead = self.lead(read.body.without(read.left_out.of_lead or read.left_out.lines)) if signed.signature else b""
-        figures = read.figures
-        if figures is None:
-            figures = pack_figures(find_figures(read.text)) if self.figures else b""
         return TextSketch(
             trace=read.trace,
             left_out=read.left_out,
             signed=signed,
             text_hash=read.body.text_hash,
-            figures=figures,
+            figures=pack_figures(find_figures(read.text))
+            if self.figures and read.figures is None
+            else read.figures or b"",
             specifics=specifics if signed.signature else b"",
             lead=lead,
         )

@@ -44,20 +44,16 @@ from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, distinc
 
 MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
-_USUAL_LENGTH = 24  # characters of the figures and names whose digests are remembered
 SHORT = 60  # words; if a report is shorter, the names in its first sentence are kept too
 _NEAR = 4  # characters of an unspaced clause
 _LONGEST_ARTICLE = 3
 _DATES = MONTHS | WEEKDAYS
 _NAME = np.uint64(0x80)
-_PUNCTUATION = mask(JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP)
-_CONTENT, _SPACES = mask(LETTER | DECIMAL), mask(SPACE | LINE_END)
-_UPPER, _LOWER, _SENTENCE_STOP, _CLAUSE = map(mask, (UPPER, LOWER, SENTENCE_STOP, CLAUSE))
-_LETTER, _DECIMAL = np.uint32(LETTER), np.uint32(DECIMAL)
+_PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
+_CONTENT, _SPACES = LETTER | DECIMAL, SPACE | LINE_END
 # Punctuation that counts inside a word and before a space.
 _COUNTS = np.array([BREAK, BREAK | DASH | SENTENCE_STOP], np.uint32)
 _FROM_JOINER = mask(2)  # distance in bits from JOINER to LETTER, and from NUMBER_JOINER to DECIMAL
-_NEXT = np.array(1)
 _POWERS = Powers(0xFF51_AFD7_ED55_8CCD)
 _MIX = np.uint64(0xC4CE_B9FE_1A85_EC53)
 _MULTIPLIERS = np.array([[0x87C3_7B91_1142_53D5], [0x4CF5_AD43_2745_937F], [0x52DC_E729_3849_5AB5]], np.uint64)
@@ -97,8 +93,8 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     begins = np.zeros(len(tokens.kind), bool)  # a sentence
     begins[content] = changes(tokens.sentence.take(content))
 
-    is_letter = tokens.kind == _LETTER
-    is_capital = is_letter & (tokens.first & _UPPER).astype(bool)
+    is_letter = tokens.kind == LETTER
+    is_capital = is_letter & (tokens.first & UPPER).astype(bool)
     capitals = is_capital.nonzero()[0]
     runs, lengths = _runs(capitals, tokens.is_cut)
     names = capitals.take(runs)
@@ -110,7 +106,7 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     name_hashes = (name_hashes + lengths.astype(np.uint64))[is_name]
     names, lengths = names[is_name], lengths[is_name]
 
-    figures = (tokens.kind == _DECIMAL).nonzero()[0]
+    figures = (tokens.kind == DECIMAL).nonzero()[0]
     values = np.concatenate((_figure_hashes(reading, tokens, figures), name_hashes)) >> _TO_VALUE
     values[len(figures) :] |= _NAME
     keyed = _keyed(reading, tokens, words.nonzero()[0], np.concatenate((figures, names)), values)
@@ -142,23 +138,23 @@ def _tokens(reading: Reading, start: NDArray[np.intp], stop: NDArray[np.intp], d
     flags = reading.flags
     kind = flags & _CONTENT
     marks = (flags & _PUNCTUATION).astype(bool).nonzero()[0]
-    mark, following = flags.take(marks), marks + _NEXT
-    joined = kind.take(marks - _NEXT) & kind.take(following) & (mark >> _FROM_JOINER)
+    mark, following = flags.take(marks), marks + 1
+    joined = kind.take(marks - 1) & kind.take(following) & (mark >> _FROM_JOINER)
     ends_word = (flags.take(following) & _SPACES).astype(bool)
     kind[marks] = joined | mark & _COUNTS.take(ends_word)
     edges = edges_of(kind)
     kinds = kind.take(edges)
     tokens = kinds.nonzero()[0]  # between two edges
-    starts, ends, kinds = edges.take(tokens), edges.take(tokens + _NEXT), kinds.take(tokens)
+    starts, ends, kinds = edges.take(tokens), edges.take(tokens + 1), kinds.take(tokens)
 
     begun = np.bincount(starts.searchsorted(start), minlength=len(starts) + 1)  # lines, at each token
-    line = np.add.accumulate(begun[:-1]) - _NEXT
+    line = np.add.accumulate(begun[:-1]) - 1
     read = ((line >= 0) & (starts < stop.take(line))).nonzero()[0]
     starts, ends, kinds, line = starts.take(read), ends.take(read), kinds.take(read), line.take(read)
     first, document = flags.take(starts), document.take(line)
     # Columns may be narrow: the end of a line ends a sentence only if no lower case follows.
-    is_cut = changes(line) & ((first & _LOWER) == 0) | changes(document)
-    sentence = np.add.accumulate(is_cut | (kinds & _SENTENCE_STOP).astype(bool), dtype=np.intp)
+    is_cut = changes(line) & ((first & LOWER) == 0) | changes(document)
+    sentence = np.add.accumulate(is_cut | (kinds & SENTENCE_STOP).astype(bool), dtype=np.intp)
     return _Tokens(starts, ends, kinds, first, document, is_cut, sentence)
 
 
@@ -173,12 +169,8 @@ def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp])
     return np.array([_digest(reading.text[start:end].replace(",", "")) for start, end in spans], np.uint64)
 
 
+@lru_cache(maxsize=1 << 10)  # figures repeat; the longest have MOST_CHARACTERS
 def _digest(text: str) -> int:
-    return (_digest_of_usual if len(text) <= _USUAL_LENGTH else _digest_of_usual.__wrapped__)(text)
-
-
-@lru_cache(maxsize=1 << 14)  # figures repeat
-def _digest_of_usual(text: str) -> int:
     return xxhash.xxh3_64_intdigest(normalise(text).encode("utf-8", "surrogatepass"))
 
 
@@ -214,7 +206,7 @@ def _near_hashes(
     starts, ends = tokens.spans(words)
     if not reading.present & CLAUSE:
         return reading.span_hashes(starts, ends), np.zeros((2, 1), np.intp)
-    reach = np.where((tokens.first.take(words) & _CLAUSE).astype(bool), _NEAR, MOST_CHARACTERS)
+    reach = np.where((tokens.first.take(words) & CLAUSE).astype(bool), _NEAR, MOST_CHARACTERS)
     before = reading.span_hashes(np.maximum(starts, ends - reach), ends)
     behind = reading.span_hashes(starts, np.minimum(ends, starts + reach))
     return np.concatenate((before, behind)), np.array([[0], [len(words)]])

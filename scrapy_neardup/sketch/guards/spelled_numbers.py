@@ -62,8 +62,6 @@ class Languages(NamedTuple):
 
     by_name: dict[str, NumberWords]
     of_word: dict[str, tuple[str, ...]]
-    vocabulary: frozenset[str]
-    """The words of ``of_word``: a set finds them in a text faster than a dictionary."""
     scales: dict[str, int]
     """Words that multiply the digits before them, in a text of any language: "5 million", "3 тысячи"."""
 
@@ -76,7 +74,7 @@ def number_words(tokens: Iterable[str]) -> dict[str, NumberWords]:
     answers. Another language with half as many words, of a notice or a quotation, is read too.
     """
     languages = all_languages()
-    known = languages.vocabulary.intersection(tokens)
+    known = languages.of_word.keys() & tokens
     votes = dict.fromkeys(languages.by_name, 0)
     for word in known:
         for name in languages.of_word[word]:
@@ -95,16 +93,15 @@ def number_words(tokens: Iterable[str]) -> dict[str, NumberWords]:
 def all_languages() -> Languages:
     """Read the tables, once a process."""
     tables = json.loads((files(__package__) / "number_words.json").read_text(encoding="utf-8"))
-    by_name = {name: _read_table(**table) for name, table in tables.items()}
-    of_word: dict[str, tuple[str, ...]] = {}
-    scales: dict[str, int] = {}
-    for name, language in by_name.items():
+    languages = Languages({name: _read_table(**table) for name, table in tables.items()}, {}, {})
+    for name, language in languages.by_name.items():
         for word in language.words.union(_FUNCTION_WORDS[name].split()):
-            of_word[word] = (*of_word.get(word, ()), name)
+            languages.of_word[word] = (*languages.of_word.get(word, ()), name)
         for word, scale in language.scales.items():
             if scale >= 1000 or scale == 12:
-                scales.setdefault(word, scale)
-    return Languages(by_name, of_word, frozenset(of_word), scales | _SCALES_OF_ANY_LANGUAGE)
+                languages.scales.setdefault(word, scale)
+    languages.scales.update(_SCALES_OF_ANY_LANGUAGE)
+    return languages
 
 
 def _read_table(

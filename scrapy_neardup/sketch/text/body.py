@@ -22,19 +22,16 @@ from scrapy_neardup.sketch.text.characters import (
     STOP,
     UNSPACED,
     UPPER,
-    mask,
 )
 from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, edges_of, next_starts, window_hashes
 
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
 _CHARACTERS_PER_WORD = 2
 _KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
-_LINE_END, _STOP, _FULL_STOP, _CLOSING, _SPACE, _ALNUM = map(mask, (LINE_END, STOP, FULL_STOP, CLOSING, SPACE, ALNUM))
-_LINE_END_OR_ALNUM = mask(LINE_END | ALNUM)
+_LINE_END_OR_ALNUM = LINE_END | ALNUM
 # Flags of the character behind a full stop: whether it continues the sentence behind a space, or begins one without.
 _CONTINUES = np.array([UPPER, DIGIT | LOWER | LINE_END], np.uint32)
 _BEFORE = np.array([[-1], [-2]])
-_NEXT = np.array(1)
 
 T = TypeVar("T", bound=np.generic)
 
@@ -205,8 +202,8 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     A line is a sentence of at least eight words. Shorter sentences are joined to the one before, except the first of a
     block. Blocks are cut into sentences because boilerplate is often glued to the last paragraph.
     """
-    ends_of_blocks = (reading.flags & _LINE_END).astype(bool).nonzero()[0]
-    start = np.concatenate((ends_of_blocks[:-1] + _NEXT, _sentence_ends(reading)))
+    ends_of_blocks = (reading.flags & LINE_END).astype(bool).nonzero()[0]
+    start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading)))
     start.sort()
     first = reading.starts.searchsorted(start)
     counts = next_starts(first, len(reading.starts)) - first
@@ -243,19 +240,19 @@ def _sentence_ends(reading: Reading) -> NDArray[np.intp]:
     host name.
     """
     flags = reading.flags
-    edges = edges_of(flags & _STOP)
-    stops, closed = edges[::2], _behind(flags, _CLOSING, edges[1::2])
-    ends = _behind(flags, _SPACE, closed)
+    edges = edges_of(flags & STOP)
+    stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
+    ends = _behind(flags, SPACE, closed)
     # The first and the last character of a text are ends of lines. Index -1 wraps around to the last, so there is an
     # end of line before the first character too.
     before, second = flags.take(stops + _BEFORE)
     following, is_spaced = flags.take(ends), ends > closed
     # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
     begins = (following & _CONTINUES.take(is_spaced)).astype(bool) != is_spaced
-    begins &= (before & _ALNUM).astype(bool) & (second & _LINE_END_OR_ALNUM).astype(bool)
+    begins &= (before & ALNUM).astype(bool) & (second & _LINE_END_OR_ALNUM).astype(bool)
     if reading.present & FULL_STOP:
-        begins |= (flags.take(stops) & _FULL_STOP).astype(bool)
-        begins &= (following & _LINE_END) == 0
+        begins |= (flags.take(stops) & FULL_STOP).astype(bool)
+        begins &= (following & LINE_END) == 0
     return cast("NDArray[np.intp]", ends[begins])
 
 

@@ -45,7 +45,6 @@ _WORD = re.compile(r"\w")
 _FIRST_POWERS = 1 << 14
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
-_NEXT = np.array(1)
 _WORD_FLAG = mask(WORD)
 T = TypeVar("T", bound=np.generic)
 
@@ -209,7 +208,7 @@ def changes(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 def edges_of(values: NDArray[Any]) -> NDArray[np.intp]:
     """Return the places of the values, but the first, that are not those before them."""
-    return cast("NDArray[np.intp]", (values[1:] != values[:-1]).nonzero()[0] + _NEXT)
+    return cast("NDArray[np.intp]", (values[1:] != values[:-1]).nonzero()[0] + 1)
 
 
 def next_starts(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
