@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -169,7 +168,6 @@ def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp])
     return np.array([_digest(reading.text[start:end].replace(",", "")) for start, end in spans], np.uint64)
 
 
-@lru_cache(maxsize=1 << 10)  # figures repeat; the longest have MOST_CHARACTERS
 def _digest(text: str) -> int:
     return xxhash.xxh3_64_intdigest(normalise(text).encode("utf-8", "surrogatepass"))
 
