@@ -59,12 +59,13 @@ def _read_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int
     traces: dict[int, Trace] = {}
     found: dict[int, _Lines] = {}
     for number, text in texts.items():
-        _, body, trace, _ = sketcher.read_texts([text])[0]
+        read = sketcher.read_texts([text])[0]
+        body = read.body
         lines = [(line, None if is_long else _SHORT) for line, is_long in body.read_lines]
         found[number] = _Lines(lines, sketcher.lead(body) if body.words >= least else b"")
         if preset.guarded:
-            traces[number] = trace
-            guard.learn(trace, least)
+            traces[number] = read.trace
+            guard.learn(read.trace, least)
     for number, trace in traces.items():
         if known := guard.known(trace, least):
             body = sketcher.read_texts([texts[number]])[0].body

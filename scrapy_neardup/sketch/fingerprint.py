@@ -79,6 +79,7 @@ class TextRead(NamedTuple):
     body: Body
     trace: Trace
     left_out: LeftOut = LeftOut()
+    figures: bytes | None = None  # None if they have not been looked for
 
     def without(self, left_out: LeftOut) -> TextRead:
         return self._replace(body=self.body.without(left_out.lines), left_out=left_out)
@@ -162,9 +163,9 @@ class Sketcher:
 
     def body(self, text: str) -> Body:
         """Return the lines of a main content that enter the fingerprint, without known boilerplate."""
-        _, body, trace, _ = self.read_texts([text])[0]
+        read = self.read_texts([text])[0]
         with self.lock:
-            return body.without(self._boilerplate.known(trace, self.min_words))
+            return read.body.without(self._boilerplate.known(read.trace, self.min_words))
 
     def shingle_width(self, body: Body) -> int:
         """Return how many tokens a shingle has in most of the text."""
@@ -306,7 +307,8 @@ class Sketcher:
         wanted: dict[tuple[bytes, LeftOut], TextRead] = {}
         for key, text, lines in zip(keys, texts, left_out, strict=True):
             if (key, lines) not in made and (key, lines) not in wanted:
-                wanted[key, lines] = (read[key] if key in read else self.read_texts([text])[0]).without(lines)
+                again = read.get(key) or self.read_texts([text])[0]._replace(figures=known[key].figures)
+                wanted[key, lines] = again.without(lines)
         if wanted:
             made.update(zip(wanted, self.sketch_texts(list(wanted.values())), strict=True))
             self._remember({each[0]: made[each] for each in wanted})
@@ -382,7 +384,9 @@ class Sketcher:
             left_out=read.left_out,
             signed=signed,
             text_hash=read.body.text_hash,
-            figures=pack_figures(find_figures(read.text)) if self.figures else b"",
+            figures=pack_figures(find_figures(read.text))
+            if self.figures and read.figures is None
+            else read.figures or b"",
             specifics=specifics if signed.signature else b"",
             lead=lead,
         )

@@ -21,6 +21,7 @@ from itertools import islice
 import numpy as np
 
 from scrapy_neardup.sketch.text.body import Body
+from scrapy_neardup.sketch.text.characters import mask
 
 STORIES = 3
 """Different stories that make a line boilerplate."""
@@ -34,7 +35,7 @@ _MOST_LINES_OF_ONE = 200
 _LONGEST = 2000  # a document with more lines teaches nothing: a book would be remembered for few of its lines
 _MOST_STORIES = 8  # documents remembered for a line, one a story
 _SAMPLES = 96  # shingles a document is remembered by
-_SAMPLE_MASK = np.uint32(3)  # of every fourth shingle, by its hash
+_SAMPLE_MASK = mask(3)  # of every fourth shingle, by its hash
 _LEAST_REST = 30  # words; a shorter rest does not show what a document is about
 _SHARED_REST = 0.15  # two documents whose rests share no more than this tell different stories
 _DOMINANT = 0.5  # if one story brought more than this share of a line's documents, the line belongs to that story
@@ -52,18 +53,17 @@ class Trace:
     @classmethod
     def of(cls, body: Body, width: int) -> Trace:
         """``width`` is the length of a shingle in tokens."""
-        keys = body.long.keys.tolist()
-        lines = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        lines: dict[int, int] = {}
+        places = array("q", [lines.setdefault(key, len(lines)) for key in body.long.keys.tolist()])
         # Lines of the same tokens have the same words.
-        words = array("I", dict(zip(keys, body.long.words.tolist(), strict=True)).values())
+        words = array("I", dict(zip(places, body.long.words.tolist(), strict=True)).values())
         hashes = body.windows(width)
         # The choice of a shingle does not depend on the document. A shingle of two lines belongs to the first one.
         starts = np.logical_not(hashes & _SAMPLE_MASK).nonzero()[0]
         samples = hashes.take(starts)
         lowest = samples.argsort()[:_SAMPLES]
-        ends = (body.long.end - body.long.first).cumsum()
-        places = np.array([lines[key] for key in keys], np.uint32)
-        owners = places.take(ends.searchsorted(starts.take(lowest), side="right"))
+        ends = np.add.accumulate(body.long.end - body.long.first)
+        owners = np.array(places, np.uint32).take(ends.searchsorted(starts.take(lowest), side="right"))
         return cls(lines, words, array("I", samples.take(lowest).tobytes()), array("I", owners.tobytes()))
 
     def rest(self, shared: Iterable[int]) -> tuple[int, set[int]]:

@@ -62,8 +62,12 @@ _NUMBER = re.compile(
 _SIGN = re.compile("[0-9$€£¥₹₽₩₺%]")
 # A plain class, not \w: \w ends words at the vowel signs of Indic scripts and Thai.
 _WORD_OR_MARK = re.compile(r"[a-zªµºÀ-\u1fff\u2c00-\u2fff\u3005-\U0010ffff]+|[0|]")
-_ASCII_LETTERS = {code: chr(code) if "a" <= chr(code) <= "z" or chr(code) in "0\n" else " " for code in range(128)}
-_PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022\u00a0\u00ab\u00bb"
+_LATIN_LETTERS = bytes(
+    ord(each) if each == "\n" or (each != LINE_END and _WORD_OR_MARK.match(each)) else ord(" ")
+    for each in map(chr, range(256))
+)
+_PUNCTUATION = "\u2019\u201c\u201d\u2018\u2013\u2014\u2026\u2022"  # the commonest that is not in Latin-1
+_BEFORE_PATH = "://", ".com/", ".org/", ".net/"
 _ADDRESS = re.compile(r"(?:https?://|www\.|\.(?:com|org|net)/)\S+")
 
 
@@ -88,11 +92,13 @@ def number_tokens(text: str) -> tuple[list[str], list[int]]:
 
 def _words(text: str) -> list[str]:
     if not text.isascii():
-        for character in _PUNCTUATION:  # most English texts are ASCII then
+        for character in _PUNCTUATION:
             text = text.replace(character, " ")
-    if text.isascii():
-        return text.translate(_ASCII_LETTERS).replace("\n", f" {LINE_END} ").split()
-    return _WORD_OR_MARK.findall(text.replace(LINE_END, " ").replace("\n", LINE_END))
+    try:
+        latin = text.encode("latin-1")
+    except UnicodeEncodeError:
+        return _WORD_OR_MARK.findall(text.replace(LINE_END, " ").replace("\n", LINE_END))
+    return latin.translate(_LATIN_LETTERS).decode("latin-1").replace("\n", f" {LINE_END} ").split()
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
@@ -131,7 +137,7 @@ def _plain(text: str) -> str:
     # Do not use NFKC here: it takes as long as finding the tokens, and numbers need only the replacements below.
     if not text.isascii() and _UNUSUAL.search(text):
         text = _RUN.sub(_numeral_with_digits, text.translate(_USUAL))
-    if "://" in text or "www." in text or ".com/" in text or ".org/" in text or ".net/" in text:
+    if "www." in text or ("/" in text and any(map(text.__contains__, _BEFORE_PATH))):
         text = _ADDRESS.sub(" ", text)
     return text.casefold()
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import xxhash
@@ -37,8 +37,9 @@ from scrapy_neardup.sketch.text.characters import (
     SENTENCE_STOP,
     SPACE,
     UPPER,
+    mask,
 )
-from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, distinct, next_starts, normalise
+from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, distinct, edges_of, next_starts, normalise
 
 MOST = 24  # specifics kept of a document
 MOST_CHARACTERS = 8000  # templates are short
@@ -48,7 +49,10 @@ _LONGEST_ARTICLE = 3
 _DATES = MONTHS | WEEKDAYS
 _NAME = np.uint64(0x80)
 _PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
-_FROM_JOINER = np.uint32(2)  # distance in bits from JOINER to LETTER, and from NUMBER_JOINER to DECIMAL
+_CONTENT, _SPACES = LETTER | DECIMAL, SPACE | LINE_END
+# Punctuation that counts inside a word and before a space.
+_COUNTS = np.array([BREAK, BREAK | DASH | SENTENCE_STOP], np.uint32)
+_FROM_JOINER = mask(2)  # distance in bits from JOINER to LETTER, and from NUMBER_JOINER to DECIMAL
 _POWERS = Powers(0xFF51_AFD7_ED55_8CCD)
 _MIX = np.uint64(0xC4CE_B9FE_1A85_EC53)
 _MULTIPLIERS = np.array([[0x87C3_7B91_1142_53D5], [0x4CF5_AD43_2745_937F], [0x52DC_E729_3849_5AB5]], np.uint64)
@@ -59,8 +63,7 @@ _NOTHING = np.empty(0, np.uint64)
 _KEYS = np.uint64(0x10000 - LEADS)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tokens:
+class _Tokens(NamedTuple):
     """Words with their apostrophes and hyphens, figures, and the punctuation that ends a sentence or a name."""
 
     starts: NDArray[np.intp]
@@ -85,19 +88,20 @@ def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
     if not len(lines[0]):
         return [b""] * len(bodies)
     tokens = _tokens(reading, *lines)
-    content = (tokens.kind & (LETTER | DECIMAL) != 0).nonzero()[0]
+    content = (tokens.kind & _CONTENT).nonzero()[0]
     begins = np.zeros(len(tokens.kind), bool)  # a sentence
     begins[content] = changes(tokens.sentence.take(content))
 
-    is_letter, is_upper = tokens.kind == LETTER, tokens.first & UPPER != 0
-    capitals = (is_letter & is_upper).nonzero()[0]
+    is_letter = tokens.kind == LETTER
+    is_capital = is_letter & (tokens.first & UPPER).astype(bool)
+    capitals = is_capital.nonzero()[0]
     runs, lengths = _runs(capitals, tokens.is_cut)
     names = capitals.take(runs)
     # A single capitalised word that begins a sentence is more often a word than a name.
     is_name = (lengths > 1) | ~begins.take(names)
-    words = is_letter & ~is_upper
+    words = is_letter ^ is_capital
     words[names[~is_name]] = True
-    name_hashes = _POWERS.run_hashes(reading.span_hashes(*tokens.spans(capitals)), runs, runs + lengths)
+    name_hashes = _POWERS.run_hashes(reading.span_hashes(*tokens.spans(capitals)), runs)
     name_hashes = (name_hashes + lengths.astype(np.uint64))[is_name]
     names, lengths = names[is_name], lengths[is_name]
 
@@ -131,25 +135,26 @@ def _lines(bodies: Sequence[Body]) -> tuple[NDArray[np.intp], NDArray[np.intp], 
 def _tokens(reading: Reading, start: NDArray[np.intp], stop: NDArray[np.intp], document: NDArray[np.intp]) -> _Tokens:
     """Return the tokens of lines, from where the lines start and stop and the number of the document of each."""
     flags = reading.flags
-    kind = flags & np.uint32(LETTER | DECIMAL)
-    marks = (flags & _PUNCTUATION != 0).nonzero()[0]
+    kind = flags & _CONTENT
+    marks = (flags & _PUNCTUATION).astype(bool).nonzero()[0]
     mark, following = flags.take(marks), marks + 1
     joined = kind.take(marks - 1) & kind.take(following) & (mark >> _FROM_JOINER)
-    ends_word = flags.take(following) & (SPACE | LINE_END) != 0
-    kind[marks] = joined | mark & np.where(ends_word, np.uint32(BREAK | DASH | SENTENCE_STOP), np.uint32(BREAK))
-    edges = (kind[1:] != kind[:-1]).nonzero()[0] + 1
-    tokens = (kind.take(edges) != 0).nonzero()[0]  # between two edges
-    starts, ends = edges.take(tokens), edges.take(tokens + 1)
+    ends_word = (flags.take(following) & _SPACES).astype(bool)
+    kind[marks] = joined | mark & _COUNTS.take(ends_word)
+    edges = edges_of(kind)
+    kinds = kind.take(edges)
+    tokens = kinds.nonzero()[0]  # between two edges
+    starts, ends, kinds = edges.take(tokens), edges.take(tokens + 1), kinds.take(tokens)
 
     begun = np.bincount(starts.searchsorted(start), minlength=len(starts) + 1)  # lines, at each token
     line = np.add.accumulate(begun[:-1]) - 1
-    is_read = (line >= 0) & (starts < stop[line])
-    read = is_read.nonzero()[0]
-    starts, ends, line = starts.take(read), ends.take(read), line.take(read)
-    kinds, first, document = kind.take(starts), flags.take(starts), document.take(line)
+    read = ((line >= 0) & (starts < stop.take(line))).nonzero()[0]
+    starts, ends, kinds, line = starts.take(read), ends.take(read), kinds.take(read), line.take(read)
+    first, document = flags.take(starts), document.take(line)
     # Columns may be narrow: the end of a line ends a sentence only if no lower case follows.
-    is_cut = changes(line) & (first & LOWER == 0) | changes(document)
-    return _Tokens(starts, ends, kinds, first, document, is_cut, (is_cut | (kinds & SENTENCE_STOP != 0)).cumsum())
+    is_cut = changes(line) & ((first & LOWER) == 0) | changes(document)
+    sentence = np.add.accumulate(is_cut | (kinds & SENTENCE_STOP).astype(bool), dtype=np.intp)
+    return _Tokens(starts, ends, kinds, first, document, is_cut, sentence)
 
 
 def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -199,7 +204,7 @@ def _near_hashes(
     starts, ends = tokens.spans(words)
     if not reading.present & CLAUSE:
         return reading.span_hashes(starts, ends), np.zeros((2, 1), np.intp)
-    reach = np.where(tokens.first.take(words) & CLAUSE != 0, _NEAR, MOST_CHARACTERS)
+    reach = np.where((tokens.first.take(words) & CLAUSE).astype(bool), _NEAR, MOST_CHARACTERS)
     before = reading.span_hashes(np.maximum(starts, ends - reach), ends)
     behind = reading.span_hashes(starts, np.minimum(ends, starts + reach))
     return np.concatenate((before, behind)), np.array([[0], [len(words)]])

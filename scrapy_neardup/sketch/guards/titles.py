@@ -40,6 +40,7 @@ _DIGIT = re.compile(r"\d")
 _DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
 _MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
 _WORD = re.compile(f"[^{_BETWEEN}]+")
+_ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
 _MOST_REMEMBERED = 1 << 16  # words
 _LONGEST_REMEMBERED = 40  # characters
 NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
@@ -61,15 +62,21 @@ def terms_of(text: str) -> frozenset[int]:
     return frozenset(_slots(text))
 
 
-def term_codes(line: str) -> list[int]:
-    """Return the slots of all terms of a line, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
+def term_codes(*lines: str) -> list[int]:
+    """Return the slots of all terms of some lines, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
 
     A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the line.
     """
-    normal = line if line.isascii() else unicodedata.normalize("NFKC", line)
-    codes = list(itertools.chain.from_iterable(map(_codes.__getitem__, _WORD.findall(normal))))
-    if codes:
-        codes[0] &= ~NAME
+    codes: list[int] = []
+    for line in lines:
+        first = len(codes)
+        if line.isascii():
+            words = line.encode().translate(_ASCII_WORDS).decode().split()
+        else:
+            words = _WORD.findall(unicodedata.normalize("NFKC", line))
+        codes.extend(itertools.chain.from_iterable(map(_codes.__getitem__, words)))
+        if len(codes) > first:
+            codes[first] &= ~NAME
     return codes
 
 

@@ -26,7 +26,7 @@ from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS
 from scrapy_neardup.similarity.likeness import TITLE_BIT, shared_terms
 from scrapy_neardup.sketch.guards.titles import FIGURE, NAME, NO_TERM, term_codes, words_by_slot
 from scrapy_neardup.sketch.signatures.base import Frequencies
-from scrapy_neardup.sketch.text.body import Line
+from scrapy_neardup.sketch.text.characters import mask
 from scrapy_neardup.sketch.text.reading import changes, next_starts
 
 LEAD_WORDS = 150
@@ -42,24 +42,25 @@ FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known t
 _MOST_TIMES = 0x7F
 _NAME_FLAG = 0x80
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x709C_51F3
-_BYTE = np.uint32(8)
-_SLOT = 0xFFFF
+_BYTE, _SLOT, _NAME_BIT, _NO_TERM = map(mask, (8, 0xFFFF, _NAME_FLAG, NO_TERM))
+_FIGURE, _NAME, _FIGURE_OR_NAME = map(mask, (FIGURE, NAME, FIGURE | NAME))
 
 
-def read_lead(lines: Iterable[Line]) -> bytes:
+def read_lead(lines: Iterable[str]) -> bytes:
     """Return the terms of the first lines of a text, packed; none if it is a table.
 
     A term has four bytes in the order of this machine: its slot, then in 8 bits how often it occurs. ``_NAME_FLAG`` is
     added if the term is a name or a figure. Terms are in ascending order.
     """
-    codes = np.array([code for line in lines for code in term_codes(line.text[:_MOST_CHARACTERS])], np.uint32)
-    if _FIGURES_IN_PROSE * np.count_nonzero(codes & FIGURE) > len(codes):
+    codes = np.array(term_codes(*(line[:_MOST_CHARACTERS] for line in lines)), np.uint32)
+    if _FIGURES_IN_PROSE * np.count_nonzero(codes & _FIGURE) > len(codes):
         return b""
     # If most words have a capital, these are headlines, and capitals show no names.
-    is_prose = 2 * np.count_nonzero(codes & NAME) <= len(codes)
-    codes = codes[codes < NO_TERM]
-    is_name = (codes & (FIGURE | NAME if is_prose else FIGURE)).astype(bool)
-    terms = (codes & _SLOT) << _BYTE | is_name.astype(np.uint32) * _NAME_FLAG
+    is_prose = 2 * np.count_nonzero(codes & _NAME) <= len(codes)
+    codes = codes[codes < _NO_TERM]
+    is_name = (codes & (_FIGURE_OR_NAME if is_prose else _FIGURE)).astype(bool)
+    terms = (codes & _SLOT) << _BYTE
+    terms |= is_name * _NAME_BIT
     terms.sort()
     begins = changes(terms >> _BYTE).nonzero()[0]
     ends = next_starts(begins, len(terms))

@@ -23,12 +23,15 @@ from scrapy_neardup.sketch.text.characters import (
     UNSPACED,
     UPPER,
 )
-from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, next_starts, window_hashes
+from scrapy_neardup.sketch.text.reading import Powers, Reading, changes, edges_of, next_starts, window_hashes
 
 _LEAST_WORDS = 8  # a shorter sentence goes with the one before it
 _CHARACTERS_PER_WORD = 2
 _KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
-
+_LINE_END_OR_ALNUM = LINE_END | ALNUM
+# Flags of the character behind a full stop: whether it continues the sentence behind a space, or begins one without.
+_CONTINUES = np.array([UPPER, DIGIT | LOWER | LINE_END], np.uint32)
+_BEFORE = np.array([[-1], [-2]])
 
 T = TypeVar("T", bound=np.generic)
 
@@ -56,21 +59,27 @@ class Lines(NamedTuple):
         """Return the first token of the first line, and the token behind the last line."""
         return (int(self.first[0]), int(self.end[-1])) if len(self.first) else (0, 0)
 
-    def at(self, chosen: slice | NDArray[np.bool_]) -> Lines:
-        return Lines._make(array[chosen] for array in self)
+    def at(self, chosen: slice | NDArray[np.intp]) -> Lines:
+        return Lines._make([array[chosen] for array in self])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Body:
     """The lines of a text that count, and the keys of those that are boilerplate."""
 
     reading: Reading  # of this text, and maybe of others
     unspaced: bool  # whether any of the text is in a script written without spaces
-    long: Lines
     all_lines: Lines
     is_long: NDArray[np.bool_]  # for each line, whether its block is long enough to count
+    long: Lines = field(init=False)
+    hashes: NDArray[np.uint64] = field(init=False)  # of the tokens of long lines
     boilerplate: frozenset[int] = frozenset()  # keys
     _windows: dict[tuple[int, frozenset[int]], NDArray[np.uint32]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        places = self.is_long.nonzero()[0]
+        self.long = self.all_lines if len(places) == len(self.is_long) else self.all_lines.at(places)
+        self.hashes = self._of_tokens(self.reading.hashes, self.is_long)
 
     def without(self, boilerplate: frozenset[int]) -> Body:
         return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
@@ -94,11 +103,16 @@ class Body:
         return [line for line, is_long in self.read_lines if not is_long]
 
     @property
+    def is_counted(self) -> NDArray[np.bool_]:
+        """Return for each line whether it counts and is no boilerplate."""
+        if not self.boilerplate:
+            return self.is_long
+        return self.is_long & np.array([key not in self.boilerplate for key in self.all_lines.keys.tolist()], np.bool_)
+
+    @property
     def counted(self) -> Lines:
         """Return the lines that count and are no boilerplate, as arrays."""
-        if not self.boilerplate:
-            return self.long
-        return self.long.at(np.array([key not in self.boilerplate for key in self.long.keys.tolist()], np.bool_))
+        return self.all_lines.at(self.is_counted.nonzero()[0]) if self.boilerplate else self.long
 
     @property
     def tokens(self) -> list[str]:
@@ -110,11 +124,11 @@ class Body:
     @property
     def kept_hashes(self) -> NDArray[np.uint64]:
         """Return the hashes of the tokens of the lines that are kept."""
-        return self._of_tokens(self.reading.hashes, self.counted)
+        return self._of_tokens(self.reading.hashes, self.is_counted) if self.boilerplate else self.hashes
 
     @property
     def kept_unspaced(self) -> NDArray[np.bool_]:
-        return self._of_tokens(_are_unspaced(self.reading), self.counted)
+        return self._of_tokens(_are_unspaced(self.reading), self.is_counted)
 
     def windows(self, width: int) -> NDArray[np.uint32]:
         """Return the hashes of all runs of ``width`` tokens in the lines that are kept."""
@@ -137,30 +151,25 @@ class Body:
         whole = kept.keys[kept.words >= _LEAST_WORDS] & np.uint64(0xFFFF_FFFF)
         return tuple(list(dict.fromkeys(whole.tolist()))[:most])
 
-    def lead(self, words: int) -> list[Line]:
+    def lead(self, words: int) -> list[str]:
         """Return the first lines that are kept, until they have ``words`` words."""
         kept = self.counted
-        return self._read(kept.at(slice(int(kept.words.cumsum().searchsorted(words)) + 1)))
+        return self._texts(kept, int(np.add.accumulate(kept.words).searchsorted(words)) + 1)
 
     @property
     def text_hash(self) -> bytes:
         """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
-        hashes = self._of_tokens(self.reading.hashes, self.long)
-        powers, _ = _KEY_POWERS.up_to(len(hashes))
-        return int((hashes * powers[: len(hashes)]).sum()).to_bytes(8, "big")
+        powers, _ = _KEY_POWERS.up_to(len(self.hashes))
+        return int(self.hashes.dot(powers[: len(self.hashes)])).to_bytes(8, "big")
 
-    def _of_tokens(self, values: NDArray[T], lines: Lines) -> NDArray[T]:
-        if lines is self.all_lines:
-            return values[slice(*lines.tokens)]
+    def _of_tokens(self, values: NDArray[T], is_chosen: NDArray[np.bool_]) -> NDArray[T]:
+        """Return the values of the tokens of chosen lines. ``values`` has one for each token of the reading."""
         first, end = self.all_lines.tokens
-        is_chosen = np.zeros(end - first + 1, np.int8)
-        is_chosen[lines.first - first] = 1
-        is_chosen[lines.end - first] -= 1
-        chosen: NDArray[T] = values[first:end][np.cumsum(is_chosen[:-1], dtype=np.int8).view(bool)]
+        chosen: NDArray[T] = values[first:end][is_chosen.repeat(self.all_lines.end - self.all_lines.first)]
         return chosen
 
-    def _texts(self, lines: Lines) -> list[str]:
-        places = zip(lines.start.tolist(), lines.stop.tolist(), strict=True)
+    def _texts(self, lines: Lines, most: int | None = None) -> list[str]:
+        places = zip(lines.start[:most].tolist(), lines.stop[:most].tolist(), strict=True)
         return [self.reading.text[start:stop].strip() for start, stop in places]
 
     def _read(self, lines: Lines) -> list[Line]:
@@ -177,14 +186,14 @@ def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -
     is_long = np.bincount(block, lines.words)[block] >= min_block_words
     bounds = lines.start.searchsorted(reading.bounds).tolist()
     for first, end in pairwise(bounds):
-        if int(lines.words[first:end][is_long[first:end]].sum()) < min_words:
+        if int(lines.words[first:end].dot(is_long[first:end])) < min_words:
             is_long[first:end] = True
     return [_body(reading, lines.at(slice(*each)), is_long[slice(*each)]) for each in pairwise(bounds)]
 
 
 def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_]) -> Body:
     unspaced = bool(reading.present & UNSPACED) and bool(_are_unspaced(reading, *lines.tokens).any())
-    return Body(reading, unspaced, lines if is_long.all() else lines.at(is_long), lines, is_long)
+    return Body(reading, unspaced, lines, is_long)
 
 
 def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
@@ -193,12 +202,12 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     A line is a sentence of at least eight words. Shorter sentences are joined to the one before, except the first of a
     block. Blocks are cut into sentences because boilerplate is often glued to the last paragraph.
     """
-    ends_of_blocks = (reading.flags & LINE_END != 0).nonzero()[0]
-    start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading.flags)))
+    ends_of_blocks = (reading.flags & LINE_END).astype(bool).nonzero()[0]
+    start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading)))
     start.sort()
     first = reading.starts.searchsorted(start)
     counts = next_starts(first, len(reading.starts)) - first
-    with_tokens = (counts != 0).nonzero()[0]
+    with_tokens = counts.nonzero()[0]
     start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
     block = ends_of_blocks.searchsorted(start)
     words = _words(reading, first, counts) if reading.present & UNSPACED else counts
@@ -207,7 +216,7 @@ def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
     start, first, block = start.take(place), first.take(place), block.take(place)
     end, stop = next_starts(first, len(reading.starts)), ends_of_blocks.take(block)
     np.minimum(stop[:-1], start[1:], out=stop[:-1])
-    return Lines(first, end, start, stop, words, _KEY_POWERS.run_hashes(reading.hashes, first, end)), block
+    return Lines(first, end, start, stop, words, _KEY_POWERS.run_hashes(reading.hashes, first)), block
 
 
 def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -224,32 +233,32 @@ def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> N
     return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts[first:end]) & UNSPACED).astype(bool))
 
 
-def _sentence_ends(flags: NDArray[np.uint32]) -> NDArray[np.intp]:
+def _sentence_ends(reading: Reading) -> NDArray[np.intp]:
     """Return where sentences begin inside a block.
 
     If no space follows a full stop, a capital shows that a sentence begins there, and not a decimal or the rest of a
     host name.
     """
-    is_stop = (flags & STOP).astype(bool)
-    edges = (is_stop[1:] != is_stop[:-1]).nonzero()[0] + 1
+    flags = reading.flags
+    edges = edges_of(flags & STOP)
     stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
     ends = _behind(flags, SPACE, closed)
     # The first and the last character of a text are ends of lines. Index -1 wraps around to the last, so there is an
     # end of line before the first character too.
-    stop, before, second, following = (flags.take(places) for places in (stops, stops - 1, stops - 2, ends))
+    before, second = flags.take(stops + _BEFORE)
+    following, is_spaced = flags.take(ends), ends > closed
     # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
-    begins = (following & UPPER != 0) | ((ends > closed) & (following & (DIGIT | LOWER) == 0))
-    begins &= (before & ALNUM != 0) & (second & (ALNUM | LINE_END) != 0)
-    begins |= stop & FULL_STOP != 0
-    return cast("NDArray[np.intp]", ends[begins & (following & LINE_END == 0)])
+    begins = (following & _CONTINUES.take(is_spaced)).astype(bool) != is_spaced
+    begins &= (before & ALNUM).astype(bool) & (second & _LINE_END_OR_ALNUM).astype(bool)
+    if reading.present & FULL_STOP:
+        begins |= (flags.take(stops) & FULL_STOP).astype(bool)
+        begins &= (following & LINE_END) == 0
+    return cast("NDArray[np.intp]", ends[begins])
 
 
-def _behind(flags: NDArray[np.uint32], flag: int, places: NDArray[np.intp]) -> NDArray[np.intp]:
+def _behind(flags: NDArray[np.uint32], flag: NDArray[np.uint32], places: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return for each place the first place, from there on, whose character does not have the flag."""
-    has = flags.take(places) & flag != 0
-    if not has.any():
-        return places
-    places = places + has
+    places = places + (flags.take(places) & flag).astype(bool)
     if (flags.take(places) & flag).any():
         others = (flags & flag == 0).nonzero()[0]
         places = others.take(others.searchsorted(places))

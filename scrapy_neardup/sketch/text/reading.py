@@ -29,6 +29,7 @@ from scrapy_neardup.sketch.text.characters import (
     WIDE,
     WORD,
     composes,
+    mask,
 )
 
 NORMALISER = 3
@@ -44,7 +45,7 @@ _WORD = re.compile(r"\w")
 _FIRST_POWERS = 1 << 14
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
 _HALF = np.uint64(32)
-_WORD_FLAG = np.uint32(WORD)
+_WORD_FLAG = mask(WORD)
 T = TypeVar("T", bound=np.generic)
 
 
@@ -60,14 +61,14 @@ class Powers:
             self._tables = self._powers(2 * count)
         return self._tables
 
-    def run_hashes(
-        self, hashes: NDArray[np.uint64], starts: NDArray[np.intp], ends: NDArray[np.intp]
-    ) -> NDArray[np.uint64]:
-        """Return a hash of each run of hashes: their sum, each times a power by its place in the run."""
-        powers, back = self.up_to(len(hashes) + 1)
-        sums = np.zeros(len(hashes) + 1, np.uint64)
-        np.add.accumulate(hashes * powers[: len(hashes)], out=sums[1:])
-        return _span_hashes(sums, back, starts, ends)
+    def run_hashes(self, hashes: NDArray[np.uint64], starts: NDArray[np.intp]) -> NDArray[np.uint64]:
+        """Return a hash of each run of hashes: their sum, each times a power by its place in the run.
+
+        Each run ends where the next one starts.
+        """
+        powers, back = self.up_to(len(hashes))
+        sums = np.add.reduceat(hashes * powers[: len(hashes)], starts) if len(starts) else hashes[:0]
+        return cast("NDArray[np.uint64]", sums * back.take(starts))
 
     def _powers(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         powers = np.empty((2, count), np.uint64)
@@ -205,6 +206,11 @@ def changes(values: NDArray[Any]) -> NDArray[np.bool_]:
     return is_other
 
 
+def edges_of(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the places of the values, but the first, that are not those before them."""
+    return cast("NDArray[np.intp]", (values[1:] != values[:-1]).nonzero()[0] + 1)
+
+
 def next_starts(starts: NDArray[np.intp], end: int) -> NDArray[np.intp]:
     """Return where runs end, from where they start. Each run ends where the next one starts."""
     ends = np.empty_like(starts)
@@ -274,7 +280,7 @@ def _tokens(flags: NDArray[np.uint32], present: int) -> tuple[NDArray[np.intp], 
     """Return where tokens begin and end: words with their marks, and single characters of unspaced scripts."""
     if not present & (MARK | UNSPACED):
         in_word = flags & _WORD_FLAG
-        edges = (in_word[1:] != in_word[:-1]).nonzero()[0] + 1
+        edges = edges_of(in_word)
         return edges[::2], edges[1::2]
     kind = flags & (WORD | UNSPACED)
     if present & MARK:
