@@ -264,6 +264,7 @@ class NearDupPipeline(Component):
             language=own_language or (page.language if is_of_page else ""),
             url_is_own=url_is_own,
             counts_now=bool(self.settings.time_field),
+            sketch=page.sketch if text == page.text else b"",
         )
         if self.recorder is not None and not self.recorder.put(document, canonical, url_is_own=url_is_own):
             self.count("record/errors")
@@ -272,8 +273,6 @@ class NearDupPipeline(Component):
 
     async def _verdict(self, document: Document, page: Page, pending: PendingDocument) -> Verdict:
         try:
-            if page.sketch and document.text == page.text:
-                self.detector.take_over(document, page.sketch)
             verdict = await self.detector.check(document)
             pending.id = verdict.id or pending.id
             return verdict
