@@ -272,7 +272,8 @@ class Sketcher:
         """
         start = time.perf_counter()
         ahead = ahead or [None] * len(texts)
-        read = iter(self.read_texts([text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]))
+        new = [text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]
+        read = iter(self.read_texts(new) if new else ())
         known = [sketch or next(read) for sketch in ahead]
         with self.lock:
             left_out = list(map(self._leave_out, texts, known, places or itertools.repeat(None)))
