@@ -168,10 +168,10 @@ class NearDupSpiderMiddleware(Component):
         if self._is_too_large(response):
             response = response.replace(body=response.body[:HEAD])
         try:
-            if response._declared_encoding() and len(response.body) <= SHORT_PAGE:
-                page.encoding, head = _read_head(response)
-            else:
-                page.encoding, head = await asyncio.to_thread(_read_head, response)  # guessing and decoding take long
+            found = _read_head(response, SHORT_PAGE) if response._declared_encoding() else None
+            if found is None or not (found[1].is_whole or len(response.body) <= SHORT_PAGE):
+                found = await asyncio.to_thread(_read_head, response, HEAD)  # guessing and decoding take long
+            page.encoding, head = found
         except Exception as error:
             self.log_fault(error, response.url)
         else:
@@ -203,9 +203,10 @@ class NearDupSpiderMiddleware(Component):
         return len(response.body) > self.settings.max_html_bytes
 
 
-def _read_head(response: TextResponse) -> tuple[str, PageHead]:
+def _read_head(response: TextResponse, most: int) -> tuple[str, PageHead]:
+    """Return the encoding of a page, and its head if that ends within ``most`` bytes."""
     encoding = response._declared_encoding() or _guessed_encoding(response)
-    return encoding, read_head(decode_as(response.body[:HEAD], encoding))
+    return encoding, read_head(decode_as(response.body[:most], encoding))
 
 
 def _guessed_encoding(response: TextResponse) -> str:
