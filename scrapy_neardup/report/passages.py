@@ -59,7 +59,7 @@ def _read_lines(texts: Mapping[int, str], settings: NearDupSettings) -> dict[int
     traces: dict[int, Trace] = {}
     found: dict[int, _Lines] = {}
     for number, text in texts.items():
-        _, body, trace, _ = sketcher.read_texts([text])[0]
+        _, body, trace, *_ = sketcher.read_texts([text])[0]
         lines = [(line, None if is_long else _SHORT) for line, is_long in body.read_lines]
         found[number] = _Lines(lines, sketcher.lead(body) if body.words >= least else b"")
         if preset.guarded:

@@ -69,6 +69,7 @@ class TextRead(NamedTuple):
     body: Body
     trace: Trace
     left_out: LeftOut = LeftOut()
+    figures: bytes | None = None  # packed, of all lines; None if they have not been looked for
 
     def without(self, left_out: LeftOut) -> TextRead:
         return self._replace(body=self.body.without(left_out.lines), left_out=left_out)
@@ -149,9 +150,9 @@ class Sketcher:
 
     def body(self, text: str) -> Body:
         """Return the lines of a main content that enter the fingerprint, without known boilerplate."""
-        _, body, trace, _ = self.read_texts([text])[0]
+        read = self.read_texts([text])[0]
         with self.lock:
-            return body.without(self._boilerplate.known(trace, self.min_words))
+            return read.body.without(self._boilerplate.known(read.trace, self.min_words))
 
     def shingle_width(self, body: Body) -> int:
         """Return how many tokens a shingle has in most of the text."""
@@ -292,7 +293,9 @@ class Sketcher:
         return [sketch or next(made) for sketch in done]
 
     def _read(self, text: str, known: TextRead | TextSketch) -> TextRead:
-        return known if isinstance(known, TextRead) else self.read_texts([text])[0]
+        if isinstance(known, TextRead):
+            return known
+        return self.read_texts([text])[0]._replace(figures=known.figures)
 
     def _leave_out(self, text: str, known: TextRead | TextSketch, place: _Place | None) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
@@ -347,13 +350,16 @@ class Sketcher:
         return read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
+        figures = read.figures
+        if figures is None:
+            figures = pack_figures(find_figures(read.text)) if self.figures else b""
         lead = self.lead(read.body.without(read.left_out.of_lead or read.left_out.lines)) if signed.signature else b""
         return TextSketch(
             trace=read.trace,
             left_out=read.left_out,
             signed=signed,
             text_hash=read.body.text_hash,
-            figures=pack_figures(find_figures(read.text)) if self.figures else b"",
+            figures=figures,
             specifics=specifics if signed.signature else b"",
             lead=lead,
         )
