@@ -105,6 +105,7 @@ class NearDupSpiderMiddleware(Component):
         finally:
             place.close()
             if page is not None:
+                _free_tree(response)
                 await page.finish_if_over()
 
     def _page_of(self, item: Any, response: Response, place: ResponsePlace, page: Page | None) -> Page:
@@ -201,6 +202,15 @@ class NearDupSpiderMiddleware(Component):
 
     def _is_too_large(self, response: Response) -> bool:
         return len(response.body) > self.settings.max_html_bytes
+
+
+def _free_tree(response: Response) -> None:
+    """Let Scrapy parse the page again if somebody asks. The parsed page takes a megabyte while items wait for verdicts.
+
+    It refers to the response, and the response to it. So only a full collection would free them.
+    """
+    if getattr(response, "_cached_selector", None) is not None:
+        response._cached_selector = None  # type: ignore[attr-defined]
 
 
 def _read_head(response: TextResponse, most: int) -> tuple[str, PageHead]:
