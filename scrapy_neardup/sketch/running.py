@@ -40,7 +40,7 @@ class PacedSketcher:
 
     async def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         """Return the fingerprints of documents in their order."""
-        if self._is_prepared and sum(_effort(document.text) for document in documents) < LONG_TEXT:
+        if self._is_prepared and sum(map(_effort, documents)) < LONG_TEXT:
             return self._fingerprints(documents)
         made = await self.run_in_thread(self._fingerprints, documents)
         self._is_prepared = True
@@ -75,9 +75,12 @@ def grouped(documents: Sequence[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def _effort(text: str) -> int:
-    """Return the work of sketching a text, in characters of prose. Digits take the most."""
-    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789")) if len(text) < LONG_TEXT else len(text)
+def _effort(document: Document) -> int:
+    """Return the work of sketching a document, in characters of prose. Digits take the most."""
+    text = document.text
+    if document.sketch or len(text) >= LONG_TEXT:  # a sketch from a worker has the figures
+        return len(text)
+    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789"))
 
 
 class KnowledgeStore(Protocol):
