@@ -215,7 +215,7 @@ def fingerprints(pages: Sequence[Page], preset: str) -> list[Fingerprint]:
         recorded = page.recorded
         document = Document("00" * 8, recorded.url, source_of(recorded.url), recorded.title, page.text, 0.0)
         prints.append(sketcher.fingerprint(document))
-        sketcher.learn(document)
+        sketcher.learn(prints[-1])
     return prints
 
 

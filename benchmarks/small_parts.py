@@ -79,12 +79,11 @@ def parts() -> dict[str, Callable[[], object]]:
         return sketcher._signer.sign([bodies[number]])
 
     def take_over(number: int) -> object:
-        taking_over.take_over(texts[number], *unpack_sketch(packed[number]))
-        return taking_over.sketch(texts[number])
+        return taking_over.sketches([texts[number]], ahead=[unpack_sketch(packed[number])[0]])
 
     return {
         CALIBRATION: calibration,
-        # Past the memory of texts that were just there, and without learning from the same text again and again.
+        # Without learning from the same text again and again.
         "text to fingerprint": each(lambda i: sketcher.sketch_texts(sketcher.read_texts([texts[i]]))),
         "sixteen texts to fingerprints": each(
             lambda i: sketcher.sketch_texts(sketcher.read_texts((texts * 2)[i : i + TOGETHER]))

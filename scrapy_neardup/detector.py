@@ -18,7 +18,7 @@ from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, Sto
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.similarity.verdicts import verdict_of
-from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash, unpack_sketch
+from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
 from scrapy_neardup.sketch.guards.topic import shared_words
 from scrapy_neardup.sketch.running import LONG_TEXT, Knowledge, PacedSketcher, grouped
@@ -167,23 +167,27 @@ class NearDupDetector:
         url_is_own: bool = True,
         language: str = "",
         counts_now: bool = False,
+        sketch: bytes = b"",
     ) -> Document:
         """Return a document of this run. Never raises: a value that is neither text nor number counts as missing.
 
         ``seen_at`` is in Unix seconds; the default is the time now. ``canonical`` is the url that the page gives as
         its own. ``url_is_own`` is False if several documents share the page. ``language`` is a tag such as "pt-BR".
         ``counts_now`` is True if the page itself gives ``seen_at``. Then it counts for events at the time now, unless
-        NEARDUP_SOURCE_OWNERS has its source.
+        NEARDUP_SOURCE_OWNERS has its source. ``sketch`` is the one that a worker process made of this text.
         """
         document = self._documents.make(
-            text, url=url, title=title, seen_at=seen_at, canonical=canonical, url_is_own=url_is_own, language=language
+            text,
+            url=url,
+            title=title,
+            seen_at=seen_at,
+            canonical=canonical,
+            url_is_own=url_is_own,
+            language=language,
+            sketch=sketch,
         )
         is_trusted = not counts_now or document.source in self.settings.source_owners
         return document if is_trusted else replace(document, counted_at=self._documents.seconds())
-
-    def take_over(self, document: Document, sketch: bytes) -> None:
-        """Take a document's sketch from the worker that extracted its text, see ``sketch.ahead``."""
-        self.sketcher.take_over(document.text, *unpack_sketch(sketch))
 
     async def check(self, document: Document) -> Verdict:
         """Return the verdict for one document, and register it in the window.
@@ -288,7 +292,7 @@ class NearDupDetector:
         if match is not None and verdict.would_drop:
             self._deliver_with_match(document, match)
         if match is None:
-            self.sketcher.learn(document)  # only originals: a story counts once, however many papers print it
+            self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
         is_too_short = not fingerprint.signature  # a notice or a caption: copies of it are not coverage of a story
         if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
             return verdict, None

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
 Kind = Literal["exact", "near", "abridged", "extended", "revisit"]
@@ -39,6 +43,7 @@ class Document:
     article: str = ""  # the number by which its source knows the article; "" if the url has none
     language: str = ""  # ISO 639 code that the page gives, "" if it gives none
     counted_at: float | None = None  # when it counts for events, in Unix seconds; None if that is ``seen_at``
+    sketch: bytes = field(default=b"", repr=False, compare=False)  # of the text, if a worker made it: ``sketch.ahead``
 
     @property
     def counted_second(self) -> int:
@@ -73,6 +78,8 @@ class Fingerprint:
     edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
     is_boilerplate: bool = False  # True if too little text is left without the boilerplate
     own_parts: int = WHOLE_TEXT  # see ``sketch.fingerprint.LeftOut``
+    # From these the sketcher learns if the document is an original. No store keeps them.
+    features: NDArray[np.uint32] | None = field(default=None, repr=False, compare=False)
 
     @property
     def text_keys(self) -> tuple[int, ...]:

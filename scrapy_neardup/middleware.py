@@ -105,6 +105,7 @@ class NearDupSpiderMiddleware(Component):
         finally:
             place.close()
             if page is not None:
+                _free_tree(response)
                 await page.finish_if_over()
 
     def _page_of(self, item: Any, response: Response, place: ResponsePlace, page: Page | None) -> Page:
@@ -168,10 +169,10 @@ class NearDupSpiderMiddleware(Component):
         if self._is_too_large(response):
             response = response.replace(body=response.body[:HEAD])
         try:
-            if response._declared_encoding() and len(response.body) <= SHORT_PAGE:
-                page.encoding, head = _read_head(response)
-            else:
-                page.encoding, head = await asyncio.to_thread(_read_head, response)  # guessing and decoding take long
+            found = _read_head(response, SHORT_PAGE) if response._declared_encoding() else None
+            if found is None or not (found[1].is_whole or len(response.body) <= SHORT_PAGE):
+                found = await asyncio.to_thread(_read_head, response, HEAD)  # guessing and decoding take long
+            page.encoding, head = found
         except Exception as error:
             self.log_fault(error, response.url)
         else:
@@ -203,9 +204,19 @@ class NearDupSpiderMiddleware(Component):
         return len(response.body) > self.settings.max_html_bytes
 
 
-def _read_head(response: TextResponse) -> tuple[str, PageHead]:
+def _free_tree(response: Response) -> None:
+    """Let Scrapy parse the page again if somebody asks. The parsed page takes a megabyte while items wait for verdicts.
+
+    It refers to the response, and the response to it. So only a full collection would free them.
+    """
+    if getattr(response, "_cached_selector", None) is not None:
+        response._cached_selector = None  # type: ignore[attr-defined]
+
+
+def _read_head(response: TextResponse, most: int) -> tuple[str, PageHead]:
+    """Return the encoding of a page, and its head if that ends within ``most`` bytes."""
     encoding = response._declared_encoding() or _guessed_encoding(response)
-    return encoding, read_head(decode_as(response.body[:HEAD], encoding))
+    return encoding, read_head(decode_as(response.body[:most], encoding))
 
 
 def _guessed_encoding(response: TextResponse) -> str:

@@ -20,7 +20,7 @@ from scrapy_neardup.crawl.feeds import dropped_items
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.final_stories import FinalStories
 from scrapy_neardup.crawl.freezing import freeze, unfreeze
-from scrapy_neardup.crawl.item_context import Page, current_item
+from scrapy_neardup.crawl.item_context import ItemContext, Page, current_item
 from scrapy_neardup.crawl.item_fields import Tagger, text_of
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.pending import PendingDocument
@@ -229,7 +229,7 @@ class NearDupPipeline(Component):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = self.delivery.pending_document(document.id)
                 self.delivery.add_item(pending)
-                return asyncio.create_task(self._verdict(document, page, pending))
+                return asyncio.create_task(self._verdict(document, pending))
             if not page.url and page.reason == "no-text":
                 self.summary.miss_text(adapter, "no-page")
                 return _answered(unchecked("no-text"))
@@ -243,7 +243,7 @@ class NearDupPipeline(Component):
             if page.verdict is None or page.document is None:
                 document = self._document(adapter, page.text, page, is_of_page=True)
                 page.document = self.delivery.pending_document(document.id, page.place)
-                page.verdict = asyncio.create_task(self._verdict(document, page, page.document))
+                page.verdict = asyncio.create_task(self._verdict(document, page.document))
             self.delivery.add_item(page.document)
             return page.verdict
         except Exception as error:
@@ -264,16 +264,18 @@ class NearDupPipeline(Component):
             language=own_language or (page.language if is_of_page else ""),
             url_is_own=url_is_own,
             counts_now=bool(self.settings.time_field),
+            sketch=page.sketch if text == page.text else b"",
         )
         if self.recorder is not None and not self.recorder.put(document, canonical, url_is_own=url_is_own):
             self.count("record/errors")
             self.summary.seen.problems["record"] += 1
         return document
 
-    async def _verdict(self, document: Document, page: Page, pending: PendingDocument) -> Verdict:
+    async def _verdict(self, document: Document, pending: PendingDocument) -> Verdict:
+        # The page keeps this task, and a task its context: an item in there would keep the page in turn, and only the
+        # garbage collector would free them.
+        current_item.set(ItemContext())
         try:
-            if page.sketch and document.text == page.text:
-                self.detector.take_over(document, page.sketch)
             verdict = await self.detector.check(document)
             pending.id = verdict.id or pending.id
             return verdict

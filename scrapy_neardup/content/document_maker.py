@@ -43,6 +43,7 @@ class DocumentMaker:
         canonical: str,
         url_is_own: bool,
         language: str,
+        sketch: bytes,
     ) -> Document:
         """Return a document, see ``NearDupDetector.document``."""
         text, url, title, canonical, language = map(_as_text, (text, url, title, canonical, language))
@@ -61,6 +62,7 @@ class DocumentMaker:
             url_identity=url_identity(page),
             article=article_number(page),
             language=language_code(language),
+            sketch=sketch,
         )
 
     def seconds(self, seen_at: float | None = None) -> float:

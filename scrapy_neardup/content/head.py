@@ -13,12 +13,14 @@ HEAD = 200_000
 """How many characters or bytes at the beginning of a page are looked at."""
 
 _LONGEST_TITLE = 500  # characters
+_LONGEST_MATCH = 6000  # characters of any expression below that ends with what it looks for
 _START_TAG = re.compile(r"<(!--|/head\b|(?:html|meta|link|title|body|script|style|template|noscript)\b)", re.IGNORECASE)
 _END_OF_HEAD = re.compile(rb"</head\b|<body\b", re.IGNORECASE)
 _END_TAGS = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style", "template", "noscript")}
 _ATTRIBUTES = re.compile(r"""(?:[^<>"']|"[^"]{0,2000}"|'[^']{0,2000}'){0,2000}""")
 _ATTRIBUTE = re.compile(r"""(?<!\S)([\w:-]{1,30})\s{0,9}=\s{0,9}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _TITLE = re.compile(r"[^>]{0,500}>(.{0,5000}?)</title\b", re.IGNORECASE | re.DOTALL)
+_END = "/head"
 _LONG_NUMBER = re.compile("&#x?[0-9a-f]{100,}", re.IGNORECASE)
 _LANGUAGE = re.compile(r"\s*([a-z]{2,3})\s*(?:$|[-_,;])", re.IGNORECASE | re.ASCII)
 _NO_LANGUAGE = ("und", "mul", "zxx", "mis")  # ISO 639 for no one language
@@ -30,6 +32,7 @@ class PageHead(NamedTuple):
     title: str = ""  # og:title, else the title element; without markup and on one line
     language: str = ""  # ISO 639 code in <html lang>, else in og:locale or Content-Language
     canonical: str = ""  # the url in <link rel="canonical">, as it stands there
+    is_whole: bool = False  # its end was found, so the rest of the page says nothing else
 
 
 def read_head(html: str | bytes) -> PageHead:
@@ -39,6 +42,7 @@ def read_head(html: str | bytes) -> PageHead:
     """
     text = html[:HEAD] if isinstance(html, str) else decode_html(_bytes_of_head(html))
     title = canonical = None
+    is_whole = False
     languages: list[str] = []
     metas: dict[str, str] = {}
     for name, attributes, end in _elements(text):
@@ -55,11 +59,14 @@ def read_head(html: str | bytes) -> PageHead:
                 metas.setdefault("og:title", content)
         elif name == "link" and attributes.get("rel", "").strip().lower() == "canonical":
             canonical = canonical or attributes.get("href")
+        elif name == _END:
+            is_whole = end + _LONGEST_MATCH <= len(text)  # near the end of the text its beginning may be misread
     languages += [metas.get("og:locale", ""), metas.get("content-language", "")]
     return PageHead(
         " ".join(_unescaped(metas.get("og:title") or title or "").split())[:_LONGEST_TITLE],
         next(filter(None, map(language_code, languages)), ""),
         _unescaped(canonical or "").strip(),
+        is_whole,
     )
 
 
@@ -76,11 +83,15 @@ def language_code(tag: str) -> str:
 
 
 def _elements(html: str) -> Iterator[tuple[str, dict[str, str], int]]:
-    """Yield name, attributes and their end, of the start tags in the head outside comments, scripts and the like."""
+    """Yield name, attributes and their end, of the start tags in the head outside comments, scripts and the like.
+
+    If the head ends, the last name is ``_END``.
+    """
     place = 0
     while (tag := _START_TAG.search(html, place)) is not None:
         name, place = tag[1].lower(), tag.end()
-        if name in ("/head", "body"):
+        if name in (_END, "body"):
+            yield _END, {}, place
             return
         if name == "!--":
             place = html.find("-->", place)

@@ -67,18 +67,20 @@ def in_this_loop(answer: Future[T]) -> asyncio.Future[T]:
     loop = asyncio.get_running_loop()
     awaited: asyncio.Future[T] = loop.create_future()
 
-    def pass_on() -> None:
-        if awaited.done():
-            return
-        if (error := answer.exception()) is not None:
-            awaited.set_exception(error)
-        else:
-            awaited.set_result(answer.result())
-
-    def done(_: Future[T]) -> None:
+    # An answer keeps its callback. So the callback must not keep the answer: only the garbage collector would free it.
+    def done(answer: Future[T]) -> None:
         with suppress(RuntimeError):  # the loop is closed: the crawl is over
-            loop.call_soon_threadsafe(pass_on)
+            loop.call_soon_threadsafe(_pass_on, answer, awaited)
 
     answer.add_done_callback(done)
     awaited.add_done_callback(lambda future: answer.cancel() if future.cancelled() else None)
     return awaited
+
+
+def _pass_on(answer: Future[T], awaited: asyncio.Future[T]) -> None:
+    if awaited.done():
+        return
+    if (error := answer.exception()) is not None:
+        awaited.set_exception(error)
+    else:
+        awaited.set_result(answer.result())

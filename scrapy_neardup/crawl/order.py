@@ -31,6 +31,7 @@ class ResponseOrder:
         self.places: deque[ResponsePlace] = deque()
         self.waiting = 0  # items
         self._timer: asyncio.TimerHandle | None = None
+        self._watched: tuple[ResponsePlace | None, float] = None, 0.0  # and its rate
 
     def take_place(self) -> ResponsePlace:
         """Return a new place behind all others."""
@@ -49,6 +50,9 @@ class ResponseOrder:
 
     def _watch(self, first: ResponsePlace | None) -> None:
         """Run the timer while items wait for the first response and that response is late."""
+        before, self._watched = self._watched, (first, 0.0 if first is None else first.lateness_rate)
+        if self._watched == before:
+            return
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None

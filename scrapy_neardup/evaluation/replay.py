@@ -121,8 +121,7 @@ def _with_verdict(judged: Judged, document: Document, verdict: Verdict) -> Judge
 
 
 def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document:
-    """Return the page's document. If a worker made its sketch, hand that to the detector."""
-    document = detector.document(
+    return detector.document(
         page.text,
         url=page.recorded.url,
         title=page.title,
@@ -130,10 +129,8 @@ def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document
         canonical=page.canonical,
         url_is_own=page.recorded.extra.get("url_is_own") is not False,
         language=page.language,
+        sketch=page.sketch,
     )
-    if page.sketch:
-        detector.take_over(document, page.sketch)
-    return document
 
 
 class OutputFormat:

@@ -1,6 +1,6 @@
 """Make the fingerprint of a main content: tokens, boilerplate, shingles, signature, band keys and figures."""
 
-from scrapy_neardup.sketch.ahead import FACTORY, ahead_options, unpack_sketch
+from scrapy_neardup.sketch.ahead import FACTORY, ahead_options
 from scrapy_neardup.sketch.fingerprint import Sketcher, SketchOptions, page_hash, source_hash
 from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
@@ -19,5 +19,4 @@ __all__ = [
     "has_words",
     "page_hash",
     "source_hash",
-    "unpack_sketch",
 ]

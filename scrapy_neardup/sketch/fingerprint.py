@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
@@ -14,7 +13,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from scrapy_neardup.document import MOST_CHARACTERS, WHOLE_TEXT, Document, Fingerprint
+from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.sketch.guards.boilerplate import NO_TRACE, BoilerplateGuard, Trace
 from scrapy_neardup.sketch.guards.figures import find_figures, pack_figures
 from scrapy_neardup.sketch.guards.source_boilerplate import SourceBoilerplate
@@ -28,9 +27,6 @@ from scrapy_neardup.sketch.signatures.presets import Preset
 from scrapy_neardup.sketch.text.body import Body, read_bodies
 from scrapy_neardup.timings import Timings
 
-_MOST_SKETCHES = 512
-_MOST_SKETCH_BYTES = 64 << 20
-_LINE_BYTES = 150  # of a trace
 _TEXT_KEY_SEED = 0x7E87
 _URL_KEY_SEED = 0x0421
 _ARTICLE_KEY_SEED = 0xA271
@@ -65,12 +61,6 @@ class TextSketch:
     specifics: bytes
     lead: bytes  # see sketch.guards.topic
 
-    @property
-    def size(self) -> int:
-        """Return about how many bytes of memory it takes."""
-        features = self.signed.features
-        return 1500 + _LINE_BYTES * len(self.trace.lines) + (0 if features is None else features.nbytes)
-
 
 class TextRead(NamedTuple):
     """A text that was read, before its boilerplate is left out."""
@@ -79,7 +69,7 @@ class TextRead(NamedTuple):
     body: Body
     trace: Trace
     left_out: LeftOut = LeftOut()
-    figures: bytes | None = None  # None if they have not been looked for
+    figures: bytes | None = None  # packed, of all lines; None if they have not been looked for
 
     def without(self, left_out: LeftOut) -> TextRead:
         return self._replace(body=self.body.without(left_out.lines), left_out=left_out)
@@ -125,8 +115,7 @@ class SketchOptions(TypedDict):
 class Sketcher:
     """Makes the fingerprints of one configuration, and learns from the documents which lines are boilerplate.
 
-    The same documents in the same order give the same fingerprints everywhere. The last ``_MOST_SKETCHES`` texts are
-    not sketched again. ``timings`` count only the texts that are sketched.
+    The same documents in the same order give the same fingerprints everywhere.
     """
 
     def __init__(
@@ -153,9 +142,7 @@ class Sketcher:
         self._signer = signer_for(preset)
         if frequencies is not None:
             self._signer.frequencies = frequencies
-        self._sketches: OrderedDict[bytes, TextSketch] = OrderedDict()
-        self._sketch_bytes = 0
-        self.lock = threading.Lock()  # of what is learned and remembered: long texts are sketched in a thread
+        self.lock = threading.Lock()  # of what is learned: long texts are sketched in a thread
 
     def prepare(self) -> None:
         """Read the tables that the first sketch needs: 40 ms of work."""
@@ -191,14 +178,11 @@ class Sketcher:
         found = {"features": self._signer.frequencies, "terms": self.topics.frequencies if self.topics else None}
         return {kind: frequencies for kind, frequencies in found.items() if frequencies is not None}
 
-    def learn(self, document: Document) -> None:
-        """Count the features of a document that was sketched just now."""
-        if (frequencies := self._signer.frequencies) is None:
-            return
-        with self.lock:
-            sketch = self._sketches.get(_text_key(self._text(document)))
-            if sketch is not None and sketch.signed.features is not None:
-                frequencies.learn(sketch.signed.features)
+    def learn(self, fingerprint: Fingerprint) -> None:
+        """Count the features of a document."""
+        if self._signer.frequencies is not None and fingerprint.features is not None:
+            with self.lock:
+                self._signer.frequencies.learn(fingerprint.features)
 
     def _text(self, document: Document) -> str:
         return f"{document.title}\n{document.text}" if self.preset.with_title and document.title else document.text
@@ -206,14 +190,14 @@ class Sketcher:
     def fingerprint(self, document: Document) -> Fingerprint:
         return self.fingerprints([document])[0]
 
-    def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
+    def fingerprints(self, documents: Sequence[Document], ahead: Sequence[TextSketch | None] = ()) -> list[Fingerprint]:
         """Return the fingerprints that the documents would have if they came one after the other.
 
         Together they take half the time. A text with fewer than ``min_words`` words has an empty signature: only its
-        hash is compared.
+        hash is compared. For ``ahead`` see ``sketches``.
         """
         places = list(map(_Place.of, documents)) if self.preset.guarded else None
-        sketches = self.sketches([self._text(document) for document in documents], places)
+        sketches = self.sketches([self._text(document) for document in documents], places, ahead)
         with self.lock:
             return [
                 self._fingerprint(document, sketch, places[number] if places else _Place.of(document))
@@ -255,6 +239,7 @@ class Sketcher:
             language=_packed_language(document.language),
             is_boilerplate=is_boilerplate,
             own_parts=sketch.left_out.own_parts,
+            features=sketch.signed.features,
         )
 
     def _usual_terms(self, document: Document, place: _Place) -> frozenset[int]:
@@ -272,61 +257,47 @@ class Sketcher:
         """Return the sketches of texts with all their lines, boilerplate or not. Nothing is learned."""
         return self.sketch_texts(self.read_texts(texts))
 
-    def take_over(self, text: str, sketch: TextSketch, milliseconds: float) -> None:
-        """Keep the sketch that ``whole`` made of a text in another process, and how long that took."""
-        key = _text_key(text)
-        with self.lock:
-            known = self._sketches.get(key)
-        self._remember({key: known or sketch})
-        if known is None:
-            self.timings.add(milliseconds)
-
     def sketch(self, text: str) -> TextSketch:
         return self.sketches([text])[0]
 
-    def sketches(self, texts: Sequence[str], places: Sequence[_Place] | None = None) -> list[TextSketch]:
-        """Sketch texts.
+    def sketches(
+        self,
+        texts: Sequence[str],
+        places: Sequence[_Place] | None = None,
+        ahead: Sequence[TextSketch | None] = (),
+    ) -> list[TextSketch]:
+        """Sketch texts, and learn from each of them. With ``places`` also learn the boilerplate of its source.
 
-        Learn from a text each time it comes, also if its sketch is remembered. With ``places`` also learn the
-        boilerplate of its source.
+        ``ahead`` are the sketches that ``whole`` made of these texts in another process, None for a text that has none.
+        Such a text is only sketched again if some of its lines are left out.
         """
         start = time.perf_counter()
-        keys = list(map(_text_key, texts))
+        ahead = ahead or [None] * len(texts)
+        new = [text for text, sketch in zip(texts, ahead, strict=True) if sketch is None]
+        read = iter(self.read_texts(new) if new else ())
+        known = [sketch or next(read) for sketch in ahead]
         with self.lock:
-            known = {key: self._sketches[key] for key in keys if key in self._sketches}
-            for key in known:
-                self._sketches.move_to_end(key)
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        read = dict(zip(new, self.read_texts(list(new.values())), strict=True)) if new else {}
-        with self.lock:
-            left_out = [
-                self._leave_out(known[key].trace if key in known else read[key].trace, text, read.get(key), place)
-                for key, text, place in zip(keys, texts, places or itertools.repeat(None, len(texts)), strict=True)
-            ]
-        made = {(key, sketch.left_out): sketch for key, sketch in known.items()}
-        wanted: dict[tuple[bytes, LeftOut], TextRead] = {}
-        for key, text, lines in zip(keys, texts, left_out, strict=True):
-            if (key, lines) not in made and (key, lines) not in wanted:
-                again = read.get(key) or self.read_texts([text])[0]._replace(figures=known[key].figures)
-                wanted[key, lines] = again.without(lines)
-        if wanted:
-            made.update(zip(wanted, self.sketch_texts(list(wanted.values())), strict=True))
-            self._remember({each[0]: made[each] for each in wanted})
-            self.timings.add((time.perf_counter() - start) * 1000, sum(key not in known for key, _ in wanted))
-        return [made[each] for each in zip(keys, left_out, strict=True)]
+            left_out = list(map(self._leave_out, texts, known, places or itertools.repeat(None)))
+        done = [
+            each if isinstance(each, TextSketch) and each.left_out == lines else None
+            for each, lines in zip(known, left_out, strict=True)
+        ]
+        again = [
+            self._read(text, each).without(lines)
+            for text, each, lines, sketch in zip(texts, known, left_out, done, strict=True)
+            if sketch is None
+        ]
+        made = iter(self.sketch_texts(again))
+        if again:
+            self.timings.add((time.perf_counter() - start) * 1000, ahead.count(None))
+        return [sketch or next(made) for sketch in done]
 
-    def _remember(self, sketches: dict[bytes, TextSketch]) -> None:
-        with self.lock:
-            for key, sketch in sketches.items():
-                old = self._sketches.pop(key, None)
-                self._sketches[key] = sketch
-                self._sketch_bytes += sketch.size - (old.size if old else 0)
-            while len(self._sketches) > 1 and (
-                len(self._sketches) > _MOST_SKETCHES or self._sketch_bytes > _MOST_SKETCH_BYTES
-            ):
-                self._sketch_bytes -= self._sketches.popitem(last=False)[1].size
+    def _read(self, text: str, known: TextRead | TextSketch) -> TextRead:
+        if isinstance(known, TextRead):
+            return known
+        return self.read_texts([text])[0]._replace(figures=known.figures)
 
-    def _leave_out(self, trace: Trace, text: str, read: TextRead | None, place: _Place | None) -> LeftOut:
+    def _leave_out(self, text: str, known: TextRead | TextSketch, place: _Place | None) -> LeftOut:
         """Learn from a document; return its lines that are boilerplate.
 
         Lines that are known from articles of others are left out only if they are at most half of the text. So
@@ -334,15 +305,16 @@ class Sketcher:
         """
         if not self.preset.guarded:
             return LeftOut()
+        trace = known.trace
         own: frozenset[int] = frozenset()
         if place is not None and place.source_hash != NO_SOURCE:
             terms = dict[int, frozenset[int]]()
 
-            def mentioned(lines: frozenset[int]) -> frozenset[int]:
+            def mentioned(keys: frozenset[int]) -> frozenset[int]:
                 if not terms:
-                    body = (read or self.read_texts([text])[0]).body
-                    terms.update({line.key & 0xFFFF_FFFF: terms_of(line.text) for line in body.lines})
-                return frozenset().union(*(terms.get(line, frozenset()) for line in lines))
+                    lines = self._read(text, known).body.lines
+                    terms.update({line.key & 0xFFFF_FFFF: terms_of(line.text) for line in lines})
+                return frozenset().union(*(terms.get(key, frozenset()) for key in keys))
 
             lines = zip(trace.lines, trace.words, strict=True)
             own = self._sources.learn(
@@ -378,15 +350,16 @@ class Sketcher:
         return read_lead(body.lead(LEAD_WORDS)) if self.preset.topic_terms else b""
 
     def _text_sketch(self, read: TextRead, signed: SignedText, specifics: bytes) -> TextSketch:
+        figures = read.figures
+        if figures is None:
+            figures = pack_figures(find_figures(read.text)) if self.figures else b""
         lead = self.lead(read.body.without(read.left_out.of_lead or read.left_out.lines)) if signed.signature else b""
         return TextSketch(
             trace=read.trace,
             left_out=read.left_out,
             signed=signed,
             text_hash=read.body.text_hash,
-            figures=pack_figures(find_figures(read.text))
-            if self.figures and read.figures is None
-            else read.figures or b"",
+            figures=figures,
             specifics=specifics if signed.signature else b"",
             lead=lead,
         )
@@ -411,10 +384,6 @@ def source_hash(source: str) -> bytes:
 def page_hash(identity: str) -> bytes:
     """Return a hash of a url identity in 8 bytes, zeros if it is empty."""
     return xxhash.xxh64_digest(_encoded(identity)) if identity else bytes(8)
-
-
-def _text_key(text: str) -> bytes:
-    return xxhash.xxh3_128_digest(_encoded(text[:MOST_CHARACTERS]))
 
 
 def _encoded(text: str) -> bytes:

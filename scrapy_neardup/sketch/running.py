@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 from scrapy_neardup.document import EVERYWHERE, Document, Fingerprint, KnownBoilerplate
+from scrapy_neardup.sketch.ahead import unpack_sketch
 from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
 from scrapy_neardup.sketch.signatures.base import Frequencies
 
@@ -39,11 +40,17 @@ class PacedSketcher:
 
     async def fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
         """Return the fingerprints of documents in their order."""
-        if self._is_prepared and sum(_effort(document.text) for document in documents) < LONG_TEXT:
-            return self._sketcher.fingerprints(documents)
-        made = await self.run_in_thread(self._sketcher.fingerprints, documents)
+        if self._is_prepared and sum(map(_effort, documents)) < LONG_TEXT:
+            return self._fingerprints(documents)
+        made = await self.run_in_thread(self._fingerprints, documents)
         self._is_prepared = True
         return made
+
+    def _fingerprints(self, documents: Sequence[Document]) -> list[Fingerprint]:
+        ahead = [unpack_sketch(each.sketch) if each.sketch else None for each in documents]
+        for _, milliseconds in filter(None, ahead):
+            self._sketcher.timings.add(milliseconds)
+        return self._sketcher.fingerprints(documents, [each and each[0] for each in ahead])
 
     async def run_in_thread(self, function: Callable[..., R], *arguments: object) -> R:
         """Call a function that takes too long for the event loop, and return its result."""
@@ -68,9 +75,12 @@ def grouped(documents: Sequence[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def _effort(text: str) -> int:
-    """Return the work of sketching a text, in characters of prose. Digits take the most."""
-    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789")) if len(text) < LONG_TEXT else len(text)
+def _effort(document: Document) -> int:
+    """Return the work of sketching a document, in characters of prose. Digits take the most."""
+    text = document.text
+    if document.sketch or len(text) >= LONG_TEXT:  # a sketch from a worker has the figures
+        return len(text)
+    return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789"))
 
 
 class KnowledgeStore(Protocol):

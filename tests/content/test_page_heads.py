@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from news_site import Answer, NewsSite, article, page
 from projects import NOTING, Project
 
@@ -49,6 +51,30 @@ def test_the_title_is_read_from_the_head(name: str) -> None:
     html = f"<!doctype html><html><head>{head}"
     assert read_head(html).title == title
     assert read_head(html.encode()).title == title
+
+
+PARTS = [
+    *(head for head, _ in HEADS.values()),
+    *("<html lang=de>", "<head>", "</head>", "<body>", "<title>", "</title>", "<!--", "-->", "<script>", "</script>"),
+    *("<link rel=canonical href='/here", "'", '<meta content="', '"', ">", "<p>", "x" * 700, "y" * 3000, " a=b" * 900),
+]
+
+
+HTML = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
+
+
+@given(HTML, st.integers(5900, 6100), HTML)
+def test_the_rest_of_a_page_changes_nothing_in_a_whole_head(html: str, gap: int, rest: str) -> None:
+    beginning = html + "z" * gap
+    if (head := read_head(beginning)).is_whole:
+        assert head == read_head(beginning + rest)
+
+
+def test_a_head_is_whole_if_the_page_goes_on_well_after_it() -> None:
+    html = f"<head>{TITLE}</head>" + "<p>text</p>" * 1000
+    assert read_head(html).is_whole
+    assert not read_head(html[:5000]).is_whole
+    assert not read_head(html.replace("</head>", "<p>").replace("<p>", "")).is_whole
 
 
 CHARSETS = {

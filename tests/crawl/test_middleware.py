@@ -28,6 +28,37 @@ class News(Pages):
 """
 
 
+COUNTING = """
+import gc
+
+from scrapy.http import HtmlResponse
+from scrapy.utils.trackref import live_refs
+from scrapy_neardup.crawl.item_context import Page
+
+
+class News(Pages):
+    def parse(self, response):
+        gc.disable()
+        yield {"page": response.css("title").get()}
+
+    def closed(self, reason):
+        pages = sum(isinstance(each, Page) for each in gc.get_objects())
+        self.crawler.stats.set_value("pages", pages)
+        self.crawler.stats.set_value("responses", len(live_refs[HtmlResponse]))
+        gc.enable()
+"""
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_page_is_freed_without_the_garbage_collector(project: Project, site: NewsSite, workers: int) -> None:
+    """Else hundreds of parsed pages wait for a full collection, which a crawl seldom has."""
+    urls = [site.publish(f"/{number}", page(article(number))) for number in range(20)]
+    crawl = project.crawl(COUNTING, urls=urls, NEARDUP_EXTRACT_WORKERS=workers)
+    assert crawl.neardup == {"checked": 20, "original": 20}
+    assert crawl.stats["pages"] <= 3
+    assert crawl.stats["responses"] <= 3
+
+
 KINDS = ("dicts", "one-dict", "declared")
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -21,10 +22,11 @@ from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching
 from scrapy_neardup.document import Document
 from scrapy_neardup.evaluation.feed import read_feed
 from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.replay import replay
+from scrapy_neardup.evaluation.replay import opened, replay
 from scrapy_neardup.exceptions import ExtractionError, StoreError
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
+from scrapy_neardup.sketch.running import PacedSketcher
 
 FOOT = "Sign up to our newsletter and read the stories of the day before anybody else does."
 TEXTS = [
@@ -60,49 +62,37 @@ def test_a_packed_sketch_is_the_sketch(text: str) -> None:
         {"scope": "same-source"},
     ],
 )
-def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: dict[str, Any]) -> None:
+async def test_fingerprints_are_the_same_wherever_the_sketch_was_made(values: dict[str, Any]) -> None:
     """Also where lines have become boilerplate by then, and the text has to be sketched again."""
     options = NearDupSettings(store="memory://", **values)
-    here, there = NearDupDetector(options), NearDupDetector(options)
+    here, there = (Sketcher(options.resolved_preset(), **options.sketch_options()) for _ in range(2))
     sketching = ahead_of(options)
     sketch = sketch_ahead(sketching.options)
     short = article("fifty words", words=50)
     for number, words in enumerate([*TEXTS, short]):
         text = f"{words}\nThe storm killed {number + 2} men."
         document = Document(f"{number:016x}", f"http://{number}.example/", f"{number}.example", "", text, float(number))
-        there.take_over(document, *sketch([text]))
-        assert there.sketcher.fingerprint(document) == here.sketcher.fingerprint(document), number
+        (ahead,) = sketch([text])
+        made = await PacedSketcher(there).fingerprints([replace(document, sketch=ahead)])
+        assert made == [here.fingerprint(document)], number
 
 
-def test_what_was_sketched_ahead_is_not_sketched_here() -> None:
+async def test_what_was_sketched_ahead_is_not_sketched_here() -> None:
     detector = NearDupDetector(NearDupSettings(store="memory://"))
-    document = detector.document(article("one"))
-    packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(document.text), 1234.5)
-    detector.take_over(document, packed)
-    detector.sketcher.fingerprint(document)
+    packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(article("one")), 1234.5)
+    async with opened(detector):
+        await detector.check(detector.document(article("one"), sketch=packed))
     assert detector.sketcher.timings.summary()["ms_total"] == 1234.5
-    detector.take_over(document, packed)
-    assert detector.sketcher.timings.count == 1  # met again
 
 
-def test_a_text_sketched_again_without_its_boilerplate_counts_once() -> None:
+async def test_a_text_sketched_again_without_its_boilerplate_counts_once() -> None:
     detector = NearDupDetector(NearDupSettings(store="memory://"))
-    for number, text in enumerate(TEXTS[:6]):
-        document = detector.document(text, url=f"http://{number}.example/")
-        detector.take_over(document, pack_sketch(*Sketcher(PRESETS["news"]).whole(text), 1.0))
-        detector.sketcher.fingerprint(document)
+    async with opened(detector):
+        for number, text in enumerate(TEXTS[:6]):
+            packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(text), 1.0)
+            await detector.check(detector.document(text, url=f"http://{number}.example/", sketch=packed))
     assert detector.sketcher.timings.count == 6
     assert detector.sketcher.timings.total > 6
-
-
-def test_what_is_taken_over_again_is_not_forgotten() -> None:
-    detector = NearDupDetector(NearDupSettings(store="memory://"))
-    packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(article("one")), 1.0)
-    documents = [detector.document(f"text {number}") for number in range(512)]
-    for document in [*documents, documents[0], detector.document("one more")]:
-        detector.take_over(document, packed)
-    detector.sketcher.fingerprint(documents[0])
-    assert detector.sketcher.timings.count == 513  # none of them sketched here
 
 
 @pytest.mark.parametrize("cut", [0, 5, 60, -40, -1])

@@ -183,9 +183,9 @@ def test_cedar_may_drop_the_commonest_shingles() -> None:
 
     def size(text: str) -> int:
         document = Document("00" * 8, "", "", "", f"{common}\n{text}", 0.0)
-        made = sketcher.fingerprint(document).size
-        sketcher.learn(document)
-        return made
+        made = sketcher.fingerprint(document)
+        sketcher.learn(made)
+        return made.size
 
     before = size(article("first"))
     for number in range(120):
@@ -202,6 +202,16 @@ async def test_processes_learn_from_each_other(shared_url: str, namespace: str) 
     async with opened("simhash", shared_url, namespace) as other:
         assert other.sketcher.frequencies is not None
         assert other.sketcher.frequencies.documents == 70
+
+
+def test_a_document_is_learned_from_however_many_were_sketched_since() -> None:
+    sketcher = Sketcher(PRESETS["simhash"])
+    documents = [Document("00" * 8, "", "", "", article(number, 30), 0.0) for number in range(600)]
+    for made in sketcher.fingerprints(documents):
+        sketcher.learn(made)
+
+    assert sketcher.frequencies is not None
+    assert sketcher.frequencies.documents == 600
 
 
 async def test_a_story_is_learned_from_once(namespace: str) -> None:

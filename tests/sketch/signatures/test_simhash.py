@@ -184,8 +184,7 @@ def test_the_same_text_has_one_signature_while_frequencies_are_learned() -> None
     first = sketcher.fingerprint(document)
     for number in range(50):
         other = Document("00" * 8, "", "", "", article(number, 60), 0.0)
-        sketcher.fingerprint(other)
-        sketcher.learn(other)
+        sketcher.learn(sketcher.fingerprint(other))
 
     assert sketcher.fingerprint(document).text_hash == first.text_hash
 

@@ -146,14 +146,6 @@ def test_pages_are_remembered_up_to_so_many_bytes() -> None:
     assert asyncio.run(held()) <= 16 << 20
 
 
-@pytest.mark.slow
-def test_sketches_are_remembered_up_to_so_many_bytes(sketcher: Sketcher) -> None:
-    for number in range(30):
-        sketcher.sketch("".join(f"{number}-{line}\n" for line in range(30_000)))
-    assert 1 <= len(sketcher._sketches) < 30
-    assert sketcher._sketch_bytes == sum(sketch.size for sketch in sketcher._sketches.values()) <= 64 << 20
-
-
 def test_a_document_of_thousands_of_lines_teaches_nothing(sketcher: Sketcher) -> None:
     guard = BoilerplateGuard()
     body = sketcher.body("".join(f"line {line} of a list of very many words indeed\n" for line in range(5000)))
