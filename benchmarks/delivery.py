@@ -16,7 +16,7 @@ import redis
 from redis_index import documents, server, used_memory
 
 from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.similarity.policy import Policy
+from scrapy_neardup.rules.policy import Policy
 
 ROUNDS = 5
 TOGETHER = 64

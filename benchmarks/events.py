@@ -33,9 +33,9 @@ from scrapy_neardup.evaluation.labels import read_background, read_labelled
 from scrapy_neardup.evaluation.metrics import b_cubed
 from scrapy_neardup.evaluation.pages import Page, PageReader
 from scrapy_neardup.evaluation.replay import Judged, replay
-from scrapy_neardup.index.membership import count_join, grant
 from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.records.stories import StoryCounters, read_sources
+from scrapy_neardup.rules.membership import count_join, grant
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker, special_report
 

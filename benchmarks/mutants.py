@@ -36,7 +36,7 @@ ONE_REDIS = ["-k", f"not ({_OTHERS})"]
 ONLY_REDIS = ["-k", f"not ({_OTHERS} or memory or sqlite)"]
 # Each part of the package with its tests.
 PARTS = {
-    "similarity": ["tests/similarity", "tests/sketch/guards/test_titles.py", "tests/index", *ONE_REDIS],
+    "similarity": ["tests/rules", "tests/evidence/test_titles.py", "tests/index", *ONE_REDIS],
     "index": ["tests/index", *ONE_REDIS],
     "index/redis/scripts": [
         "tests/index/test_matches.py",

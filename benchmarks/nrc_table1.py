@@ -23,8 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.evidence.minima import LEAD_LANES, likeness
 from scrapy_neardup.index import Policy, index_from_url
-from scrapy_neardup.similarity.likeness import LEAD_LANES, likeness
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 
 TABLE_1 = replace(PRESETS["nrc"], num_perm=5, bands=5, collisions=2, sample=1600, lead_share=1.0, threshold=0.2)

@@ -1,4 +1,4 @@
-"""Write the number words of each language to ``scrapy_neardup/sketch/guards/number_words.json``.
+"""Write the number words of each language to ``scrapy_neardup/evidence/number_words.json``.
 
     pip install num2words
     python benchmarks/number_tables.py
@@ -111,7 +111,7 @@ def _words(number: int, variant: dict[str, str]) -> list[str]:
 
 
 def number_words(language: str) -> dict[str, object]:
-    """The words of one language, as ``scrapy_neardup.sketch.guards.spelled_numbers`` reads them."""
+    """The words of one language, as ``scrapy_neardup.evidence.spelled_numbers`` reads them."""
     small: dict[str, float] = {}
     scales: dict[str, int] = {}
     ones: set[str] = set()

@@ -45,10 +45,9 @@ from scrapy_neardup.document import (
     Member,
     Status,
 )
+from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
 from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, TITLE_BIT
-from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.sketch.guards.topic import KEYS
+from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.sketch.signatures.minhash import band_keys, signature
 
 LANES, BANDS, ROWS, SAMPLES = 256, 38, 3, 12

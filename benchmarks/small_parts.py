@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 import pyperf
 
+from scrapy_neardup.evidence.figures import changed_figures, find_figures, pack_figures, unpack_figures
+from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, unpack_sketch
-from scrapy_neardup.sketch.guards.figures import changed_figures, find_figures, pack_figures, unpack_figures
-from scrapy_neardup.sketch.guards.specifics import find_specifics
-from scrapy_neardup.sketch.text.body import read_bodies
-from scrapy_neardup.sketch.text.reading import window_hashes
+from scrapy_neardup.text.body import read_bodies
+from scrapy_neardup.text.reading import window_hashes
 
 BASELINE = Path(__file__).with_name("small_parts.json")
 CALIBRATION = "calibration"

@@ -13,14 +13,14 @@ from typing import TypeVar
 from scrapy_neardup.content import is_of_domain, require_domain, require_page, source_of, url_identity
 from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.document import Document, Fingerprint, Match, Verdict, unchecked
+from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
+from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.index.runs import Run
+from scrapy_neardup.rules.verdicts import verdict_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.verdicts import verdict_of
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
-from scrapy_neardup.sketch.guards.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
-from scrapy_neardup.sketch.guards.topic import shared_words
 from scrapy_neardup.sketch.running import LONG_TEXT, Knowledge, PacedSketcher, grouped
 from scrapy_neardup.stories import JoinMaker, StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings

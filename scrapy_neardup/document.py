@@ -69,10 +69,10 @@ class Fingerprint:
     band_keys: tuple[int, ...]
     sample_keys: tuple[int, ...] = ()  # hashes of a few shingles and of the first sentences
     topic_keys: tuple[int, ...] = ()  # of the heaviest terms of the topic
-    figures: bytes = b""  # packed, see sketch.guards.figures
-    topic: bytes = b""  # packed, see sketch.guards.topic
-    specifics: bytes = b""  # packed, see sketch.guards.specifics
-    titles: bytes = b""  # terms of the title, packed, see sketch.guards.titles
+    figures: bytes = b""  # packed, see evidence.figures
+    topic: bytes = b""  # packed, see evidence.topic
+    specifics: bytes = b""  # packed, see evidence.templates
+    titles: bytes = b""  # terms of the title, packed, see evidence.titles
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
     language: bytes = bytes(2)  # ISO 639-1 code, zeros if it is unknown
     edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
@@ -128,7 +128,7 @@ EVERYWHERE = bytes(4)
 
 
 class KnownBoilerplate(NamedTuple):
-    """Known boilerplate of a source, packed by ``sketch.guards.source_boilerplate``, the newest last."""
+    """Known boilerplate of a source, packed by ``evidence.source_boilerplate``, the newest last."""
 
     lines: tuple[bytes, ...] = ()  # lines that are boilerplate, see ``most_lines_of``
     documents: tuple[
@@ -178,7 +178,7 @@ class Match:
     same_url: bool  # or the same article number under another url
     related: bool  # similar enough to join the story, too different to be a copy
     figures: bytes  # packed, of the candidate
-    topic: float = 0.0  # score of the topics if only they make it related, else 0; see ``likeness.topic_score``
+    topic: float = 0.0  # score of the topics if only they make it related, else 0; see ``evidence.topic``
     candidate_topic: bytes = b""  # packed
     neighbour: Neighbour | None = None  # the best match in another story; None if the document was checked before
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown

@@ -12,11 +12,11 @@ from types import UnionType
 from typing import Any, Literal, get_args
 
 from scrapy_neardup.content import Sketching, platform_of, require_domain
+from scrapy_neardup.evidence.minima import SET_MEASURES, Measure
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, Policy, Scope, check_url
 from scrapy_neardup.index.redis.connection import Address, without_password
-from scrapy_neardup.similarity.likeness import SET_MEASURES, Measure
-from scrapy_neardup.similarity.policy import names_of
+from scrapy_neardup.rules.policy import names_of
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import PARAMETERS, preset_with

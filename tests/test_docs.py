@@ -14,18 +14,16 @@ import scrapy_neardup
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
 from scrapy_neardup.document import KINDS, STATUSES, Reason
-from scrapy_neardup.settings import TAGS
-from scrapy_neardup.similarity.likeness import (
-    COVERAGE_SHARE,
+from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, LEAD_WORDS, UNKNOWN_COVERAGE
+from scrapy_neardup.rules.decision import (
     LEAST_STORY_COSINE,
     SAME_SOURCE_EXTRA,
     SUPPORTING_SHARE,
     UNITING_COSINE,
     UNITING_EXTRA,
-    UNKNOWN_COVERAGE,
 )
+from scrapy_neardup.settings import TAGS
 from scrapy_neardup.sketch import PRESETS
-from scrapy_neardup.sketch.guards.topic import FEWEST_DOCUMENTS, LEAD_WORDS
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from scrapy_neardup.evaluation.comparison import Comparison
 from scrapy_neardup.evaluation.passages import Passage
 from scrapy_neardup.evaluation.registered import Registered, SketchComparison
 from scrapy_neardup.evaluation.topics import TopicComparison
-from scrapy_neardup.sketch.guards.topic import FEWEST_DOCUMENTS
+from scrapy_neardup.evidence.topic import FEWEST_DOCUMENTS
 
 _PASSAGES = 5
 _WORDS = 60

@@ -29,8 +29,8 @@ from scrapy_neardup.evaluation.registered import (
 from scrapy_neardup.evaluation.single import Given, read_single
 from scrapy_neardup.evaluation.topics import LearnedTerms
 from scrapy_neardup.exceptions import InputError, StoreError
+from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch.signatures.base import Frequencies
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

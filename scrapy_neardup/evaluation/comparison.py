@@ -12,12 +12,12 @@ from scrapy_neardup.evaluation.passages import LeftOut, Passage, cut_passages, l
 from scrapy_neardup.evaluation.replay import opened
 from scrapy_neardup.evaluation.single import Given
 from scrapy_neardup.evaluation.topics import LearnedTerms, TopicComparison, compare_topics
+from scrapy_neardup.evidence.minima import exact_shares, likeness_of
 from scrapy_neardup.records.documents import new_record
+from scrapy_neardup.rules.decision import LEAST_WEIGHT, score_candidate, to_match, weights_of
+from scrapy_neardup.rules.trace import Trace
+from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import exact_shares, likeness_of
-from scrapy_neardup.similarity.trace import Trace
-from scrapy_neardup.similarity.verdicts import status_of
-from scrapy_neardup.similarity.verification import LEAST_WEIGHT, score_candidate, to_match, weights_of
 from scrapy_neardup.sketch import Body
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from scrapy_neardup.document import counted
 from scrapy_neardup.sketch import Body, Sketcher
-from scrapy_neardup.sketch.text.reading import Reading, has_unspaced
+from scrapy_neardup.text.reading import Reading, has_unspaced
 
 
 @dataclass(frozen=True, slots=True)

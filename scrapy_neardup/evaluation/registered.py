@@ -11,16 +11,16 @@ from difflib import get_close_matches
 from scrapy_neardup.content import require_page, source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Kind, Match, Status
+from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
+from scrapy_neardup.evidence.minima import likeness_of
+from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Selection
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.similarity.likeness import TopicParts, likeness_of, shared_terms, topic_parts
-from scrapy_neardup.similarity.trace import Trace
-from scrapy_neardup.similarity.verdicts import status_of
-from scrapy_neardup.similarity.verification import is_same_url, most_similar, score_candidate, to_match
+from scrapy_neardup.rules.decision import is_same_url, most_similar, score_candidate, to_match
+from scrapy_neardup.rules.trace import Trace
+from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.sketch import page_hash, source_hash
-from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
-from scrapy_neardup.sketch.guards.topic import words_of
 
 _ASKED_TOGETHER = 4096  # stories, as many as a store answers for in time
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.similarity.likeness import HEAVIEST_TERM, shared_terms, topic_parts
+from scrapy_neardup.evidence.topic import HEAVIEST_TERM, documents_of_language, shared_terms, topic_parts, words_of
+from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.guards.topic import documents_of_language, words_of
-from scrapy_neardup.sketch.signatures.base import Frequencies
 
 
 @dataclass(frozen=True, slots=True)

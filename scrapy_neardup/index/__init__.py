@@ -11,7 +11,7 @@ from scrapy_neardup.index.breaker import Breaker
 from scrapy_neardup.index.redis.connection import REDIS_SCHEMES, Address, without_password
 from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
 from scrapy_neardup.records.members import VERSION as MEMBER_VERSION
-from scrapy_neardup.similarity.policy import Policy, Scope
+from scrapy_neardup.rules.policy import Policy, Scope
 
 __all__ = [
     "RECORD_VERSIONS",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -25,9 +26,9 @@ from scrapy_neardup.document import (
 )
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, Record
-from scrapy_neardup.records.members import unpack_member, unpack_neighbours
+from scrapy_neardup.records.members import pack_neighbour, unpack_member, unpack_neighbours
 from scrapy_neardup.records.stories import COUNTERS, StoryCounters
-from scrapy_neardup.similarity.policy import HOUR, Policy
+from scrapy_neardup.rules.policy import HOUR, Policy
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ MOST_COUNTED = 300
 _TYPES = [type(default) for default in astuple(StoryCounters())]
 _NEIGHBOURS = COUNTERS.index("neighbours")
 
+_DOCUMENT = re.compile(r"\b[0-9a-f]{16}\b")
 _EFFECTS = {
     "a record": "its document is not compared",
     "a posting": "it is no candidate",
@@ -115,6 +117,29 @@ class Selection:
     def takes_name(self, name: str) -> bool:
         """Return whether a text is the source or a host of it, a url of the source, or a url of the page."""
         return self.is_named is not None and self.is_named(name)
+
+
+def names_any_document(grant: str, gone: Container[bytes]) -> bool:
+    """Decide whether a grant, as a store keeps it, is of a story that begins with one of these documents.
+
+    It is also if one of the documents has raised the event.
+    """
+    return any(bytes.fromhex(document) in gone for document in _DOCUMENT.findall(grant))
+
+
+def remaining_neighbours(packed: bytes, selection: Selection, gone: Container[bytes]) -> bytes:
+    """Return packed neighbours without those of the selection, and without stories whose first document is gone.
+
+    Return nothing if the packed neighbours are damaged.
+    """
+
+    def remains(neighbour: Neighbour) -> bool:
+        return bytes.fromhex(neighbour.story) not in gone and not selection.takes_neighbour(neighbour)
+
+    try:
+        return b"".join(map(pack_neighbour, filter(remains, unpack_neighbours(packed))))
+    except StoreError:
+        return b""
 
 
 class Checked(NamedTuple):

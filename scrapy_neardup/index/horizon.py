@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scrapy_neardup.similarity.policy import HOUR
+from scrapy_neardup.rules.policy import HOUR
 
 GENERATION = 1 << 16
 """Seconds of a generation of postings: as many as 2 bytes can number."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.records.private_files import make_private_directory
-from scrapy_neardup.similarity.verification import CANDIDATE_STATES, MOST_LINKS, CandidateState
+from scrapy_neardup.rules.decision import CANDIDATE_STATES, MOST_LINKS, CandidateState
 
 if TYPE_CHECKING:
     from filelock import FileLock

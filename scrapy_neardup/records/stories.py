@@ -1,4 +1,4 @@
-"""The counters that a store keeps of a story. ``index/membership.py`` has the rules by which they change."""
+"""The counters that a store keeps of a story. ``rules/membership.py`` has the rules by which they change."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from scrapy_neardup.evidence.boilerplate import BoilerplateGuard, Trace
+from scrapy_neardup.evidence.number_tokens import number_tokens
+from scrapy_neardup.evidence.number_words import take_numbers
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard, Trace
-from scrapy_neardup.sketch.guards.number_tokens import number_tokens
-from scrapy_neardup.sketch.guards.number_words import take_numbers
-from scrapy_neardup.sketch.text.body import Line
+from scrapy_neardup.text.body import Line
 
 Span = tuple[int, int]
 
@@ -30,7 +30,7 @@ class MarkedText:
     figures: tuple[Span, ...]
     boilerplate: tuple[Span, ...]
     short: tuple[Span, ...]  # short lines, such as navigation
-    lead: bytes  # terms of its first lines, see sketch.guards.topic
+    lead: bytes  # terms of its first lines, see evidence.topic
 
 
 @dataclass(slots=True)

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import Links
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import Measure
 
 NEAR_THRESHOLD = "nearest to the threshold"
 

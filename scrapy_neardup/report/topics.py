@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from scrapy_neardup.evidence.titles import title_terms
+from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, TopicWeights, shared_words, topic_score
 from scrapy_neardup.report.clean import clean_line, share_of
 from scrapy_neardup.report.passages import MarkedText
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_URL, Row
 from scrapy_neardup.report.stories import Links, order_of
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.likeness import topic_score
-from scrapy_neardup.sketch.guards.titles import title_terms
-from scrapy_neardup.sketch.guards.topic import MOST_SHARED_WORDS, TopicWeights, shared_words
 
 
 class SharedTopic(NamedTuple):

@@ -1,11 +1,11 @@
 """Make the fingerprint of a main content: tokens, boilerplate, shingles, signature, band keys and figures."""
 
+from scrapy_neardup.evidence.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.ahead import FACTORY, ahead_options
 from scrapy_neardup.sketch.fingerprint import Sketcher, SketchOptions, page_hash, source_hash
-from scrapy_neardup.sketch.guards.boilerplate import BoilerplateGuard
 from scrapy_neardup.sketch.signatures.presets import PRESETS, Preset
-from scrapy_neardup.sketch.text.body import Body
-from scrapy_neardup.sketch.text.reading import has_words
+from scrapy_neardup.text.body import Body
+from scrapy_neardup.text.reading import has_words
 
 __all__ = [
     "FACTORY",

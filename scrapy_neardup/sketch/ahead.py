@@ -14,9 +14,9 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
+from scrapy_neardup.evidence.boilerplate import Trace
 from scrapy_neardup.records.packing import PackedFields
 from scrapy_neardup.sketch.fingerprint import LeftOut, Sketcher, TextSketch
-from scrapy_neardup.sketch.guards.boilerplate import Trace
 from scrapy_neardup.sketch.signatures.base import SignedText
 from scrapy_neardup.sketch.signatures.presets import Preset
 

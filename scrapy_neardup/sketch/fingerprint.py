@@ -14,17 +14,18 @@ import xxhash
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
-from scrapy_neardup.sketch.guards.boilerplate import NO_TRACE, BoilerplateGuard, Trace
-from scrapy_neardup.sketch.guards.figures import find_figures, pack_figures
-from scrapy_neardup.sketch.guards.source_boilerplate import SourceBoilerplate
-from scrapy_neardup.sketch.guards.specifics import find_specifics
-from scrapy_neardup.sketch.guards.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
-from scrapy_neardup.sketch.guards.topic import LEAD_WORDS, TopicWeights, read_lead
+from scrapy_neardup.evidence.boilerplate import NO_TRACE, BoilerplateGuard, Trace
+from scrapy_neardup.evidence.figures import find_figures, pack_figures
+from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
+from scrapy_neardup.evidence.templates import find_specifics
+from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
+from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead
+from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.base import UNSIGNED, Frequencies, SignedText
+from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
 from scrapy_neardup.sketch.signatures.minhash import distinct_features
 from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.text.body import Body, read_bodies
+from scrapy_neardup.text.body import Body, read_bodies
 from scrapy_neardup.timings import Timings
 
 _TEXT_KEY_SEED = 0x7E87
@@ -59,7 +60,7 @@ class TextSketch:
     text_hash: bytes
     figures: bytes
     specifics: bytes
-    lead: bytes  # see sketch.guards.topic
+    lead: bytes  # see evidence.topic
 
 
 class TextRead(NamedTuple):

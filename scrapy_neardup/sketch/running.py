@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 from scrapy_neardup.document import EVERYWHERE, Document, Fingerprint, KnownBoilerplate
+from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.ahead import unpack_sketch
 from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
-from scrapy_neardup.sketch.signatures.base import Frequencies
 
 logger = logging.getLogger(__name__)
 

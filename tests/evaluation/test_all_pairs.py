@@ -14,7 +14,7 @@ from texts import NAMES, article, noisy
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evaluation.metrics import b_cubed
-from scrapy_neardup.similarity.likeness import LEAD_LANES, Measure, likeness, likeness_of
+from scrapy_neardup.evidence.minima import LEAD_LANES, Measure, likeness, likeness_of
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 
 

@@ -13,9 +13,9 @@ from other_words import report
 
 from scrapy_neardup.evaluation.comparison import compare
 from scrapy_neardup.evaluation.single import Given
+from scrapy_neardup.rules.policy import Scope
+from scrapy_neardup.rules.trace import Asked
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.policy import Scope
-from scrapy_neardup.similarity.trace import Asked
 
 
 async def test_comparison_of_an_abridged_copy() -> None:

@@ -9,8 +9,8 @@ import pytest
 from conftest import OpenIndex
 from documents import MINUTE, WIRE, Article, check, estimate
 
+from scrapy_neardup.evidence.minima import containment, share_of_larger
 from scrapy_neardup.index import Index, Policy, Scope
-from scrapy_neardup.similarity.likeness import containment, share_of_larger
 
 
 def _at(equal: int, size: int = 300, other: int = 300) -> float:

@@ -18,8 +18,8 @@ from scrapy_neardup.document import Join, Match, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import Index, Policy
 from scrapy_neardup.index import runs as rules
+from scrapy_neardup.rules.decision import MOST_LINKS
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.similarity.verification import MOST_LINKS
 
 FIRST, SECOND, THIRD = 1, 2, 3
 LATE_SECONDS, DEAD_SECONDS = 600.0, 1500.0

@@ -14,7 +14,7 @@ from redis import Redis
 from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Extent, Member, Neighbour, Story
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES, MOST_UNITED
+from scrapy_neardup.rules.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES, MOST_UNITED
 
 EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
 """Of two stories the one with the earlier first document stays."""

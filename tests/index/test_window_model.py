@@ -20,7 +20,7 @@ from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy, index_from_url
 from scrapy_neardup.index import runs as run_rules
 from scrapy_neardup.records.documents import IS_DROPPED, Record, new_record
-from scrapy_neardup.similarity.verification import (
+from scrapy_neardup.rules.decision import (
     CANDIDATE_STATES,
     MOST_LINKS,
     CandidateState,

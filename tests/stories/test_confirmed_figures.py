@@ -9,7 +9,7 @@ from joins import changed, copying, join
 
 from scrapy_neardup.document import Join
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.membership import MOST_VALUES
+from scrapy_neardup.rules.membership import MOST_VALUES
 
 
 async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:

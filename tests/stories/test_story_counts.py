@@ -17,14 +17,14 @@ from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Join, Member, Neighbour, Status, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.membership import (
+from scrapy_neardup.records.members import pack_member, pack_neighbour, unpack_member, unpack_neighbours
+from scrapy_neardup.rules.membership import (
     MOST_ITEM_TIMES,
     MOST_LANGUAGES,
     MOST_MEMBERS_KEPT,
     MOST_NEIGHBOURS,
     MOST_SOURCES,
 )
-from scrapy_neardup.records.members import pack_member, pack_neighbour, unpack_member, unpack_neighbours
 
 
 async def test_the_original_is_the_first_member(index: Index) -> None:

@@ -95,7 +95,7 @@ async def test_documents_that_are_checked_together_have_the_final_story() -> Non
 
 async def test_stories_with_too_many_parts_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """A document of each story asks to unite them, and is refused."""
-    monkeypatch.setattr("scrapy_neardup.index.membership.MOST_UNITED", 0)
+    monkeypatch.setattr("scrapy_neardup.rules.membership.MOST_UNITED", 0)
     async with opened(store="memory://") as room:
         (first,) = await publish(room, "first", FIRST, 0)
         (second,) = await publish(room, "second", SECOND, 10 * MINUTE)

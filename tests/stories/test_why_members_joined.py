@@ -13,10 +13,10 @@ from other_words import BOTH, BUDGET, STRIKE, report
 from scrapy_processes import run_scrapy
 
 from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.records.members import number_member, pack_member, unpack_member
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.guards.topic import shared_words
 from scrapy_neardup.stories import special_report
 from scrapy_neardup.stories.report import why_joined
 

@@ -13,14 +13,14 @@ from documents import Article, topic
 
 from scrapy_neardup.document import Join, Member, Neighbour
 from scrapy_neardup.evaluation.feed import WrongLine, _parse
+from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
-from scrapy_neardup.index.membership import begin_story, count_join, unite
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.members import pack_member, pack_neighbour, read_members, unpack_neighbours
 from scrapy_neardup.records.stories import StoryCounters
-from scrapy_neardup.similarity.verification import decide
-from scrapy_neardup.sketch.guards.figures import changed_figures, unpack_figures
+from scrapy_neardup.rules.decision import decide
+from scrapy_neardup.rules.membership import begin_story, count_join, unite
 from scrapy_neardup.stories.outbox_files import NotAnEvent, OutboxFiles
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from scrapy_neardup.document import Document, Fingerprint, Match
+from scrapy_neardup.evidence.figures import Figure, pack_figures
+from scrapy_neardup.evidence.topic import KEYS, TITLE_BIT
 from scrapy_neardup.index import Index
-from scrapy_neardup.similarity.likeness import TITLE_BIT
-from scrapy_neardup.sketch.guards.figures import Figure, pack_figures
-from scrapy_neardup.sketch.guards.topic import KEYS
 
 MINUTE = 60
 HOUR = 3600

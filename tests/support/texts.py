@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.document import Document
-from scrapy_neardup.similarity.likeness import Likeness, likeness
+from scrapy_neardup.evidence.minima import Likeness, likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
 DAY = 24 * 3600

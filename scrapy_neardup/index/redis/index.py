@@ -43,8 +43,8 @@ from scrapy_neardup.index.redis.window import RedisWindow
 from scrapy_neardup.index.runs import shared_folder
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.feature_counts import DOCUMENTS_BYTES, NOTHING, add_counts
-from scrapy_neardup.similarity.policy import HOUR, Policy
-from scrapy_neardup.similarity.verification import most_similar
+from scrapy_neardup.rules.decision import most_similar
+from scrapy_neardup.rules.policy import HOUR, Policy
 
 logger = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ from scrapy_neardup.index.horizon import (
 )
 from scrapy_neardup.index.redis.postings import Generation
 from scrapy_neardup.records.documents import seconds_of
-from scrapy_neardup.similarity.policy import HOUR
+from scrapy_neardup.rules.policy import HOUR
 
 
 class RedisLayout:

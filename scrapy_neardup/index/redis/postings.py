@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from scrapy_neardup.similarity.verification import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
+from scrapy_neardup.rules.decision import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
 
 TAG_BYTES, HASH_BYTES = 2, 4
 FEWEST_BITS, MOST_BITS = 16, 24

@@ -11,7 +11,7 @@ The fields of a story are those of ``records/stories.py``: a counter that has ne
 ``joined``. The version is random bytes, and changes whenever the story changes. Each member that is kept has a field,
 by its document key. A story that became a part of another one has the field ``moved``; then it no longer changes.
 
-Whoever changes a story reads it, decides by ``index/membership.py``, and swaps; see swap.py.
+Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps; see swap.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,13 @@ from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import ENDED_SECONDS, MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
-from scrapy_neardup.index.membership import (
+from scrapy_neardup.index.redis.layout import RedisLayout
+from scrapy_neardup.index.redis.lua import Argument, Call, WrongTypes
+from scrapy_neardup.index.redis.swap import ConflictError, Expected, retried, swap, swap_call
+from scrapy_neardup.records.documents import KEY_BYTES
+from scrapy_neardup.records.members import read_members
+from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent, read_sources
+from scrapy_neardup.rules.membership import (
     MOST_FOLLOWED,
     MOST_GRANTS,
     begin_story,
@@ -41,12 +47,6 @@ from scrapy_neardup.index.membership import (
     may_unite,
     unite,
 )
-from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import Argument, Call, WrongTypes
-from scrapy_neardup.index.redis.swap import ConflictError, Expected, retried, swap, swap_call
-from scrapy_neardup.records.documents import KEY_BYTES
-from scrapy_neardup.records.members import read_members
-from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent, read_sources
 
 _UNLINKED_AT_ONCE = 1000
 _FIELDS = (*COUNTERS, "version")

@@ -11,15 +11,14 @@ from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import ResponseError
 
 from scrapy_neardup.document import EVERYWHERE
-from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import names_any_document, remaining_neighbours
+from scrapy_neardup.index.base import Selection, StoreSummary, names_any_document, remaining_neighbours
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, hours_of_slice
 from scrapy_neardup.index.redis.lua import WrongTypes, run_all
 from scrapy_neardup.index.redis.stories import new_version
 from scrapy_neardup.index.redis.swap import swap_call
 from scrapy_neardup.records.documents import Record, read_record, seconds_of
-from scrapy_neardup.similarity.policy import HOUR
+from scrapy_neardup.rules.policy import HOUR
 
 AT_ONCE = 500
 _SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without blocking the server

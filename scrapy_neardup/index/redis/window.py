@@ -25,8 +25,8 @@ from scrapy_neardup.index.redis.postings import Generation, Keys, bits_of_new_ge
 from scrapy_neardup.index.redis.runs import heartbeats, read_runs
 from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
-from scrapy_neardup.similarity.policy import Policy
-from scrapy_neardup.similarity.verification import MOST_LINKS, CandidateState, decide, decide_again, weights_of
+from scrapy_neardup.rules.decision import MOST_LINKS, CandidateState, decide, decide_again, weights_of
+from scrapy_neardup.rules.policy import Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds

@@ -21,7 +21,7 @@ from scrapy_neardup.document import printable
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.horizon import HorizonState
 from scrapy_neardup.records.private_files import make_private_directory, make_private_file
-from scrapy_neardup.similarity.policy import HOUR
+from scrapy_neardup.rules.policy import HOUR
 
 APPLICATION = 0x4E44_5550
 """``PRAGMA application_id`` of our files: the letters NDUP."""

@@ -12,7 +12,10 @@ from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import ENDED_SECONDS, MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
-from scrapy_neardup.index.membership import (
+from scrapy_neardup.records.documents import seconds_of
+from scrapy_neardup.records.members import read_members
+from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent, read_sources
+from scrapy_neardup.rules.membership import (
     MOST_FOLLOWED,
     MOST_GRANTS,
     begin_story,
@@ -21,9 +24,6 @@ from scrapy_neardup.index.membership import (
     may_unite,
     unite,
 )
-from scrapy_neardup.records.documents import seconds_of
-from scrapy_neardup.records.members import read_members
-from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent, read_sources
 
 _COUNTERS = ", ".join(COUNTERS)
 

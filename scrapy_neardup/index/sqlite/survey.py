@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from scrapy_neardup.document import EVERYWHERE
-from scrapy_neardup.index.base import Selection, StoreSummary
-from scrapy_neardup.index.membership import names_any_document, remaining_neighbours
+from scrapy_neardup.index.base import Selection, StoreSummary, names_any_document, remaining_neighbours
 from scrapy_neardup.index.sqlite.file import SQLiteFile, tables_of
 from scrapy_neardup.index.sqlite.window import SQLiteWindow
-from scrapy_neardup.similarity.policy import HOUR
+from scrapy_neardup.rules.policy import HOUR
 
 _AT_ONCE = 500  # rows removed in one transaction
 T = TypeVar("T")

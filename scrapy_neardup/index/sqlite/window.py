@@ -18,7 +18,7 @@ from scrapy_neardup.index.horizon import ExpiredSpan, generation_seconds
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS, Runs
 from scrapy_neardup.index.sqlite.file import GENERATION
 from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record, seconds_of, with_next_key
-from scrapy_neardup.similarity.verification import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
+from scrapy_neardup.rules.decision import LEAST_WEIGHT, MAX_CANDIDATES, MOST_POSTINGS
 
 _MOST_EXPIRED = 20_000  # records removed at once: an hour of a large crawl, which takes a tenth of a second
 _TURN = 1 << 63

@@ -9,10 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 import xxhash
 
+from scrapy_neardup.evidence.minima import Measure
+from scrapy_neardup.evidence.topic import MOST_TOPIC_TERMS
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.similarity.likeness import MOST_TOPIC_TERMS, Measure
 from scrapy_neardup.sketch.signatures.reference import load_reference
-from scrapy_neardup.sketch.text.reading import NORMALISER
+from scrapy_neardup.text.reading import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
 

@@ -20,13 +20,13 @@ from scrapy_neardup.records.feature_counts import (
     MOST_DOCUMENTS,
     NOTHING,
     SUM_BYTES,
+    Frequencies,
     add_counts,
     pack_counted,
     pack_sum,
     unpack_sum,
 )
 from scrapy_neardup.sketch import PRESETS, Sketcher
-from scrapy_neardup.sketch.signatures.base import Frequencies
 
 
 def features(*slots: int) -> np.ndarray:

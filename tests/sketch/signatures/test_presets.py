@@ -21,11 +21,11 @@ from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup.evidence.minima import LEAD_LANES, likeness
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.index.base import Checked
 from scrapy_neardup.index.sqlite.index import MEMORY, SQLiteIndex
-from scrapy_neardup.similarity.likeness import LEAD_LANES, likeness
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
 # Laws of signatures and measures.

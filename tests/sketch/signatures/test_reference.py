@@ -15,8 +15,8 @@ from scrapy_processes import neardup
 from texts import article
 
 from scrapy_neardup import NearDupSettings
+from scrapy_neardup.evidence.minima import cosine
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.similarity.likeness import cosine
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.sketch.signatures.reference import GRAMS, PARTS, gram_keys, load_reference, part_numbers
 from scrapy_neardup.sketch.signatures.training import Task, begin, generations, reference_file, restore, saved

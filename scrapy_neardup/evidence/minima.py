@@ -1,0 +1,124 @@
+"""Compute how alike two documents are, from the data that a store keeps of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Literal
+
+from scrapy_neardup.document import Fingerprint
+from scrapy_neardup.records.documents import Record
+
+Measure = Literal["containment", "resemblance", "larger", "overlap", "hamming", "cosine"]
+SET_MEASURES: tuple[Measure, ...] = ("containment", "resemblance", "larger")
+"""The measures of two shingle sets, from MinHash signatures. Each of them can be computed from the same signature."""
+
+LEAD_LANES = 128
+"""How many lanes at the end of an ``overlap`` signature are made of the first part of the text only."""
+
+BY_CHANCE = 1 / 256  # how often two lanes of one byte are equal though their minima differ
+LEAST_RESEMBLANCE = 0.045  # below this too few lanes are equal to estimate containment
+
+
+def resemblance(a: bytes, b: bytes) -> float:
+    """Return the Jaccard resemblance of two shingle sets, in [0, 1], estimated from signatures of one byte a lane.
+
+    It is 0 if a signature is empty or the lengths differ. Broder (1997). The share of lanes that are equal by chance is
+    taken off: Li and Koenig (2010), "b-bit minwise hashing".
+    """
+    return _beyond_chance(equal_bytes(a, b))
+
+
+def _beyond_chance(share: float) -> float:
+    return max(0.0, (share - BY_CHANCE) / (1 - BY_CHANCE))
+
+
+def containment(resemblance: float, a: int, b: int) -> float:
+    """Return the share of the smaller of two sets that lies in the larger, from their resemblance and sizes.
+
+    Broder (1997), "On the resemblance and containment of documents".
+    """
+    return share_of(resemblance, min(a, b), max(a, b))
+
+
+def share_of_larger(resemblance: float, a: int, b: int) -> float:
+    """Return the share of the larger of two sets that lies in the smaller, from their resemblance and sizes."""
+    larger = max(a, b)
+    return resemblance * (a + b) / ((1 + resemblance) * larger) if larger else 0.0
+
+
+def share_of(resemblance: float, own: int, other: int) -> float:
+    """Return the share of the first of two sets that lies in the second, from their resemblance and sizes."""
+    return min(1.0, resemblance * (own + other) / ((1 + resemblance) * own)) if own else 0.0
+
+
+def exact_shares(a: AbstractSet[int], b: AbstractSet[int]) -> tuple[float, float]:
+    """Return resemblance and containment of two sets, counted and not estimated."""
+    common = len(a & b)
+    return (common / len(a | b), common / min(len(a), len(b))) if common else (0.0, 0.0)
+
+
+def equal_bytes(a: bytes, b: bytes) -> float:
+    """Return the share of equal lanes of one byte each. 1 - share is the Hamming distance per lane."""
+    if not a or len(a) != len(b):
+        return 0.0
+    return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).to_bytes(len(a), "big").count(0) / len(a)
+
+
+def cosine(a: bytes, b: bytes) -> float:
+    """Return the cosine of two vectors of whole numbers from 0 to 255; 0 if one is zero or the lengths differ."""
+    if len(a) != len(b):
+        return 0.0
+    squares = sum(one * one for one in a) * sum(other * other for other in b)
+    return sum(one * other for one, other in zip(a, b, strict=True)) / math.sqrt(squares) if squares else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """How alike two signatures are; ``score`` is compared with the thresholds. All are in [0, 1]."""
+
+    similarity: float
+    containment: float
+    score: float
+
+
+SAME = Likeness(1.0, 1.0, 1.0)
+
+
+def likeness_of(a: Fingerprint | Record, b: Fingerprint | Record, measure: Measure, collisions: int = 0) -> Likeness:
+    """Return how alike two documents are, ``SAME`` if they have the same text."""
+    if a.text_hash == b.text_hash:
+        return SAME
+    return likeness(measure, a.signature, b.signature, a.size, b.size, collisions)
+
+
+def likeness(measure: Measure, a: bytes, b: bytes, size_a: int, size_b: int, collisions: int = 0) -> Likeness:
+    """Return how alike two signatures are by a measure.
+
+    Two sets of very different sizes have few equal lanes, even if one set contains the other. Unrelated sets of such
+    sizes have nearly as many equal lanes by chance. So below ``LEAST_RESEMBLANCE`` the score by ``containment`` is 0.
+
+    The score of ``overlap`` is the resemblance of the first parts of two texts, if more than ``collisions`` of the
+    other lanes are equal. ``hamming`` and ``cosine`` have no containment: they return the similarity in its place.
+    """
+    if measure == "hamming" or measure == "cosine":
+        similarity = equal_bytes(a, b) if measure == "hamming" else cosine(a, b)
+        return Likeness(similarity, similarity, similarity)
+    if measure == "overlap":
+        return _overlap(a, b, size_a, size_b, collisions)
+    similarity = resemblance(a, b)
+    contained = containment(similarity, size_a, size_b)
+    if measure == "larger":
+        return Likeness(similarity, contained, share_of_larger(similarity, size_a, size_b))
+    if measure == "resemblance":
+        return Likeness(similarity, contained, similarity)
+    return Likeness(similarity, contained, contained if similarity >= LEAST_RESEMBLANCE else 0.0)
+
+
+def _overlap(a: bytes, b: bytes, size_a: int, size_b: int, collisions: int) -> Likeness:
+    sketch_a, sketch_b = a[:-LEAD_LANES], b[:-LEAD_LANES]
+    share = equal_bytes(sketch_a, sketch_b)
+    similarity = _beyond_chance(share)
+    score = resemblance(a[-LEAD_LANES:], b[-LEAD_LANES:]) if round(share * len(sketch_a)) > collisions else 0.0
+    return Likeness(similarity, containment(similarity, size_a, size_b), score)

@@ -1,0 +1,394 @@
+"""Learn the boilerplate of one source: the lines that it prints under titles that have nothing in common.
+
+The guard in ``boilerplate`` recognises a shared line by the rest of the two documents: if they tell different stories,
+the line belongs to neither. That fails if a paywall notice is longer than the article, because then the rest is too
+short. Within one source, titles help: a line is boilerplate if the source prints it under three titles and no two of
+them share a term.
+
+This must not take away two things:
+
+- A running story that the source publishes again under new headlines. Its headlines share a term, or its lines are
+  about the headline: they mention half of its terms, or a term that most titles of the source have. A line that is
+  about a title needs a fourth title as proof. The name of the site, after the last bar or dash of a title, does not
+  count.
+- A text that several papers reprint. Across sources titles prove nothing, because each paper writes its own headline.
+
+If titles are missing or all alike, urls replace them, and more of them are needed: ``PAGES`` if each page has lines of
+its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
+copies.
+
+A line is boilerplate everywhere if several sources, whose documents share nothing else, have printed it over some days.
+A story does not last that long, so its sentences never count, whoever prints them under unlike titles. What is known
+everywhere was learned from strangers: the caller leaves out no more than half of a text because of it.
+
+All workers share what they learn through the store, and it outlives the run: see ``KnownBoilerplate`` in ``document``.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from array import array
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, combinations
+from typing import Any, NamedTuple, TypeVar
+
+from scrapy_neardup.document import (
+    EVERYWHERE,
+    MOST_LINES,
+    MOST_SOURCE_DOCUMENTS,
+    KnownBoilerplate,
+    most_lines_of,
+)
+from scrapy_neardup.evidence.titles import pack_terms, unpack_terms
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.records.packing import PackedFields
+
+logger = logging.getLogger(__name__)
+
+TITLES = 3
+"""Titles without a term in common that make a line boilerplate."""
+
+PAGES = 6
+"""Pages, each with lines of its own, that make a line boilerplate if no title tells them apart."""
+
+PAGES_OF_ONE_TEXT = 24
+"""Pages of the same text that make it boilerplate if no title tells them apart."""
+
+LEAST_WORDS = 5
+"""Shorter lines are not looked at: "by" and "Mrs." are in any article."""
+
+SOURCES = 3
+"""A line that is boilerplate of this many sources is boilerplate everywhere."""
+
+DAYS = 2
+"""A source counts for a line that is boilerplate everywhere when it has printed the line on days so far apart."""
+
+_MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
+_MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
+_MOST_SHARED = 4096  # lines that are boilerplate of some source
+_MOST_WITNESSES = 8  # sources remembered for such a line
+_MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
+_SAMPLES = 4
+_FEWEST_TITLES = 4  # with fewer titles no term is usual
+_USUAL = 0.5  # a term in more than this share of a source's titles is usual
+_MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
+_DOCUMENT = PackedFields("source document", {"page": "I", "article": "I", "terms": "B*", "lines": "B*"})
+# Line, source, first and last day since 1970 on which the source printed it, other lines of a document that has it.
+_SHARED_LINE = struct.Struct(f">I4s2H{_SAMPLES}I")
+_LINE = struct.Struct(">I")
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+TermsInLines = Callable[[frozenset[int]], frozenset[int]]
+"""A function from line keys to the terms in these lines of the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A document in memory: 32-bit hashes of its url, article number and lines, and the terms of its title."""
+
+    page: int
+    article: int  # 0 if there is none
+    terms: frozenset[int]
+    packed_lines: array[int]  # a tenth of the memory of a set
+
+    @classmethod
+    def of(cls, page: int, article: int, terms: frozenset[int], lines: Iterable[int]) -> SourceDocument:
+        return cls(page, article, terms, array("I", sorted(lines)[:_MOST_LINES_OF_ONE]))
+
+    @property
+    def lines(self) -> frozenset[int]:
+        return frozenset(self.packed_lines)
+
+    @property
+    def identity(self) -> int:
+        return self.article or self.page
+
+    def pack(self) -> bytes:
+        lines = struct.pack(f">{len(self.packed_lines)}I", *self.packed_lines)
+        return _DOCUMENT.pack(self.page, self.article, pack_terms(self.terms), lines)
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> SourceDocument:
+        """Raise StoreError or struct.error on bytes that are not a packed document."""
+        values: Any = _DOCUMENT.unpack_whole(packed)
+        page, article, terms, lines = values
+        return cls(page, article, unpack_terms(terms), array("I", struct.unpack(f">{len(lines) // 4}I", lines)))
+
+
+class _Newest(OrderedDict[K, V]):
+    """A map of at most so many entries: those that were set last."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
+
+
+@dataclass(slots=True)
+class _Source:
+    """What this process knows of one source."""
+
+    documents: OrderedDict[int, SourceDocument] = field(default_factory=OrderedDict)  # by page
+    lines: _Newest[int, None] = field(default_factory=lambda: _Newest(MOST_LINES))  # that are boilerplate
+    titles: Counter[int] = field(default_factory=Counter)  # number of titles that have each term
+    # Terms of most titles, such as the source's name: they do not tell articles apart.
+    usual: frozenset[int] = frozenset()
+    # For each article number, some titles printed under it that have no term in common.
+    numbers: _Newest[int, list[frozenset[int]]] = field(default_factory=lambda: _Newest(_MOST_NUMBERS))
+
+    def add(self, document: SourceDocument) -> bool:
+        """Remember a document; return whether its page is new."""
+        old = self.documents.pop(document.page, None)
+        self.documents[document.page] = document
+        self.titles.update(document.terms)
+        if old is not None:
+            self._forget(old)
+        while len(self.documents) > MOST_SOURCE_DOCUMENTS:
+            self._forget(self.documents.popitem(last=False)[1])
+        if document.article:
+            self._add_number(document.article, document.terms)
+        if len(self.documents) >= _FEWEST_TITLES:
+            most = _USUAL * len(self.documents)
+            self.usual = frozenset([term for term, count in self.titles.items() if count > most])
+        return old is None
+
+    def _add_number(self, number: int, terms: frozenset[int]) -> None:
+        titles = self.numbers[number] = self.numbers.get(number, [])
+        if terms and len(titles) < TITLES and all(terms.isdisjoint(each) for each in titles):
+            titles.append(terms)
+
+    def _forget(self, document: SourceDocument) -> None:
+        for term in document.terms:
+            self.titles[term] -= 1
+            if not self.titles[term]:
+                del self.titles[term]
+
+
+class _Witness(NamedTuple):
+    """A source that prints a line as boilerplate: on which days since 1970, and other lines of one of its documents."""
+
+    first: int
+    last: int
+    others: frozenset[int]
+
+    @property
+    def counts(self) -> bool:
+        return self.last - self.first >= DAYS
+
+
+class SourceBoilerplate:
+    """Learns the boilerplate of each source. Not safe for threads: it is given one document after the other."""
+
+    def __init__(self) -> None:
+        self._sources: _Newest[bytes, _Source] = _Newest(_MOST_SOURCES)
+        # For each line: the sources in which it is boilerplate. No two of them share other lines.
+        self._shared: _Newest[int, dict[bytes, _Witness]] = _Newest(_MOST_SHARED)
+        self._pending: dict[bytes, tuple[deque[bytes], deque[bytes]]] = {}
+        self.pending = 0  # documents that no store knows
+        self._is_damage_told = False
+
+    def learn(
+        self,
+        source: bytes,
+        page: int,
+        article: int,
+        terms: frozenset[int],
+        lines: Iterable[tuple[int, int]],
+        mentioned: TermsInLines,
+        site_terms: frozenset[int] = frozenset(),
+        day: int = 0,
+    ) -> frozenset[int]:
+        """Note a document's lines; return the keys of those that are boilerplate of its source.
+
+        ``lines`` are pairs of a 64-bit key and the number of words of the line. Only the lower 32 bits of a key are
+        remembered. ``site_terms`` are the terms of the title that may be the name of the site. ``day`` counts from
+        1970.
+        """
+        known = self._known(source)
+        keys = {key & 0xFFFF_FFFF: key for key, words in lines if words >= LEAST_WORDS}
+        found = keys.keys() & known.lines.keys()
+        for line in sorted(found):
+            known.lines[line] = None
+            witness = self._shared.get(line, {}).get(source)
+            if witness and not witness.counts and day - witness.first >= DAYS:
+                self._note_witness(line, source, witness._replace(last=day))
+        document = SourceDocument.of(page, article, terms, keys.keys() - found)
+        if known.add(document):
+            self._pending_of(source)[1].append(document.pack())
+            self.pending += 1
+        by_titles, by_pages = self._proved(known, document, mentioned, site_terms)
+        proved = by_titles | by_pages
+        for line in sorted(proved):
+            known.lines[line] = None
+            self._pending_of(source)[0].append(_LINE.pack(line))
+        others = frozenset(sorted(document.lines - proved)[:_SAMPLES])
+        if others:  # else it does not show whether sources share anything else
+            for line in sorted(by_titles):
+                self._note_witness(line, source, _Witness(day, day, others))
+        return frozenset(keys[line] for line in found | proved)
+
+    def everywhere(self, lines: Iterable[int]) -> frozenset[int]:
+        """Return those of the 64-bit keys of lines that are boilerplate everywhere."""
+        return frozenset(line for line in lines if self._is_everywhere(line & 0xFFFF_FFFF))
+
+    def usual_terms(self, source: bytes) -> frozenset[int]:
+        """Return the terms that most titles of a source have."""
+        known = self._sources.get(source)
+        return known.usual if known else frozenset()
+
+    def is_article(self, source: bytes, article: int) -> bool:
+        """Decide whether a number identifies an article.
+
+        It does not if the source printed three titles under it that have nothing in common.
+        """
+        known = self._sources.get(source)
+        return known is None or len(known.numbers.get(article, ())) < TITLES
+
+    def _known(self, source: bytes) -> _Source:
+        known = self._sources[source] = self._sources.get(source) or _Source()
+        return known
+
+    def _proved(
+        self, known: _Source, document: SourceDocument, mentioned: TermsInLines, site_terms: frozenset[int]
+    ) -> tuple[set[int], set[int]]:
+        """Return the lines that this document proves to be boilerplate: those by its title, and those by its url."""
+        own = document.lines
+        others = [
+            each
+            for each in known.documents.values()
+            if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
+        ]
+        if len(others) < TITLES - 1:
+            return set(), set()
+        ours = document.terms - known.usual
+        unlike: list[tuple[frozenset[int], frozenset[int]]] = []  # terms and shared lines
+        about: list[tuple[frozenset[int], frozenset[int]]] = []
+        untold: list[SourceDocument] = []
+        for other in others:
+            theirs, shared = other.terms - known.usual, other.lines & own
+            if not ours or not theirs:
+                untold.append(other)
+            elif ours.isdisjoint(theirs):
+                mentioned_terms = mentioned(shared)
+                # Both titles and the shared lines have a term that most titles of the source have. If it is not the
+                # name of the site, it is the topic of a story.
+                is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
+                is_about = is_topic or _is_about(mentioned_terms, ours, theirs)
+                (about if is_about else unlike).append((theirs, shared))
+        by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
+        return by_titles, _of_pages(document, untold) - by_titles
+
+    def _note_witness(self, line: int, source: bytes, witness: _Witness) -> None:
+        samples = *sorted(witness.others), *[0] * (_SAMPLES - len(witness.others))
+        self._pending_of(EVERYWHERE)[0].append(_SHARED_LINE.pack(line, source, *witness[:2], *samples))
+        self._add_witness(line, source, witness)
+
+    def _add_witness(self, line: int, source: bytes, witness: _Witness) -> None:
+        """Note that a line is boilerplate of a source, unless it shares other lines with a source noted before."""
+        sources = self._shared[line] = self._shared.get(line, {})
+        if known := sources.get(source):
+            sources[source] = _Witness(min(known.first, witness.first), max(known.last, witness.last), known.others)
+        elif len(sources) < _MOST_WITNESSES and all(
+            witness.others.isdisjoint(each.others) for each in sources.values()
+        ):
+            sources[source] = witness
+
+    def _is_everywhere(self, line: int) -> bool:
+        sources = self._shared.get(line)
+        return sources is not None and sum(witness.counts for witness in sources.values()) >= SOURCES
+
+    # Exchange with other processes
+
+    def unmet(self, sources: Iterable[bytes]) -> list[bytes]:
+        """Return the sources that this process has not met yet, each once."""
+        return [source for source in dict.fromkeys(sources) if source not in self._sources]
+
+    def take_pending(self) -> dict[bytes, KnownBoilerplate]:
+        """Return the entries that the store does not have yet. If the store fails, call ``give_back``."""
+        taken = {
+            source: KnownBoilerplate(tuple(lines), tuple(documents))
+            for source, (lines, documents) in self._pending.items()
+        }
+        self._pending, self.pending = {}, 0
+        return taken
+
+    def give_back(self, taken: Mapping[bytes, KnownBoilerplate]) -> None:
+        for source, learned in taken.items():
+            newer = self._pending.pop(source, ((), ()))
+            for pending, *parts in zip(self._pending_of(source), learned, newer, strict=True):
+                pending.extend(chain(*parts))
+            self.pending += len(learned.documents)
+
+    def merge(self, told: Mapping[bytes, KnownBoilerplate]) -> None:
+        """Add the entries that the store has for some sources.
+
+        Leave out entries that cannot be read, and log the first of them.
+        """
+        for source, learned in told.items():
+            if source == EVERYWHERE:
+                for line, other, first, last, *samples in self._read(learned.lines, _SHARED_LINE.unpack):
+                    self._add_witness(line, other, _Witness(first, last, frozenset(filter(None, samples))))
+                continue
+            known = self._known(source)
+            for (line,) in self._read(learned.lines, _LINE.unpack):
+                known.lines[line] = None
+            new = (packed for packed in learned.documents if int.from_bytes(packed[:4], "big") not in known.documents)
+            for document in self._read(new, SourceDocument.unpack):
+                known.add(document)
+
+    def _read(self, packed: Iterable[bytes], unpack: Callable[[bytes], object]) -> Iterator:  # type: ignore[type-arg]
+        for each in packed:
+            try:
+                yield unpack(each)
+            except (StoreError, struct.error) as error:  # noqa: PERF203
+                if not self._is_damage_told:
+                    self._is_damage_told = True
+                    logger.warning(
+                        "An entry of learned boilerplate in the store cannot be read and is left out: %s", error
+                    )
+
+    def _pending_of(self, source: bytes) -> tuple[deque[bytes], deque[bytes]]:
+        """Return the lines and documents of a source that no store knows: the newest, as many as a store keeps."""
+        if source not in self._pending:
+            self._pending[source] = deque(maxlen=most_lines_of(source)), deque(maxlen=MOST_SOURCE_DOCUMENTS)
+        return self._pending[source]
+
+
+def _is_about(mentioned: frozenset[int], *titles: frozenset[int]) -> bool:
+    return any(len(terms & mentioned) >= max(min(2, len(terms)), _MENTIONED * len(terms)) for terms in titles)
+
+
+def _of_unlike_titles(others: Sequence[tuple[frozenset[int], frozenset[int]]], count: int) -> set[int]:
+    """Return the lines that ``count`` others share, if no two of their titles have a term in common."""
+    proved: set[int] = set()
+    for chosen in combinations(others, count):
+        if all(one.isdisjoint(other) for (one, _), (other, _) in combinations(chosen, 2)):
+            proved |= frozenset.intersection(*(lines for _, lines in chosen))
+    return proved
+
+
+def _of_pages(document: SourceDocument, others: Iterable[SourceDocument]) -> set[int]:
+    """Return the lines that this document shares with enough pages whose titles do not tell them apart.
+
+    Pages of one article count once.
+    """
+    all_pages: dict[int, set[int]] = {}
+    unlike_pages: dict[int, set[int]] = {}
+    for other in others:
+        is_other_text = not (document.lines <= other.lines or other.lines <= document.lines)
+        for line in other.lines & document.lines:
+            all_pages.setdefault(line, set()).add(other.identity)
+            if is_other_text:
+                unlike_pages.setdefault(line, set()).add(other.identity)
+    enough = {line for line, pages in unlike_pages.items() if len(pages) >= PAGES - 1}
+    return enough | {line for line, pages in all_pages.items() if len(pages) >= PAGES_OF_ONE_TEXT - 1}

@@ -1,0 +1,283 @@
+"""The template guard: find the names and figures of a text, each with the words beside it.
+
+Reports of one template ("X said its board declared a dividend of Y cts") share their sentences, but not the names and
+figures in them. A copy shares both. A *specific* is a name or a figure. Its key is a hash of the words beside it. If
+two texts have the same key, their specifics are compared. A key that only one text has says nothing, so a page with
+much text beside the article is not taken for a template.
+
+Names are words with a capital letter, except a single one that begins a sentence. Scripts without capitals have figures
+only. Of all keys the lowest are kept, so two texts keep the same ones. A report of a few lines has too few keys, so the
+names in its first sentence are kept as well.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
+from scrapy_neardup.text.body import Body
+from scrapy_neardup.text.characters import (
+    BREAK,
+    CLAUSE,
+    DASH,
+    DECIMAL,
+    JOINER,
+    LETTER,
+    LINE_END,
+    LOWER,
+    NUMBER_JOINER,
+    SENTENCE_STOP,
+    SPACE,
+    UPPER,
+    mask,
+)
+from scrapy_neardup.text.reading import Powers, Reading, changes, distinct, edges_of, next_starts, normalise
+
+SPECIFIC_BYTES = 3  # 2 of the words around it; 1 of the name or figure
+NAME_BIT = 0x80  # set in the last byte of a specific that is a name
+LEADS = 3  # keys below this are for the first names of a short text, whatever words are around them
+LEAST_NAMES, LEAST_FIGURES = 3, 5  # places that two texts must share; fewer prove nothing
+# Two reports are different if at most this share of the common places has equal values.
+SAME_NAMES, SAME_FIGURES = 0.6, 0.2
+
+
+MOST = 24  # specifics kept of a document
+MOST_CHARACTERS = 8000  # templates are short
+SHORT = 60  # words; if a report is shorter, the names in its first sentence are kept too
+_NEAR = 4  # characters of an unspaced clause
+_LONGEST_ARTICLE = 3
+_DATES = MONTHS | WEEKDAYS
+_NAME = np.uint64(0x80)
+_PUNCTUATION = JOINER | NUMBER_JOINER | BREAK | DASH | SENTENCE_STOP
+_CONTENT, _SPACES = LETTER | DECIMAL, SPACE | LINE_END
+# Punctuation that counts inside a word and before a space.
+_COUNTS = np.array([BREAK, BREAK | DASH | SENTENCE_STOP], np.uint32)
+_FROM_JOINER = mask(2)  # distance in bits from JOINER to LETTER, and from NUMBER_JOINER to DECIMAL
+_POWERS = Powers(0xFF51_AFD7_ED55_8CCD)
+_MIX = np.uint64(0xC4CE_B9FE_1A85_EC53)
+_MULTIPLIERS = np.array([[0x87C3_7B91_1142_53D5], [0x4CF5_AD43_2745_937F], [0x52DC_E729_3849_5AB5]], np.uint64)
+_BEFORE_AND_BEHIND = np.array([[-2], [0]])
+_HALF, _TO_VALUE = np.uint64(32), np.uint64(57)  # a value has 7 bits; one more bit marks it as a name
+_BYTE, _DOCUMENT = np.uint64(8), np.uint64(24)  # where the key and the document's number are put
+_NOTHING = np.empty(0, np.uint64)
+_KEYS = np.uint64(0x10000 - LEADS)
+
+
+class _Tokens(NamedTuple):
+    """Words with their apostrophes and hyphens, figures, and the punctuation that ends a sentence or a name."""
+
+    starts: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    kind: NDArray[np.uint32]  # LETTER, DECIMAL, SENTENCE_STOP, BREAK or DASH
+    first: NDArray[np.uint32]  # flags of the first character
+    document: NDArray[np.intp]
+    is_cut: NDArray[np.bool_]  # whether a line ends before it
+    sentence: NDArray[np.intp]
+
+    def spans(self, chosen: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return self.starts.take(chosen), self.ends.take(chosen)
+
+
+def find_specifics(bodies: Sequence[Body]) -> list[bytes]:
+    """Return the specifics of each text, at most ``MOST``, packed in ascending order.
+
+    All bodies are of one reading, in its order. The specifics of a text are the same in every process, whatever other
+    texts are in the reading.
+    """
+    reading, lines = bodies[0].reading, _lines(bodies)
+    if not len(lines[0]):
+        return [b""] * len(bodies)
+    tokens = _tokens(reading, *lines)
+    content = (tokens.kind & _CONTENT).nonzero()[0]
+    begins = np.zeros(len(tokens.kind), bool)  # a sentence
+    begins[content] = changes(tokens.sentence.take(content))
+
+    is_letter = tokens.kind == LETTER
+    is_capital = is_letter & (tokens.first & UPPER).astype(bool)
+    capitals = is_capital.nonzero()[0]
+    runs, lengths = _runs(capitals, tokens.is_cut)
+    names = capitals.take(runs)
+    # A single capitalised word that begins a sentence is more often a word than a name.
+    is_name = (lengths > 1) | ~begins.take(names)
+    words = is_letter ^ is_capital
+    words[names[~is_name]] = True
+    name_hashes = _POWERS.run_hashes(reading.span_hashes(*tokens.spans(capitals)), runs)
+    name_hashes = (name_hashes + lengths.astype(np.uint64))[is_name]
+    names, lengths = names[is_name], lengths[is_name]
+
+    figures = (tokens.kind == DECIMAL).nonzero()[0]
+    values = np.concatenate((_figure_hashes(reading, tokens, figures), name_hashes)) >> _TO_VALUE
+    values[len(figures) :] |= _NAME
+    keyed = _keyed(reading, tokens, words.nonzero()[0], np.concatenate((figures, names)), values)
+    leads = _leads(reading, tokens, names, lengths, np.bincount(tokens.document.take(content), minlength=len(bodies)))
+    bounds = keyed.searchsorted(np.arange(len(bodies) + 1, dtype=np.uint64) << _DOCUMENT).tolist()
+    packed = keyed.astype(">u4").view(np.uint8).reshape(-1, 4)[:, 1:].tobytes()
+    return [
+        b"".join(leads.get(number, ())) + packed[3 * first : 3 * min(end, first + MOST)]
+        for number, (first, end) in enumerate(pairwise(bounds))
+    ]
+
+
+def _lines(bodies: Sequence[Body]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return where the lines that are read start and stop, at most ``MOST_CHARACTERS`` of a document, and whose."""
+    kept = [body.counted for body in bodies]
+    start = np.concatenate([each.start for each in kept])
+    stop = np.concatenate([each.stop for each in kept])
+    document = np.arange(len(bodies)).repeat([len(each.start) for each in kept])
+    behind = (stop - start + 1).cumsum()
+    if len(behind) and behind[-1] > MOST_CHARACTERS:
+        before = np.concatenate((behind[:1] * 0, behind))
+        over = behind - before.take(document.searchsorted(document)) - MOST_CHARACTERS
+        stop = np.maximum(np.minimum(stop, stop - over), start)
+    return start, stop, document
+
+
+def _tokens(reading: Reading, start: NDArray[np.intp], stop: NDArray[np.intp], document: NDArray[np.intp]) -> _Tokens:
+    """Return the tokens of lines, from where the lines start and stop and the number of the document of each."""
+    flags = reading.flags
+    kind = flags & _CONTENT
+    marks = (flags & _PUNCTUATION).astype(bool).nonzero()[0]
+    mark, following = flags.take(marks), marks + 1
+    joined = kind.take(marks - 1) & kind.take(following) & (mark >> _FROM_JOINER)
+    ends_word = (flags.take(following) & _SPACES).astype(bool)
+    kind[marks] = joined | mark & _COUNTS.take(ends_word)
+    edges = edges_of(kind)
+    kinds = kind.take(edges)
+    tokens = kinds.nonzero()[0]  # between two edges
+    starts, ends, kinds = edges.take(tokens), edges.take(tokens + 1), kinds.take(tokens)
+
+    begun = np.bincount(starts.searchsorted(start), minlength=len(starts) + 1)  # lines, at each token
+    line = np.add.accumulate(begun[:-1]) - 1
+    read = ((line >= 0) & (starts < stop.take(line))).nonzero()[0]
+    starts, ends, kinds, line = starts.take(read), ends.take(read), kinds.take(read), line.take(read)
+    first, document = flags.take(starts), document.take(line)
+    # Columns may be narrow: the end of a line ends a sentence only if no lower case follows.
+    is_cut = changes(line) & ((first & LOWER) == 0) | changes(document)
+    sentence = np.add.accumulate(is_cut | (kinds & SENTENCE_STOP).astype(bool), dtype=np.intp)
+    return _Tokens(starts, ends, kinds, first, document, is_cut, sentence)
+
+
+def _runs(capitals: NDArray[np.intp], is_cut: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where runs of capitalised words begin, and how many words each has."""
+    runs = (changes(capitals - np.arange(len(capitals))) | is_cut.take(capitals)).nonzero()[0]
+    return runs, next_starts(runs, len(capitals)) - runs
+
+
+def _figure_hashes(reading: Reading, tokens: _Tokens, figures: NDArray[np.intp]) -> NDArray[np.uint64]:
+    spans = zip(*(each.tolist() for each in tokens.spans(figures)), strict=True)
+    return np.array([_digest(reading.text[start:end].replace(",", "")) for start, end in spans], np.uint64)
+
+
+def _digest(text: str) -> int:
+    return xxhash.xxh3_64_intdigest(normalise(text).encode("utf-8", "surrogatepass"))
+
+
+def _keyed(
+    reading: Reading, tokens: _Tokens, words: NDArray[np.intp], places: NDArray[np.intp], values: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Return values by document and key. A key hashes the two words before or behind, in the same sentence."""
+    if len(words) < 2 or not len(places):
+        return _NOTHING
+    document = tokens.document.take(places).astype(np.uint64) << _DOCUMENT
+    sentence, of_word = tokens.sentence.take(places), tokens.sentence.take(words)
+    first = words.searchsorted(places) + _BEFORE_AND_BEHIND
+    second = first + 1
+    is_whole = (first >= 0) & (second < len(words))
+    is_whole &= of_word.take(first, mode="clip") == sentence
+    is_whole &= of_word.take(second, mode="clip") == sentence
+    hashes, of_side = _near_hashes(reading, tokens, words)
+    near, far = hashes.take(first + of_side, mode="clip"), hashes.take(second + of_side, mode="clip")
+    keys = near * _MULTIPLIERS[:2] + far * _MULTIPLIERS[2] + (values & _NAME)
+    keys ^= keys >> _HALF
+    keys *= _MIX
+    keys = LEADS + ((keys >> _HALF) * _KEYS >> _HALF)
+    return _unambiguous((document | keys << _BYTE | values)[is_whole])
+
+
+def _near_hashes(
+    reading: Reading, tokens: _Tokens, words: NDArray[np.intp]
+) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
+    """Return hashes of words as they stand before and behind a specific, and where those of each side begin.
+
+    If a word is a whole clause of a script without spaces, only its near end is hashed.
+    """
+    starts, ends = tokens.spans(words)
+    if not reading.present & CLAUSE:
+        return reading.span_hashes(starts, ends), np.zeros((2, 1), np.intp)
+    reach = np.where((tokens.first.take(words) & CLAUSE).astype(bool), _NEAR, MOST_CHARACTERS)
+    before = reading.span_hashes(np.maximum(starts, ends - reach), ends)
+    behind = reading.span_hashes(starts, np.minimum(ends, starts + reach))
+    return np.concatenate((before, behind)), np.array([[0], [len(words)]])
+
+
+def _unambiguous(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return each value once, but none if its key has several values."""
+    keyed = distinct(keyed)
+    is_alone = changes(keyed >> _BYTE)
+    is_alone[:-1] &= is_alone[1:]
+    return keyed[is_alone]
+
+
+def _leads(
+    reading: Reading, tokens: _Tokens, names: NDArray[np.intp], lengths: NDArray[np.intp], words: NDArray[np.intp]
+) -> dict[int, list[bytes]]:
+    """Return the first names of short texts. ``words`` has the number of words of each document.
+
+    Only the first word of a name that is not an article is hashed, because the rest of the name may vary.
+    """
+    leads: dict[int, list[bytes]] = defaultdict(list)
+    if words.min() > SHORT:
+        return leads
+    sentences, documents = tokens.sentence, tokens.document
+    first_sentences = sentences.take(documents.searchsorted(documents.take(names)))
+    is_lead = (words.take(documents.take(names)) <= SHORT) & (sentences.take(names) == first_sentences)
+    for first, length in zip(names[is_lead].tolist(), lengths[is_lead].tolist(), strict=True):
+        spans = zip(tokens.starts[first : first + length], tokens.ends[first : first + length], strict=True)
+        name = [normalise(reading.text[start:end]) for start, end in spans]
+        found = leads[int(documents[first])]
+        if name[0] not in _DATES and len(found) < LEADS:
+            telling = next((word for word in name if len(word) > _LONGEST_ARTICLE), name[0])
+            found.append(bytes((0, len(found), _digest(telling) >> 57 | int(_NAME))))
+    return leads
+
+
+def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | None:
+    """Return what shows that two texts are reports of one template, None if nothing does.
+
+    Their specifics are packed as ``evidence.templates`` packs them. A document keeps only the specifics with the
+    lowest keys, so keys are compared only up to the lower of the two highest ones. A report whose figures changed is an
+    update, and not another report, as long as its names are the same. If two texts share only places of figures, nearly
+    all of these figures must differ. Two short texts are two reports if their first sentences share no name, and no
+    name is in the same place.
+    """
+    values_a, values_b = _values_by_place(a), _values_by_place(b)
+    leads_a, leads_b = _pop_leads(values_a), _pop_leads(values_b)
+    shared = [(values_a[place], values_b[place]) for place in values_a.keys() & values_b.keys()]
+    names = [(in_a, in_b) for in_a, in_b in shared if in_a >= NAME_BIT]
+    other_names = sum(in_a != in_b for in_a, in_b in names)
+    if leads_a and leads_b and other_names == len(names) and leads_a.isdisjoint(leads_b):
+        return "first names"
+    same = sum(in_a == in_b for in_a, in_b in shared)
+    if other_names:
+        is_other_report = len(shared) >= LEAST_NAMES and same <= SAME_NAMES * len(shared)
+    else:
+        is_other_report = not names and len(shared) >= LEAST_FIGURES and same <= SAME_FIGURES * len(shared)
+    return "places" if is_other_report else None
+
+
+def _pop_leads(values: dict[int, int]) -> set[int]:
+    return {values.pop(key) for key in range(LEADS) if key in values}
+
+
+def _values_by_place(specifics: bytes) -> dict[int, int]:
+    return {
+        specifics[start] << 8 | specifics[start + 1]: specifics[start + 2]
+        for start in range(0, len(specifics) // SPECIFIC_BYTES * SPECIFIC_BYTES, SPECIFIC_BYTES)
+    }

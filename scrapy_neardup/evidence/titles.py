@@ -1,0 +1,190 @@
+"""The terms of a title. They tell two documents of one source apart until the source's boilerplate is known.
+
+A term is the beginning of a word, so that inflected forms are one term; very short words are not terms. In scripts
+without spaces a term is a pair of characters.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from xxhash import xxh32_intdigest
+
+from scrapy_neardup.evidence.number_words import MONTHS
+
+TERM_BYTES = 2  # of a term of a title, see evidence.titles
+LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
+SAME_TITLES = 0.8  # titles with a smaller overlap are different headlines
+
+
+MOST_TERMS = 16
+_MOST_CHARACTERS = 400
+_STEM = 5  # characters
+_LEAST_LETTERS = 4  # of a word in a script with capitals
+_LEAST_LETTERS_ELSEWHERE = 3
+_FIRST_WITHOUT_CASE = "\u0590"  # Hebrew; Latin, Greek, Cyrillic, Armenian stand before it
+_SYLLABLES = 2  # of a Korean word; what follows is mostly a particle
+_ARABIC_ARTICLE = re.compile("^(?:[\u0648\u0641\u0628\u0643]?\u0627\u0644|\u0644\u0644)(?=.{2})")
+_HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]+")
+# Combining marks belong to their word. So words are found by the characters that stand between them.
+_BETWEEN = (
+    "\\s!-/:-@\\[-`{-~\u00a1-\u00bf\u055a-\u055f\u05be\u060c\u061b\u061f\u0964\u0965"
+    "\u2000-\u206f\u3000-\u3003\u3008-\u3020\u30fb"
+)
+_DATE = re.compile(
+    r"(?<![\d./-])(?:(\d{4})[./-](\d\d?)[./-](\d\d?)|(\d\d?)[./-](\d\d?)(?:[./-](?:\d{4}|\d\d))?)(?![\d./-]*\d)"
+    r"|(\d+)\s*[月월]\s*(\d+)\s*[日일]"
+)
+_TAIL = re.compile("\\s[|\u2013\u2014\u2022\u00b7\u00bb-]\\s+([^|\u2013\u2014\u2022\u00b7\u00bb]{2,60})$")
+_DIGIT = re.compile(r"\d")
+_DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
+_MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
+_WORD = re.compile(f"[^{_BETWEEN}]+")
+_ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in range(256))
+_MOST_REMEMBERED = 1 << 16  # words
+_LONGEST_REMEMBERED = 40  # characters
+NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
+
+
+def title_terms(title: str) -> frozenset[int]:
+    """Return the hashes of the first ``MOST_TERMS`` terms of a title."""
+    return frozenset(list(dict.fromkeys(_slots(title[:_MOST_CHARACTERS])))[:MOST_TERMS])
+
+
+def site_terms(title: str) -> frozenset[int]:
+    """Return the hashes of the terms behind a title's last bar or dash, where the name of the site mostly stands."""
+    found = _TAIL.search(title[:_MOST_CHARACTERS])
+    return frozenset(_slots(found[1])) if found else frozenset()
+
+
+def terms_of(text: str) -> frozenset[int]:
+    """Return the hashes of all terms of a text."""
+    return frozenset(_slots(text))
+
+
+def term_codes(*lines: str) -> list[int]:
+    """Return the slots of all terms of some lines, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
+
+    A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the line.
+    """
+    codes: list[int] = []
+    for line in lines:
+        first = len(codes)
+        if line.isascii():
+            words = line.encode().translate(_ASCII_WORDS).decode().split()
+        else:
+            words = _WORD.findall(unicodedata.normalize("NFKC", line))
+        codes.extend(itertools.chain.from_iterable(map(_codes.__getitem__, words)))
+        if len(codes) > first:
+            codes[first] &= ~NAME
+    return codes
+
+
+def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
+    """Return the slots of the terms of a text, each with its word as it is printed.
+
+    In scripts without spaces the pair of characters stands for the word.
+    """
+    found = _terms_and_words(unicodedata.normalize("NFKC", text), shouts=False)
+    return ((_hash(term), word) for term, word in found)
+
+
+def edition_of(title: str) -> int:
+    """Return an 8-bit hash of the dates that a title names, from 1 to 255; 0 if it names none.
+
+    Some columns have the same title on each day except for the date: prices, lottery draws, horoscopes.
+    """
+    if not _DIGIT.search(title):
+        return 0
+    text = unicodedata.normalize("NFKC", title[:_MOST_CHARACTERS]).casefold()
+    dates = {"/".join(filter(None, found)) for found in _DATE.findall(text)}
+    dates |= {day + month for day, month in _DAY_OF_MONTH.findall(text) if month in MONTHS}
+    dates |= {day + month for month, day in _MONTH_AND_DAY.findall(text) if month in MONTHS}
+    return xxh32_intdigest(" ".join(sorted(dates)).encode("utf-8", "surrogatepass")) % 255 + 1 if dates else 0
+
+
+def pack_terms(terms: Iterable[int]) -> bytes:
+    """Pack terms in ascending order, ``TERM_BYTES`` each."""
+    return b"".join(term.to_bytes(TERM_BYTES, "big") for term in sorted(terms))
+
+
+def unpack_terms(packed: bytes) -> frozenset[int]:
+    return frozenset(int.from_bytes(packed[at : at + TERM_BYTES], "big") for at in range(0, len(packed), TERM_BYTES))
+
+
+def _slots(text: str) -> list[int]:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if text.isupper():
+        return [_hash(term) for term, _ in _terms_and_words(text, shouts=True)]
+    return [code % NAME for code in term_codes(text) if code < NO_TERM]
+
+
+def _terms_and_words(text: str, *, shouts: bool) -> Iterator[tuple[str, str]]:
+    """Yield the terms of a normalised text, each with its word. ``shouts`` says that all its letters are capitals."""
+    for word in _WORD.findall(text):
+        if not word.isascii() and (runs := _UNSPACED.findall(word)):
+            pairs = (run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1)))
+            yield from ((pair, pair) for pair in pairs)
+        elif _has_weight(word, shouts):
+            yield _stem(word), word
+
+
+def _stem(word: str) -> str:
+    """Return the beginning of a word, which inflected forms share.
+
+    An Arabic word begins behind its article. A Korean word is cut after ``_SYLLABLES`` syllables.
+    """
+    if word.isascii():
+        return word.lower()[:_STEM]
+    if _HANGUL.match(word):
+        return word[:_SYLLABLES]
+    return _ARABIC_ARTICLE.sub("", word.casefold())[:_STEM]
+
+
+def _has_weight(word: str, shouts: bool) -> bool:
+    least = _LEAST_LETTERS if word[0] < _FIRST_WITHOUT_CASE else _LEAST_LETTERS_ELSEWHERE
+    if len(word) >= least or word.isdigit() or (len(word) > 1 and word.isupper() and not shouts):
+        return True
+    return not word.isascii() and _HANGUL.match(word) is not None
+
+
+def _hash(term: str) -> int:
+    return xxh32_intdigest(term.encode("utf-8", "surrogatepass")) & 0xFFFF
+
+
+class _Codes(dict[str, tuple[int, ...]]):
+    """The codes of a word, remembered because words repeat."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        if not word.isascii() and _UNSPACED.search(word):
+            codes = tuple(_hash(term) for term, _ in _terms_and_words(word, shouts=False))
+        else:
+            mark = NAME if word[0].isupper() else FIGURE if word[0].isdigit() else 0
+            codes = ((_hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM) | mark,)
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = codes
+        return codes
+
+
+_codes = _Codes()
+
+
+def title_overlap(a: bytes, b: bytes) -> float:
+    """Return the share of the shorter title's terms that the other title has too, in [0, 1]; 1 if either has none.
+
+    The terms are packed as ``evidence.titles`` packs them.
+    """
+    terms_a, terms_b = _parts(a, TERM_BYTES), _parts(b, TERM_BYTES)
+    shorter = min(len(terms_a), len(terms_b))
+    return len(terms_a & terms_b) / shorter if shorter else 1.0
+
+
+def _parts(packed: bytes, size: int) -> set[bytes]:
+    return {packed[at : at + size] for at in range(0, len(packed), size)}

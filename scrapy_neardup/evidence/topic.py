@@ -1,0 +1,288 @@
+"""The topic of an article: the terms of its title and first words, weighted by how rare they are in this stream.
+
+Reports of one event in other words have hardly three words in a row in common, but they have the same rare terms. A
+term is the beginning of a word, or a pair of characters in scripts without spaces (see ``titles``). Its weight is the
+product of how often the article has it and of its inverse document frequency (TF-IDF). Names weigh more.
+
+Document frequencies are learned from the stream. Documents of several languages come in one stream, and nobody has to
+tell their languages apart: the commonest terms of a document are in nearly every document of its language. So their
+frequencies tell how many documents of this language there were.
+
+Documents are looked up by the keys of a few terms: those of the title first, because reports of one event rather share
+the terms of their titles than the rarest terms of their texts, and then the heaviest ones.
+
+Miranda et al. (2018), "Multilingual clustering of streaming news", cluster a stream online by such vectors.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Collection, Iterable
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.evidence.titles import FIGURE, NAME, NO_TERM, term_codes, words_by_slot
+from scrapy_neardup.records.feature_counts import MOST_DOCUMENTS, Frequencies
+from scrapy_neardup.text.characters import mask
+from scrapy_neardup.text.reading import changes, next_starts
+
+TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot, see evidence.topic
+TITLE_BIT = 0x8000  # added to the slot of a term that is in the title
+MOST_TOPIC_TERMS = 48
+# The weight of a term follows from its place in the topic: HEAVIEST_TERM / sqrt(1 + place / PLACES_OF_WEIGHT)
+HEAVIEST_TERM, PLACES_OF_WEIGHT = 127, 2.5
+TERM_WEIGHTS = tuple(
+    math.floor(HEAVIEST_TERM / math.sqrt(1 + place / PLACES_OF_WEIGHT) + 0.5) for place in range(MOST_TOPIC_TERMS)
+)
+LEAST_SHARED_TERMS = 5  # of two topics: fewer are shared by accident, or are those of a theme
+COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
+UNKNOWN_COVERAGE = 0.23  # of a document without a title
+STORY_PARTS = 3  # a story that a document joins keeps this many parts of its topic and takes one of the document's
+
+
+LEAD_WORDS = 150
+KEYS = 12
+_TITLE_KEYS = 8
+MOST_SHARED_WORDS = 5
+_MOST_CHARACTERS = 1500  # of a line
+_MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are looked for
+_FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
+_NAME_WEIGHT = 1.25
+_COMMONEST = 3  # the third commonest term of a document tells how many documents of its language there were
+FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known to be rare
+_MOST_TIMES = 0x7F
+_NAME_FLAG = 0x80
+_KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x709C_51F3
+_BYTE, _SLOT, _NAME_BIT, _NO_TERM = map(mask, (8, 0xFFFF, _NAME_FLAG, NO_TERM))
+_FIGURE, _NAME, _FIGURE_OR_NAME = map(mask, (FIGURE, NAME, FIGURE | NAME))
+
+
+def read_lead(lines: Iterable[str]) -> bytes:
+    """Return the terms of the first lines of a text, packed; none if it is a table.
+
+    A term has four bytes in the order of this machine: its slot, then in 8 bits how often it occurs. ``_NAME_FLAG`` is
+    added if the term is a name or a figure. Terms are in ascending order.
+    """
+    codes = np.array(term_codes(*(line[:_MOST_CHARACTERS] for line in lines)), np.uint32)
+    if _FIGURES_IN_PROSE * np.count_nonzero(codes & _FIGURE) > len(codes):
+        return b""
+    # If most words have a capital, these are headlines, and capitals show no names.
+    is_prose = 2 * np.count_nonzero(codes & _NAME) <= len(codes)
+    codes = codes[codes < _NO_TERM]
+    is_name = (codes & (_FIGURE_OR_NAME if is_prose else _FIGURE)).astype(bool)
+    terms = (codes & _SLOT) << _BYTE
+    terms |= is_name * _NAME_BIT
+    terms.sort()
+    begins = changes(terms >> _BYTE).nonzero()[0]
+    ends = next_starts(begins, len(terms))
+    # Of equal terms the last one is a name if any is.
+    lead: NDArray[np.uint32] = terms.take(ends - 1) | np.minimum(ends - begins, _MOST_TIMES).astype(np.uint32)
+    return lead.tobytes()
+
+
+def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
+    """Return for each slot of a topic the first word of title and text that has it.
+
+    Slots that title and text do not have are left out.
+    """
+    wanted, found = set(slots), dict[int, str]()
+    for part in (title, text[:_MOST_CHARACTERS_OF_WORDS]):
+        for whole_slot, word in words_by_slot(part):
+            slot = whole_slot % TITLE_BIT
+            if slot in wanted:
+                found.setdefault(slot, word)
+                if len(found) == len(wanted):
+                    return found
+    return found
+
+
+def shared_words(topic: bytes, other: bytes, title: str, text: str) -> tuple[str, ...]:
+    """Return the heaviest terms that the topic of a document shares with another topic, as words of the document."""
+    slots = [term.slot for term in shared_terms(topic, other)[:MOST_SHARED_WORDS]]
+    words = words_of(slots, title, text)
+    return tuple(words[slot] for slot in slots if slot in words)
+
+
+class TopicWeights:
+    """Weighs terms by the documents that came before, and counts each document."""
+
+    def __init__(self, most_terms: int) -> None:
+        self.frequencies = Frequencies()
+        self._most_terms = most_terms
+
+    def topic(self, lead: bytes, title: Collection[int]) -> tuple[bytes, tuple[int, ...]]:
+        """Return the packed topic of a document, and its look-up keys. Count the document.
+
+        ``title`` are the slots of the terms of the title. A packed topic has ``TOPIC_TERM_BYTES`` for each term, the
+        heaviest first: the low bits of its slot. ``TITLE_BIT`` is added if the term is in the title. Weights are not
+        packed, because they follow closely enough from the places of the terms.
+        """
+        if not lead:
+            return b"", ()
+        slots, times, in_title = _with_title(np.frombuffer(lead, np.uint32), title)
+        is_name = times >= _NAME_FLAG
+        counts = self.frequencies.learn_slots(slots)
+        documents = _documents_of_language(counts)
+        if documents < FEWEST_DOCUMENTS:
+            weights = is_name.astype(np.float64)
+        else:
+            weights = _RARITIES.take(documents, mode="clip") - _RARITIES.take(counts, mode="clip")
+            weights[weights <= _LEAST_RARITY] = 0.0
+        weights *= _TIMES_WEIGHTS.take((times & _MOST_TIMES) + in_title)
+        weights[is_name] *= _NAME_WEIGHT
+        heaviest = (-weights).argsort(kind="stable")[: min(self._most_terms, np.count_nonzero(weights))]
+        chosen, of_title = slots.take(heaviest), in_title.take(heaviest)
+        # Two slots may have the same low bits. Only the first of them is kept.
+        low = chosen % TITLE_BIT
+        packed = low + of_title * np.uint32(TITLE_BIT)
+        terms = dict.fromkeys(low.tolist()) | dict(zip(low[::-1].tolist(), packed[::-1].tolist(), strict=True))
+        looked_up = dict.fromkeys((*chosen[of_title][:_TITLE_KEYS].tolist(), *chosen[:KEYS].tolist()))
+        return struct.pack(f">{len(terms)}H", *terms.values()), tuple(map(topic_key, list(looked_up)[:KEYS]))
+
+
+def documents_of_language(lead: bytes, frequencies: Frequencies) -> int:
+    """Return how many documents in the language of these first lines were counted, about. ``lead`` has its terms."""
+    if not lead:
+        return 0
+    return _documents_of_language(frequencies.counts(np.frombuffer(lead, np.uint32) >> _BYTE))
+
+
+def _documents_of_language(counts: NDArray[np.uint32]) -> int:
+    return int(np.sort(counts)[-_COMMONEST:][0])
+
+
+def topic_key(slot: int) -> int:
+    """Return the 32-bit key by which documents with this term are found."""
+    return slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED
+
+
+def _with_title(
+    lead: NDArray[np.uint32], title: Collection[int]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.bool_]]:
+    """Return slots, times and whether the title has the term. Terms that only the title has occur 0 times."""
+    slots, times = lead >> _BYTE, lead.astype(np.uint8)
+    if not title:
+        return slots, times, np.zeros(len(slots), np.bool_)
+    of_title = np.array(sorted(title), np.uint32)
+    place = slots.searchsorted(of_title)
+    is_known = slots.take(place, mode="clip") == of_title
+    others = of_title[~is_known]
+    in_title = np.zeros(len(slots) + len(others), np.bool_)
+    in_title[place[is_known]] = True
+    in_title[len(slots) :] = True
+    return np.concatenate((slots, others)), np.concatenate((times, np.zeros(len(others), np.uint8))), in_title
+
+
+_RARITIES = np.log(np.arange(1, 2 * MOST_DOCUMENTS + 2))  # by number of documents
+_LEAST_RARITY = np.log(2.0)
+_TIMES_WEIGHTS = 1.0 + np.log(np.maximum(1, np.arange(_MOST_TIMES + 2)))
+
+
+def topic_score(a: bytes, b: bytes) -> float:
+    """Return how alike two topics are, in [0, 1]; 0 if they share too few terms.
+
+    The larger part of the score is the cosine of the weights, without the heaviest product: one name that two reports
+    share does not make them reports of one event. The smaller part is the coverage of the titles: the share of
+    a title's squared weights whose terms the other document has, mean of both.
+    """
+    return topic_parts(a, b).score
+
+
+class TopicParts(NamedTuple):
+    """The two parts of the score of two topics; their sum is in [0, 1]."""
+
+    terms: float = 0.0  # the rest of the score: the cosine of all terms, without the heaviest product
+    titles: float = 0.0  # COVERAGE_SHARE of the score: how much of each title the other document covers
+
+    @property
+    def score(self) -> float:
+        return self.terms + self.titles
+
+
+def topic_parts(a: bytes, b: bytes) -> TopicParts:
+    """Return the parts of ``topic_score``."""
+    ours, theirs = _topic(a), _topic(b)
+    shared = ours.weights.keys() & theirs.weights.keys()
+    if len(shared) < LEAST_SHARED_TERMS:
+        return TopicParts()
+    products = [ours.weights[slot] * theirs.weights[slot] for slot in shared]
+    cosine = (sum(products) - max(products)) / math.sqrt(ours.square * theirs.square)
+    coverage = (_coverage(ours, shared) + _coverage(theirs, shared)) / 2
+    return TopicParts((1 - COVERAGE_SHARE) * cosine, COVERAGE_SHARE * coverage)
+
+
+def _coverage(topic: _Topic, shared: AbstractSet[int]) -> float:
+    if not topic.title_square:
+        return UNKNOWN_COVERAGE
+    return sum([topic.weights[slot] * topic.weights[slot] for slot in shared & topic.in_title]) / topic.title_square
+
+
+def topic_cosine(a: bytes, b: bytes) -> float:
+    """Return the cosine of the weights of two topics, in [0, 1]; 0 if one is empty."""
+    ours, theirs = _topic(a), _topic(b)
+    product = sum(ours.weights[slot] * theirs.weights[slot] for slot in ours.weights.keys() & theirs.weights.keys())
+    return product / math.sqrt(ours.square * theirs.square) if product else 0.0
+
+
+def add_topic(story: bytes, topic: bytes) -> bytes:
+    """Return the topic of a story to which a document is added.
+
+    It has ``STORY_PARTS`` parts of the topic that the story had, and one part of the topic of the document.
+    The heaviest ``MOST_TOPIC_TERMS`` terms are kept, the heaviest first.
+    """
+    weights = {slot: STORY_PARTS * weight for slot, weight in _topic(story).weights.items()}
+    for slot, weight in _topic(topic).weights.items():
+        weights[slot] = weights.get(slot, 0) + weight
+    heaviest = sorted(weights, key=lambda slot: (-weights[slot], slot))[:MOST_TOPIC_TERMS]
+    return b"".join(slot.to_bytes(TOPIC_TERM_BYTES, "big") for slot in heaviest)
+
+
+class SharedTerm(NamedTuple):
+    """A term that two topics share. The heaviest term of a topic has the weight ``HEAVIEST_TERM``."""
+
+    slot: int
+    weight_a: int
+    weight_b: int
+    in_titles: bool  # of both
+
+    @property
+    def product(self) -> int:
+        return self.weight_a * self.weight_b
+
+
+def shared_terms(a: bytes, b: bytes) -> list[SharedTerm]:
+    """Return the terms that two topics share, those that add most to their score first."""
+    ours, theirs = _topic(a), _topic(b)
+    in_titles = ours.in_title & theirs.in_title
+    shared = [
+        SharedTerm(slot, ours.weights[slot], theirs.weights[slot], slot in in_titles)
+        for slot in ours.weights.keys() & theirs.weights.keys()
+    ]
+    return sorted(shared, key=lambda term: (-term.product, term.slot))
+
+
+class _Topic(NamedTuple):
+    weights: dict[int, int]  # by slot
+    square: int  # sum of the squares of the weights
+    in_title: frozenset[int]
+    title_square: int
+
+
+@lru_cache(4096)
+def _topic(packed: bytes) -> _Topic:
+    """Read a packed topic, whose terms are distinct. Ignore whatever is behind ``MOST_TOPIC_TERMS`` whole terms."""
+    count = min(len(packed) // TOPIC_TERM_BYTES, MOST_TOPIC_TERMS)
+    terms = struct.unpack_from(f">{count}H", packed)
+    in_title = frozenset([term - TITLE_BIT for term in terms if term >= TITLE_BIT])
+    weights = dict(zip([term % TITLE_BIT for term in terms], TERM_WEIGHTS, strict=False))
+    return _Topic(
+        weights,
+        sum([weight * weight for weight in weights.values()]),
+        in_title,
+        sum([weights[slot] * weights[slot] for slot in in_title]),
+    )

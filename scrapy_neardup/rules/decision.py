@@ -1,0 +1,449 @@
+"""Decide which candidate is the match of a document, and what is registered of it. Every store asks these rules."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, get_args
+
+from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
+from scrapy_neardup.evidence.figures import have_other_figures
+from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
+from scrapy_neardup.evidence.templates import template_evidence
+from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
+from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, add_topic, shared_terms, topic_cosine, topic_score
+from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.trace import SILENT, Trace
+
+SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
+SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
+LEAST_STORY_COSINE = 0.22  # of a document and the story that it joins
+# A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
+UNITING_EXTRA, UNITING_COSINE = 0.05, 0.23
+SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
+STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
+
+
+MOST_POSTINGS = 16
+"""How many postings (documents listed under a key) are read for each key.
+
+The newest are read. If more documents share a key, they are reports of one template, or copies that each name their
+original.
+"""
+
+IDENTITY_WEIGHT, TEXT_WEIGHT, TOPIC_WEIGHT = 1000, 2, 1
+"""What a shared key counts. A shared text or url counts for more than all other keys together."""
+
+LEAST_WEIGHT = 2
+"""How much the shared keys of a candidate must count. One rare term in common does not make a candidate."""
+
+MAX_CANDIDATES = 32
+"""How many records a check reads: first those of the same page or text, then those that share most bands."""
+
+CandidateState = Literal["seen", "late", "lost"]
+"""``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
+run is dead."""
+
+CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
+
+MOST_LINKS = 8
+"""How many matches are followed from a document that is dropped to one that is kept."""
+
+_TEMPLATES = {
+    "places": "names and figures between the same words differ",
+    "first names": "both are short, and their first sentences have no name in common",
+}
+
+NEVER_DELIVERED_SHARE = -1.0
+"""A share that is too low for any copy to be dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidate:
+    """A candidate that passed verification, and the numbers by which it passed."""
+
+    key: bytes
+    record: Record
+    likeness: Likeness
+    share: float  # of the new document's text that the candidate holds
+    covered: float  # share of the new document's text that was compared; the boilerplate of its source does not count
+    ranking_score: float  # the likeness by which candidates are ranked
+    is_new_headline: bool  # whether its source now prints the text under another title
+    same_text: bool
+    same_page: bool
+    related: bool
+    topic: float = 0.0  # score of the topics if the candidate passed only by its topic, else 0
+    state: CandidateState = "seen"
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
+        """Return the key by which candidates are sorted, the best first.
+
+        The order is: the page itself unchanged, the same text, the page itself changed, copies, related texts, texts on
+        the same topic. Among candidates of one kind the most similar comes first, and among equals the oldest. But if
+        the page itself is unchanged, its newest version comes first: lines that are too short to compare may have
+        changed since the oldest.
+        """
+        is_page_unchanged = self.same_text and self.same_page
+        place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
+        return (not self.same_text, not self.same_page, self.related, self.topic > 0, -self.ranking_score, place)
+
+    @property
+    def kept_share(self) -> float:
+        """Return the share of the new document's text that is in the nearest document that was kept.
+
+        It is the share in the candidate, times the share of the candidate's text that was kept. If a source prints a
+        text again under another title, it probably adds something: then the share is 0 unless nearly all of the text is
+        in the candidate. A candidate that may never be delivered does not count.
+        """
+        if self.state != "seen":
+            return NEVER_DELIVERED_SHARE
+        if self.is_new_headline and self.share < STRONG_EVIDENCE:
+            return 0.0
+        return self.share * self.record.kept_share_parts / WHOLE_TEXT
+
+
+def weights_of(fingerprint: Fingerprint) -> list[int]:
+    """Return the weight of each key, in the order of ``identity_keys`` and ``text_keys``."""
+    topics = len(fingerprint.topic_keys)
+    texts = len(fingerprint.text_keys) - topics
+    weights = (IDENTITY_WEIGHT, len(fingerprint.identity_keys)), (TEXT_WEIGHT, texts), (TOPIC_WEIGHT, topics)
+    return [weight for weight, count in weights for _ in range(count)]
+
+
+def score_candidate(
+    key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen", trace: Trace = SILENT
+) -> ScoredCandidate | None:
+    """Return the scored candidate, or None if it is no match under the policy."""
+    same_source = is_same_source(new, old)
+    same_text = new.text_hash == old.text_hash
+    if same_text:
+        trace.note("the same text, except for case and punctuation")
+    found = likeness_of(new, old, policy.measure, policy.collisions)
+    overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
+    same_page = _is_same_page(new, old, overlap, found.score >= policy.related_threshold, trace)
+    if not same_page and not policy.allows(same_source=same_source):
+        trace.note(
+            f"NEARDUP_SCOPE = {policy.scope} allows no match of {'one source' if same_source else 'two sources'}"
+        )
+        return None
+    if not new.own_parts and not same_source and not same_text and not _tell_one_story(new, old, trace):
+        return None
+    if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
+        return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
+    copy, topic = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace), 0.0
+    are_alike = not copy and _share_a_part(found, overlap, policy, trace)
+    if are_alike and not _supports(new, old, same_source, policy, trace):
+        return None
+    if not copy and not are_alike:
+        threshold = policy.topic_threshold
+        topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source, threshold, trace)
+        if not topic:
+            return None
+    if not same_page and not same_text and (template := template_evidence(new.specifics, old.specifics)):
+        trace.note(f"reports of one template: {_TEMPLATES[template]}")
+        return None
+    covered = new.own_parts / WHOLE_TEXT if new.own_parts and not same_text else 1.0
+    share = found.similarity
+    if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
+        share = share_of(share, new.size, old.size)
+    # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
+    ranking_score = topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity)
+    return ScoredCandidate(
+        key,
+        old,
+        found,
+        share=share * covered,  # nobody knows whether the candidate holds the lines that are left out
+        covered=covered,
+        ranking_score=ranking_score,
+        is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
+        same_text=same_text,
+        same_page=same_page,
+        related=not copy,
+        topic=topic,
+        state=state,
+    )
+
+
+def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
+    """Decide whether two documents of two sources tell one story, if most of the new text is boilerplate everywhere.
+
+    Their titles must be alike, or their topics, in which the boilerplate has no part.
+    """
+    trace.note("most of the text is boilerplate of other sources too")
+    return trace.at_least("common share of the titles", title_overlap(new.titles, old.titles), LIKE_TITLES) or (
+        trace.at_least("cosine of the topics", topic_cosine(new.topic, old.topic), LEAST_STORY_COSINE)
+    )
+
+
+def _share_a_part(found: Likeness, overlap: float, policy: Policy, trace: Trace) -> bool:
+    """Decide whether two texts that are no copies share enough text to be related."""
+    if not trace.at_least(policy.measure, found.score, policy.related_threshold, "NEARDUP_RELATED_THRESHOLD"):
+        return False
+    if not overlap:
+        trace.note("one source has them under titles without a common word")
+    return overlap > 0
+
+
+def _supports(new: Record, old: Record, same_source: bool, policy: Policy, trace: Trace) -> bool:
+    """Decide whether the topics of two texts that share a part allow that they are related.
+
+    The part may be a template, a frame of the site or a paragraph that is used again. Within one source that is more
+    probable. Nothing can be said if neither text has a topic.
+    """
+    if not new.topic and not old.topic:
+        return True
+    least = SUPPORTING_SHARE * policy.topic_threshold
+    if same_source:
+        least = least_topic_score(policy.topic_threshold, same_source=True)
+    return trace.at_least("score of the topics", _topic_score(new.topic, old.topic, trace), least)
+
+
+def is_same_source(a: Record, b: Record) -> bool:
+    """Decide whether two documents have the same source, if they have any."""
+    return a.source_hash == b.source_hash and any(a.source_hash)
+
+
+def is_same_url(a: Record, b: Record) -> bool:
+    """Decide whether two documents have the same url, if they have any."""
+    return a.url_hash == b.url_hash and any(a.url_hash)
+
+
+def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, trace: Trace) -> bool:
+    """Decide whether two documents are one page: by its url, or by its source's number for the article.
+
+    A number alone proves nothing, because it may be that of a section. Titles or texts must be alike as well, unless
+    one of the two may be a translation. If a text has no signature, such as a paywall notice, equal texts prove
+    nothing.
+    """
+    if is_same_url(new, old):
+        trace.note(f"the same url, with {'the same' if new.text_hash == old.text_hash else 'another'} text")
+        return True
+    if new.article_hash != old.article_hash or not any(new.article_hash):
+        return False
+    is_translation = new.language != old.language and any(new.language) and any(old.language)
+    have_titles = bool(new.titles and old.titles)
+    if is_translation or (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES):
+        trace.note("the same article number in both urls")
+        return True
+    return False
+
+
+def _is_copy_by_text(
+    new: Record, old: Record, found: Likeness, overlap: float, same_source: bool, policy: Policy, trace: Trace
+) -> bool:
+    """Decide whether the texts are alike enough for a copy. ``overlap`` is that of the titles within one source.
+
+    The less the titles of one source agree, the more of the texts must agree. If the titles have nothing in common, the
+    smaller text must be ``STRONG_EVIDENCE`` of the larger one: the shared text may be a notice that the source prints
+    under every article.
+    """
+    if not same_source or not policy.by_titles:
+        return trace.at_least(policy.measure, found.score, policy.threshold, "NEARDUP_THRESHOLD")
+    if not new.signature and not overlap:
+        trace.note("too few words for a copy under titles without a common word")
+        return False
+    if found is SAME:
+        return True
+    if new.edition and old.edition and new.edition != old.edition:
+        trace.note("one source has them under titles that name two days")
+        return False
+    if not overlap:
+        larger = share_of_larger(found.similarity, new.size, old.size)
+        trace.note("one source has them under titles without a common word")
+        is_copy = trace.at_least("common share of the larger text", larger, STRONG_EVIDENCE)
+    else:
+        least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
+        if overlap < SAME_TITLES:
+            trace.note(f"one source has them under different titles, which share {overlap:.2f} of their terms")
+        is_copy = trace.at_least(policy.measure, found.score, least)
+    if is_copy and have_other_figures(new.figures, old.figures):
+        trace.note("most of their figures differ")
+        return False
+    return is_copy
+
+
+class Decision(NamedTuple):
+    """What the rules say of a document: the record to register, and its match."""
+
+    record: Record
+    match: Match | None
+
+
+def decide(
+    new: Record, candidates: Iterable[tuple[bytes, Record, CandidateState]], policy: Policy, least_dropped: float
+) -> Decision:
+    """Choose the match of a document among candidates, given as key, record and state.
+
+    A candidate whose state is ``lost`` is chosen only if there is no other. The new document then rejoins its story.
+    A copy would be dropped if a kept document holds ``least_dropped`` of its text or more.
+    """
+    scored = [found for key, old, state in candidates if (found := score_candidate(key, new, old, policy, state))]
+    alive = [candidate for candidate in scored if candidate.state != "lost"]
+    match = best(alive) or best(each for each in scored if each.state == "lost" and not each.related)
+    if match is None:
+        return Decision(new, None)
+    other = best(candidate for candidate in alive if candidate.record.story != match.record.story)
+    same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)
+    neighbour = neighbour_of(new, match.record, other.key, other.record, policy) if other else None
+    answer = to_match(match, neighbour, same_page.key if same_page else b"")
+    return Decision(link_record(new, match, policy, least_dropped), answer)
+
+
+def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:
+    """Return the match of a document that was checked before; ``old`` is the record that its own record links to."""
+    if known.candidate == key:
+        return None
+    scored = score_candidate(known.candidate, known, old, policy, state)
+    return None if scored is None else to_match(scored)
+
+
+def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
+    return min(scored, key=lambda candidate: candidate.rank, default=None)
+
+
+def most_similar(records: Iterable[tuple[bytes, Record]], new: Record, policy: Policy, most: int) -> list[Match]:
+    """Return the matches among records with their keys, the best first."""
+    scored = filter(None, (score_candidate(key, new, old, policy) for key, old in records))
+    return [to_match(found) for found in heapq.nsmallest(most, scored, key=lambda found: found.rank)]
+
+
+def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dropped: float) -> Record:
+    """Return the record of a document with its match. The record of a copy names the original, not another copy.
+
+    A copy would be dropped if a kept document holds ``least_dropped`` of its text or more.
+    """
+    old = best.record
+    story_topic = old.story_topic or old.topic
+    if best.related:
+        story_topic = add_topic(story_topic, record.topic)
+    if best.related or best.state == "lost":
+        return replace(record, story=old.story, candidate=best.key, story_topic=story_topic)
+    original_url, original_title = old.of_original(best.key)
+    run, candidate = record.run, best.key
+    if policy.drops and run and old.run and _is_dropped(best, policy, least_dropped):
+        run |= IS_DROPPED
+        # A page that is crawled again and again links to the one that is kept: chains do not grow.
+        if best.same_page and best.same_text and old.is_dropped:
+            candidate = old.candidate
+    return replace(
+        record,
+        kept_share_parts=_kept_share_parts(best, policy, least_dropped),
+        run=run,
+        original=old.original,
+        story=old.story,
+        candidate=candidate,
+        story_topic=story_topic,
+        original_url=original_url,
+        original_title=original_title,
+    )
+
+
+def _is_dropped(best: ScoredCandidate, policy: Policy, least_dropped: float) -> bool:
+    """Decide whether the document would be dropped. Whether its figures changed is decided elsewhere."""
+    is_changed_page = best.same_page and not best.same_text and policy.keep_updates
+    return not is_changed_page and best.kept_share >= least_dropped
+
+
+def _kept_share_parts(best: ScoredCandidate, policy: Policy, least_dropped: float) -> int:
+    if not _is_dropped(best, policy, least_dropped):
+        return WHOLE_TEXT
+    # Return at least ``least_dropped``, so that a document that is dropped now is dropped again when its page is
+    # crawled again.
+    return max(int(WHOLE_TEXT * best.kept_share), math.ceil(WHOLE_TEXT * least_dropped))
+
+
+def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: bytes = b"") -> Match:
+    """Return the match as the callers of an index get it.
+
+    ``before`` is the key of an earlier document of the same page, if the match is of another page.
+    """
+    record = best.record
+    url, title = record.of_original(best.key)
+    if best.state == "lost" and best.same_page:
+        before = before or best.key
+    return Match(
+        original=record.original.hex(),
+        url=url.decode("utf-8", "replace"),
+        title=title.decode("utf-8", "replace"),
+        story=record.story.hex(),
+        candidate=best.key.hex(),
+        candidate_url=record.url.decode("utf-8", "replace"),
+        candidate_title=record.title.decode("utf-8", "replace"),
+        similarity=best.likeness.similarity,
+        containment=best.likeness.containment,
+        share=best.share,
+        covered=best.covered,
+        kept_share=best.kept_share,
+        score=best.likeness.score,
+        same_text=best.same_text,
+        same_url=best.same_page,
+        related=best.related,
+        figures=record.figures,
+        topic=best.topic,
+        candidate_topic=record.topic,
+        neighbour=neighbour,
+        language=_language_of(record),
+        is_seen=best.state != "lost",
+        registered_before=before.hex(),
+        run=record.run & ~IS_DROPPED,
+    )
+
+
+def _language_of(record: Record) -> str:
+    code = record.language.decode("ascii", "replace")
+    return code if code.isascii() and code.isalpha() and code.islower() else ""
+
+
+def neighbour_of(new: Record, match: Record, key: bytes, other: Record, policy: Policy) -> Neighbour:
+    """Return the story of another candidate than the match as a neighbour."""
+    url, title = other.of_original(key)
+    return Neighbour(
+        other.story.hex(),
+        url.decode("utf-8", "replace"),
+        title.decode("utf-8", "replace"),
+        unites=_unites(new, match, other, policy),
+        language=_language_of(other),
+    )
+
+
+def _unites(new: Record, match: Record, other: Record, policy: Policy) -> bool:
+    """Decide whether the story of the match and that of another candidate are one, because the document fits both."""
+    score = related_topic_score(
+        new.topic,
+        other.topic,
+        other.story_topic,
+        is_same_source(new, other),
+        policy.topic_threshold + UNITING_EXTRA,
+    )
+    stories = match.story_topic or match.topic, other.story_topic or other.topic
+    return score > 0 and topic_cosine(*stories) >= UNITING_COSINE
+
+
+def least_topic_score(threshold: float, *, same_source: bool) -> float:
+    """Return the score that two topics need: more than the threshold if both documents are of one source."""
+    return threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
+
+
+def _topic_score(a: bytes, b: bytes, trace: Trace) -> float:
+    if trace is not SILENT:
+        trace.at_least("terms that the topics share", len(shared_terms(a, b)), LEAST_SHARED_TERMS)
+    return topic_score(a, b)
+
+
+def related_topic_score(
+    a: bytes, b: bytes, story: bytes, same_source: bool, threshold: float, trace: Trace = SILENT
+) -> float:
+    """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
+
+    ``story`` is the topic of the whole story, empty if that is ``b`` itself.
+    """
+    score, least = _topic_score(a, b, trace), least_topic_score(threshold, same_source=same_source)
+    if not trace.at_least("score of the topics", score, least, "" if same_source else "NEARDUP_TOPIC_THRESHOLD"):
+        return 0.0
+    if story and not trace.at_least("cosine with the topic of the story", topic_cosine(a, story), LEAST_STORY_COSINE):
+        return 0.0
+    return score

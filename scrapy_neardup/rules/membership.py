@@ -1,0 +1,267 @@
+"""Join documents to a story, unite stories, and decide who may signal their levels: the rules of all stores."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from scrapy_neardup.document import Claim, Extent, Join, Member, sources_needed
+from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
+from scrapy_neardup.records.members import (
+    NO_OWNER,
+    number_member,
+    owner_hash,
+    pack_member,
+    pack_neighbour,
+    unpack_neighbours,
+)
+from scrapy_neardup.records.packing import split
+from scrapy_neardup.records.stories import (
+    BREAKING,
+    CHANGE_BYTES,
+    ENDED,
+    ITEM_BYTES,
+    PRINTED_BYTES,
+    SOURCE_BYTES,
+    VALUE_BYTES,
+    WATCH,
+    StoryCounters,
+    pack_extent,
+    read_extent,
+)
+
+MOST_ITEM_TIMES = 512
+"""How many of the newest items keep their times. More of them would tell a rule nothing new."""
+
+MOST_SOURCES = 512
+"""How many independent sources a story has at most. Further ones are not counted."""
+
+MOST_MEMBERS_KEPT = 200
+"""How many members are kept for the report. After these only the first member of each further source is kept."""
+
+MOST_VALUES = 256
+"""How many values of figures a story keeps, a value once for each source that prints it.
+
+A story with more is a table, and its changes are not news.
+"""
+
+MOST_LANGUAGES = 16
+
+MOST_NEIGHBOURS = 16
+"""How many neighbours a story keeps: the first ones."""
+
+MOST_UNITED = 64
+"""How many stories may become a part of one story."""
+
+MOST_FOLLOWED = MOST_UNITED + 1
+"""How many times a story is followed to the one that it became a part of."""
+
+MOST_GRANTS = 10_000
+"""How many grants of a namespace and configuration wait for their confirmation. Further ones cannot be taken over."""
+
+
+SETTLED = b"\xff" * 4
+"""Stands for the owner of a value that enough owners printed, or that was there before the change."""
+
+NO_VALUE = bytes(VALUE_BYTES)
+
+
+def count_join(
+    counters: StoryCounters, join: Join, known: Container[str], story: str = ""
+) -> list[tuple[bytes, bytes]]:
+    """Count a document into its story; into a new story count its first document too.
+
+    Return the members to keep, packed, by document key. A document that is a member already changes nothing; ``known``
+    has the ids of members that the caller knows of. ``story`` is the story that the join's own story became a part of.
+    """
+    story = story or join.story
+
+    def is_member(document: str) -> bool:
+        key = bytes.fromhex(document)
+        return document == story or document in known or _find_entry(counters.items_seen, key, ITEM_BYTES, 4) >= 0
+
+    to_keep: list[tuple[bytes, bytes]] = []
+    if is_member(join.member.id):
+        return to_keep
+    is_again = bool(join.registered_before) and is_member(join.registered_before)
+    if not counters.joined:
+        to_keep += begin_story(counters, join.first)
+    member, counted = join.member, join.counted and not is_again
+    key, owner = bytes.fromhex(member.id), owner_hash(member)
+    counters.joined += 1
+    counters.last = max(counters.last, seconds_of(key))
+    item = join.time.to_bytes(4, "big") + key
+    is_news = counted and _count_item(counters, item, owner, is_copy=member.status == "duplicate")
+    if counted and member.language:
+        _count_language(counters, member.language)
+    is_news |= _note_figures(counters, key, owner, join)
+    _support_values(counters, owner, split(join.figures, VALUE_BYTES))
+    _add_neighbour(counters, bytes.fromhex(story), pack_neighbour(join.neighbour))
+    if counters.joined <= MOST_MEMBERS_KEPT or is_news:
+        to_keep.append((key, number_member(counters.joined, pack_member(member))))
+    return to_keep
+
+
+def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, bytes]]:
+    """Count the first document into a new story. Return the members to keep, packed, by document key."""
+    key = bytes.fromhex(first.id)
+    counters.joined = 1
+    counters.last = seconds_of(key)
+    _count_item(counters, key[:4] + key, owner_hash(first), is_copy=False)
+    if first.language:
+        _count_language(counters, first.language)
+    return [(key, number_member(1, pack_member(first)))]
+
+
+def may_unite(stays: StoryCounters, moves: StoryCounters) -> bool:
+    return len(stays.united) + len(moves.united) < MOST_UNITED * KEY_BYTES
+
+
+def unite(
+    keys: tuple[bytes, bytes], stays: StoryCounters, moves: StoryCounters, moving: Iterable[Member]
+) -> list[tuple[bytes, bytes]]:
+    """Add the counters of a story that moves to those of the story that stays; ``keys`` are their keys.
+
+    ``moving`` are the members of the story that moves. Return those that the other story keeps, packed, by document
+    key. An event that runs in one of the two stories goes on.
+    """
+    key_stays, key_moves = keys
+    own_items, more_items = (
+        {entry[4:]: entry for entry in split(each.items_seen, ITEM_BYTES)} for each in (stays, moves)
+    )
+    again = len(own_items.keys() & more_items)
+    is_open = stays.is_open or moves.is_open
+    before, owners = stays.joined, {entry[:4] for entry in split(stays.sources, SOURCE_BYTES)}
+    stays.joined += moves.joined
+    stays.items += moves.items - again
+    stays.copies += moves.copies
+    stays.levels |= moves.levels
+    if is_open:
+        stays.levels &= ~ENDED
+    stays.last = max(stays.last, moves.last)
+    stays.items_seen = b"".join(sorted((more_items | own_items).values())[-MOST_ITEM_TIMES:])
+    for entry in split(moves.sources, SOURCE_BYTES):
+        _note_source(stays, entry[:4], entry[4:])
+    printed_before = {entry[:VALUE_BYTES] for entry in split(stays.printed, PRINTED_BYTES)}
+    for entry in split(moves.printed, PRINTED_BYTES):
+        if entry[:VALUE_BYTES] in printed_before:
+            _support_values(stays, entry[4:8], [entry[:VALUE_BYTES]])
+        elif len(stays.printed) < MOST_VALUES * PRINTED_BYTES:
+            stays.printed += entry
+    known = split(stays.changes, CHANGE_BYTES)
+    stays.changes += b"".join(each for each in split(moves.changes, CHANGE_BYTES) if each not in known)
+    stays.signalled = pack_extent(Extent(*map(max, read_extent(stays.signalled), read_extent(moves.signalled))))
+    for language, count in moves.items_by_language.items():
+        _count_language(stays, language, count)
+    stays.united += key_moves + moves.united
+    neighbours = unpack_neighbours(stays.neighbours) + unpack_neighbours(moves.neighbours)
+    stays.neighbours = b""
+    for neighbour in neighbours:
+        _add_neighbour(stays, key_stays, pack_neighbour(neighbour))
+    moves.moved = key_stays
+    return [
+        (bytes.fromhex(member.id), number_member(before + member.number, pack_member(member)))
+        for member in moving
+        if before + member.number <= MOST_MEMBERS_KEPT or owner_hash(member) not in owners
+    ]
+
+
+def _count_item(counters: StoryCounters, item: bytes, owner: bytes, *, is_copy: bool) -> bool:
+    """Count an item, given as its entry of ``items_seen``. Return whether its owner is new to the story."""
+    counters.items += 1
+    counters.copies += is_copy
+    counters.items_seen = (counters.items_seen + item)[-MOST_ITEM_TIMES * ITEM_BYTES :]
+    return owner != NO_OWNER and _note_source(counters, owner, item[:4])
+
+
+def _note_source(counters: StoryCounters, owner: bytes, second: bytes) -> bool:
+    """Note the second of an item by this owner. Return whether the owner is new to the story."""
+    sources, at = counters.sources, _find_entry(counters.sources, owner, SOURCE_BYTES)
+    if at < 0 and len(sources) < MOST_SOURCES * SOURCE_BYTES:
+        counters.sources += owner + second
+        return True
+    if at >= 0 and second < sources[at + 4 : at + SOURCE_BYTES]:
+        counters.sources = sources[: at + 4] + second + sources[at + SOURCE_BYTES :]
+    return False
+
+
+def _find_entry(entries: bytes, part: bytes, size: int, offset: int = 0) -> int:
+    """Return where the first entry begins that has these bytes, ``offset`` bytes after its beginning; -1 for none."""
+    at = entries.find(part, offset)
+    while at >= 0 and at % size != offset:
+        at = entries.find(part, at + 1)
+    return at - offset if at >= 0 else -1
+
+
+def _count_language(counters: StoryCounters, language: str, count: int = 1) -> None:
+    items = counters.items_by_language
+    if language in items or len(items) < MOST_LANGUAGES:
+        items[language] = items.get(language, 0) + count
+        counters.languages = " ".join(f"{each} {count}" for each, count in items.items())
+
+
+def _note_figures(counters: StoryCounters, key: bytes, owner: bytes, join: Join) -> bool:
+    """Note the figures that changed in a document. Return whether it is the first to print a value."""
+    for value in split(join.figures_before, VALUE_BYTES):
+        _note_value(counters, value, SETTLED + key + b"\0")
+    before = len(counters.printed)
+    for number, value in enumerate(split(join.figures_after, VALUE_BYTES)):
+        _note_value(counters, value, owner + key + bytes([number]))
+    return len(counters.printed) > before
+
+
+def _support_values(counters: StoryCounters, owner: bytes, values: list[bytes]) -> None:
+    """Note that this owner prints these values. Confirm each change whose value enough owners print."""
+    if owner in (NO_OWNER, SETTLED):
+        return
+    needed = sources_needed(len(counters.sources) // SOURCE_BYTES)
+    printed: dict[bytes, list[bytes]] = {}  # entries by value; one that is settled has no other entry
+    for entry in split(counters.printed, PRINTED_BYTES):
+        if entry[4:8] != SETTLED and entry[:VALUE_BYTES] in values:
+            printed.setdefault(entry[:VALUE_BYTES], []).append(entry)
+    for value, entries in printed.items():
+        owners, change = {entry[4:8] for entry in entries}, entries[0][8:]
+        if owner in owners:
+            continue
+        if len(owners - {NO_OWNER}) + 1 >= needed:
+            counters.changes += change
+            others = (entry for entry in split(counters.printed, PRINTED_BYTES) if entry[:VALUE_BYTES] != value)
+            counters.printed = b"".join(others) + value + SETTLED + change
+        elif len(counters.printed) < MOST_VALUES * PRINTED_BYTES:
+            counters.printed += value + owner + change
+
+
+def _note_value(counters: StoryCounters, value: bytes, printed_by: bytes) -> None:
+    is_full = len(counters.printed) >= MOST_VALUES * PRINTED_BYTES
+    if value != NO_VALUE and not is_full and _find_entry(counters.printed, value, PRINTED_BYTES) < 0:
+        counters.printed += value + printed_by
+
+
+def _add_neighbour(counters: StoryCounters, story: bytes, neighbour: bytes) -> None:
+    """Keep a packed neighbour, unless it is the story itself, a part of it, or is kept already."""
+    known = [bytes.fromhex(each.story) for each in unpack_neighbours(counters.neighbours)]
+    own = story, *split(counters.united, KEY_BYTES)
+    if neighbour and neighbour[:KEY_BYTES] not in (*own, *known) and len(known) < MOST_NEIGHBOURS:
+        counters.neighbours += neighbour
+
+
+def grant(counters: StoryCounters, claim: Claim) -> bool:
+    """Decide whether a claim is granted. If it is, note the level and the extent that is signalled.
+
+    ``watch`` is granted as the first level, ``breaking`` once, ``ended`` if the event is open and no newer source has
+    joined, and ``update`` if the event is open and its extent warrants it. An event that ended as a ``watch``
+    may still reach ``breaking``, and then ends again.
+    """
+    levels, signalled = counters.levels, read_extent(counters.signalled)
+    if claim.level == "watch":
+        granted, levels = levels == 0, WATCH
+    elif claim.level == "breaking":
+        granted, levels = not levels & BREAKING, WATCH | BREAKING
+    elif claim.level == "update":
+        granted = counters.is_open and claim.extent.warrants_update(signalled)
+    else:
+        granted, levels = counters.is_open and counters.newest_source <= claim.last_source, levels | ENDED
+    if granted:
+        counters.levels = levels
+        if claim.level != "ended":
+            counters.signalled = pack_extent(Extent(*map(max, signalled, claim.extent)))
+    return granted

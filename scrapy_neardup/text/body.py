@@ -1,0 +1,265 @@
+"""The lines of a main content that enter the fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_neardup.document import MOST_CHARACTERS
+from scrapy_neardup.text.characters import (
+    ALNUM,
+    CLOSING,
+    DIGIT,
+    FULL_STOP,
+    LINE_END,
+    LOWER,
+    SPACE,
+    STOP,
+    UNSPACED,
+    UPPER,
+)
+from scrapy_neardup.text.reading import Powers, Reading, changes, edges_of, next_starts, window_hashes
+
+_LEAST_WORDS = 8  # a shorter sentence goes with the one before it
+_CHARACTERS_PER_WORD = 2
+_KEY_POWERS = Powers(0xC2B2_AE3D_27D4_EB4F)
+_LINE_END_OR_ALNUM = LINE_END | ALNUM
+# Flags of the character behind a full stop: whether it continues the sentence behind a space, or begins one without.
+_CONTINUES = np.array([UPPER, DIGIT | LOWER | LINE_END], np.uint32)
+_BEFORE = np.array([[-1], [-2]])
+
+T = TypeVar("T", bound=np.generic)
+
+
+class Line(NamedTuple):
+    """One sentence of a block, or a few short ones. Lines of the same tokens have the same ``key``."""
+
+    text: str
+    words: int
+    key: int
+
+
+class Lines(NamedTuple):
+    """Lines of a reading as arrays, one entry a line."""
+
+    first: NDArray[np.intp]  # token
+    end: NDArray[np.intp]  # the token behind
+    start: NDArray[np.intp]  # character
+    stop: NDArray[np.intp]  # the character behind
+    words: NDArray[np.intp]
+    keys: NDArray[np.uint64]
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Return the first token of the first line, and the token behind the last line."""
+        return (int(self.first[0]), int(self.end[-1])) if len(self.first) else (0, 0)
+
+    def at(self, chosen: slice | NDArray[np.intp]) -> Lines:
+        return Lines._make([array[chosen] for array in self])
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """The lines of a text that count, and the keys of those that are boilerplate."""
+
+    reading: Reading  # of this text, and maybe of others
+    unspaced: bool  # whether any of the text is in a script written without spaces
+    all_lines: Lines
+    is_long: NDArray[np.bool_]  # for each line, whether its block is long enough to count
+    long: Lines = field(init=False)
+    hashes: NDArray[np.uint64] = field(init=False)  # of the tokens of long lines
+    boilerplate: frozenset[int] = frozenset()  # keys
+    _windows: dict[tuple[int, frozenset[int]], NDArray[np.uint32]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        places = self.is_long.nonzero()[0]
+        self.long = self.all_lines if len(places) == len(self.is_long) else self.all_lines.at(places)
+        self.hashes = self._of_tokens(self.reading.hashes, self.is_long)
+
+    def without(self, boilerplate: frozenset[int]) -> Body:
+        return replace(self, boilerplate=boilerplate) if boilerplate != self.boilerplate else self
+
+    def is_read_before(self, other: Body) -> bool:
+        """Return whether both bodies are of one reading, and this text comes before the other one."""
+        return self.reading is other.reading and self.all_lines.tokens[1] <= other.all_lines.tokens[0]
+
+    @property
+    def lines(self) -> list[Line]:
+        return self._read(self.long)
+
+    @property
+    def read_lines(self) -> list[tuple[Line, bool]]:
+        """Return all lines in their order, each with whether its block is long enough to count."""
+        return list(zip(self._read(self.all_lines), self.is_long.tolist(), strict=True))
+
+    @property
+    def short(self) -> list[Line]:
+        """Return the lines of short blocks, which do not count."""
+        return [line for line, is_long in self.read_lines if not is_long]
+
+    @property
+    def is_counted(self) -> NDArray[np.bool_]:
+        """Return for each line whether it counts and is no boilerplate."""
+        if not self.boilerplate:
+            return self.is_long
+        return self.is_long & np.array([key not in self.boilerplate for key in self.all_lines.keys.tolist()], np.bool_)
+
+    @property
+    def counted(self) -> Lines:
+        """Return the lines that count and are no boilerplate, as arrays."""
+        return self.all_lines.at(self.is_counted.nonzero()[0]) if self.boilerplate else self.long
+
+    @property
+    def tokens(self) -> list[str]:
+        """Return the tokens of the lines that are kept."""
+        kept = self.counted
+        places = zip(kept.first.tolist(), kept.end.tolist(), strict=True)
+        return [token for first, end in places for token in self.reading.tokens(first, end)]
+
+    @property
+    def kept_hashes(self) -> NDArray[np.uint64]:
+        """Return the hashes of the tokens of the lines that are kept."""
+        return self._of_tokens(self.reading.hashes, self.is_counted) if self.boilerplate else self.hashes
+
+    @property
+    def kept_unspaced(self) -> NDArray[np.bool_]:
+        return self._of_tokens(_are_unspaced(self.reading), self.is_counted)
+
+    def windows(self, width: int) -> NDArray[np.uint32]:
+        """Return the hashes of all runs of ``width`` tokens in the lines that are kept."""
+        key = width, self.boilerplate
+        if (windows := self._windows.get(key)) is None:
+            windows = self._windows[key] = window_hashes(self.kept_hashes, width)
+        return windows
+
+    @property
+    def words(self) -> int:
+        return int(self.counted.words.sum())
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._texts(self.counted))
+
+    def lead_keys(self, most: int) -> tuple[int, ...]:
+        """Return keys of the first whole sentences: most abridged and extended copies begin as their original."""
+        kept = self.counted
+        whole = kept.keys[kept.words >= _LEAST_WORDS] & np.uint64(0xFFFF_FFFF)
+        return tuple(list(dict.fromkeys(whole.tolist()))[:most])
+
+    def lead(self, words: int) -> list[str]:
+        """Return the first lines that are kept, until they have ``words`` words."""
+        kept = self.counted
+        return self._texts(kept, int(np.add.accumulate(kept.words).searchsorted(words)) + 1)
+
+    @property
+    def text_hash(self) -> bytes:
+        """Return an 8-byte hash of all lines. Boilerplate is included, so what is learned later does not change it."""
+        powers, _ = _KEY_POWERS.up_to(len(self.hashes))
+        return int(self.hashes.dot(powers[: len(self.hashes)])).to_bytes(8, "big")
+
+    def _of_tokens(self, values: NDArray[T], is_chosen: NDArray[np.bool_]) -> NDArray[T]:
+        """Return the values of the tokens of chosen lines. ``values`` has one for each token of the reading."""
+        first, end = self.all_lines.tokens
+        chosen: NDArray[T] = values[first:end][is_chosen.repeat(self.all_lines.end - self.all_lines.first)]
+        return chosen
+
+    def _texts(self, lines: Lines, most: int | None = None) -> list[str]:
+        places = zip(lines.start[:most].tolist(), lines.stop[:most].tolist(), strict=True)
+        return [self.reading.text[start:stop].strip() for start, stop in places]
+
+    def _read(self, lines: Lines) -> list[Line]:
+        return list(map(Line, self._texts(lines), lines.words.tolist(), lines.keys.tolist()))
+
+
+def read_bodies(texts: Sequence[str], *, min_words: int, min_block_words: int) -> list[Body]:
+    """Read texts together and leave out their short blocks, which are captions, links and bylines.
+
+    A text with fewer than ``min_words`` words in long blocks, such as a poem or a list of results, is taken whole.
+    """
+    reading = Reading.of(*(text[:MOST_CHARACTERS] for text in texts))
+    lines, block = _lines(reading)
+    is_long = np.bincount(block, lines.words)[block] >= min_block_words
+    bounds = lines.start.searchsorted(reading.bounds).tolist()
+    for first, end in pairwise(bounds):
+        if int(lines.words[first:end].dot(is_long[first:end])) < min_words:
+            is_long[first:end] = True
+    return [_body(reading, lines.at(slice(*each)), is_long[slice(*each)]) for each in pairwise(bounds)]
+
+
+def _body(reading: Reading, lines: Lines, is_long: NDArray[np.bool_]) -> Body:
+    unspaced = bool(reading.present & UNSPACED) and bool(_are_unspaced(reading, *lines.tokens).any())
+    return Body(reading, unspaced, lines, is_long)
+
+
+def _lines(reading: Reading) -> tuple[Lines, NDArray[np.intp]]:
+    """Return the lines of all blocks, and the number of each line's block.
+
+    A line is a sentence of at least eight words. Shorter sentences are joined to the one before, except the first of a
+    block. Blocks are cut into sentences because boilerplate is often glued to the last paragraph.
+    """
+    ends_of_blocks = (reading.flags & LINE_END).astype(bool).nonzero()[0]
+    start = np.concatenate((ends_of_blocks[:-1] + 1, _sentence_ends(reading)))
+    start.sort()
+    first = reading.starts.searchsorted(start)
+    counts = next_starts(first, len(reading.starts)) - first
+    with_tokens = counts.nonzero()[0]
+    start, first, counts = start.take(with_tokens), first.take(with_tokens), counts.take(with_tokens)
+    block = ends_of_blocks.searchsorted(start)
+    words = _words(reading, first, counts) if reading.present & UNSPACED else counts
+    place = ((words >= _LEAST_WORDS) | changes(block)).nonzero()[0]
+    words = np.add.reduceat(words, place) if len(place) else words
+    start, first, block = start.take(place), first.take(place), block.take(place)
+    end, stop = next_starts(first, len(reading.starts)), ends_of_blocks.take(block)
+    np.minimum(stop[:-1], start[1:], out=stop[:-1])
+    return Lines(first, end, start, stop, words, _KEY_POWERS.run_hashes(reading.hashes, first)), block
+
+
+def _words(reading: Reading, first: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the words of each line. Two characters of an unspaced script count as one word."""
+    before = np.zeros(len(reading.starts) + 1, np.intp)
+    np.add.accumulate(_are_unspaced(reading), out=before[1:])
+    characters = before.take(first + counts) - before.take(first)
+    words: NDArray[np.intp] = counts - characters + characters // _CHARACTERS_PER_WORD
+    return words
+
+
+def _are_unspaced(reading: Reading, first: int = 0, end: int | None = None) -> NDArray[np.bool_]:
+    """Return which tokens from ``first`` to before ``end`` are characters of a script without spaces."""
+    return cast("NDArray[np.bool_]", (reading.flags.take(reading.starts[first:end]) & UNSPACED).astype(bool))
+
+
+def _sentence_ends(reading: Reading) -> NDArray[np.intp]:
+    """Return where sentences begin inside a block.
+
+    If no space follows a full stop, a capital shows that a sentence begins there, and not a decimal or the rest of a
+    host name.
+    """
+    flags = reading.flags
+    edges = edges_of(flags & STOP)
+    stops, closed = edges[::2], _behind(flags, CLOSING, edges[1::2])
+    ends = _behind(flags, SPACE, closed)
+    # The first and the last character of a text are ends of lines. Index -1 wraps around to the last, so there is an
+    # end of line before the first character too.
+    before, second = flags.take(stops + _BEFORE)
+    following, is_spaced = flags.take(ends), ends > closed
+    # An initial or "U.S." ends no sentence, and neither does "Aug. 27" or "Corp. said".
+    begins = (following & _CONTINUES.take(is_spaced)).astype(bool) != is_spaced
+    begins &= (before & ALNUM).astype(bool) & (second & _LINE_END_OR_ALNUM).astype(bool)
+    if reading.present & FULL_STOP:
+        begins |= (flags.take(stops) & FULL_STOP).astype(bool)
+        begins &= (following & LINE_END) == 0
+    return cast("NDArray[np.intp]", ends[begins])
+
+
+def _behind(flags: NDArray[np.uint32], flag: NDArray[np.uint32], places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return for each place the first place, from there on, whose character does not have the flag."""
+    places = places + (flags.take(places) & flag).astype(bool)
+    if (flags.take(places) & flag).any():
+        others = (flags & flag == 0).nonzero()[0]
+        places = others.take(others.searchsorted(places))
+    return places

@@ -1,0 +1,330 @@
+"""The figures guard: what counts as a figure, which notation is the same number, and what is a change."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.evidence.figures import (
+    MAX_BYTES,
+    MAX_CHARACTERS,
+    MAX_DIGESTS,
+    MAX_FIGURES,
+    Figure,
+    changed_figures,
+    find_figures,
+    pack_figures,
+    unpack_figures,
+)
+
+STORY = (
+    "{} people were killed in the harbour of Izmir when a ferry sank.\n"
+    "Rescuers pulled {} survivors from the water, said the mayor, who spoke of damage worth ${} million.\n"
+    "About {} percent of the crew had no training. Unemployment in the town stands at {}."
+)
+
+
+def values(text: str) -> list[str]:
+    return [figure.value for figure in find_figures(text)]
+
+
+def changes(old: str, new: str) -> tuple[str, ...]:
+    """As the index does it: the old document comes from the store."""
+    found = changed_figures(unpack_figures(pack_figures(find_figures(old))), find_figures(new))
+    return tuple(change.line for change in found)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("1,200", "1200"),
+        ("1.200", "1200"),
+        ("1 200", "1200"),
+        ("1\u202f200", "1200"),
+        ("1'200", "1200"),
+        ("1’200", "1200"),
+        ("1200", "1200"),
+        ("1.2 thousand", "1200"),
+        ("twelve hundred", "1200"),
+        ("1,5", "1.5"),
+        ("1.50", "1.5"),
+        ("1.234.567,89", "1234567.89"),
+        ("1,234,567.89", "1234567.89"),
+        ("1,00,000", "100000"),
+        ("1 lakh", "100000"),
+        ("0.125", "0.125"),
+        ("2½", "2.5"),
+        ("007", "7"),
+        ("١٬٢٠٠", "1200"),
+        ("۱۲", "12"),
+        ("१२", "12"),
+        ("１２", "12"),
+        ("twelve", "12"),
+        ("a dozen", "12"),
+        ("twenty-one", "21"),
+        ("two hundred and five", "205"),
+        ("three thousand four hundred and seventy", "3470"),
+        ("one million two hundred thousand", "1200000"),
+        ("1.2 million", "1200000"),
+        ("€5m", "5000000"),
+        ("3bn", "3000000000"),
+        ("25 Mio. Euro", "25000000"),
+        ("zwölf", "12"),
+        ("einundzwanzig", "21"),
+        ("vingt-deux", "22"),
+        ("veintiuno", "21"),
+        ("treinta y dos", "32"),
+        ("3:1", "3-1"),
+        ("80–90", "80-90"),
+        ("7/32", "7/32"),
+        ("73 99", "73/99"),
+        ("five, six", "5/6"),
+    ],
+)
+def test_one_number_has_one_value_however_written(written: str, value: str) -> None:
+    assert values(f"counted {written} altogether")[0] == value
+
+
+@pytest.mark.parametrize(
+    "masked",
+    [
+        "15 November 2019",
+        "15th of November",
+        "Nov. 15",
+        "Sept. 11",
+        "12 May",
+        "3 o'clock",
+        "November 15, 2019",
+        "15. November",
+        "15 de noviembre",
+        "15 ноября 2019",
+        "Oct. 28–29",
+        "2019-11-15",
+        "15/11/2019",
+        "15.11.2019",
+        "2019年11月15日",
+        "2019",
+        "1998-99",
+        "10:45",
+        "3 p.m.",
+        "10.45am",
+        "1430 GMT",
+        "14h30",
+        "14.30 Uhr",
+        "12 minutes ago",
+        "+44 20 7946 0958",
+        "(555) 123-4567",
+        "555-123-4567",
+        "https://example.com/2/news?id=77",
+    ],
+)
+def test_dates_times_years_phone_numbers_and_addresses_are_no_figures(masked: str) -> None:
+    assert values(f"updated {masked} downtown") == []
+
+
+def test_what_only_resembles_a_date_is_a_figure() -> None:
+    assert values("in November, 12 people came") == ["12"]
+    assert values("the other 12 may have died") == ["12"]
+    assert values("sept morts à Lyon") == ["7"]
+    assert values("some 2000 people and $1950") == ["2000", "1950"]
+    assert values("John Smith, 45, was arrested") == ["45"]
+    assert values("es starben 12 am Montag und 3 danach") == ["12", "3"]
+
+
+def test_a_label_is_the_word_people_would_read() -> None:
+    figures = find_figures(
+        "At least 4 dead, 5 per cent, $3 billion, a magnitude-6.1 quake, won 2-1 on Sunday, 7 cases."
+    )
+    assert [figure.label for figure in figures] == ["dead", "%", "$", "magnitude", "score", "cases"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("4 dead in Kabul", "12 dead in Kabul", "dead: 4 -> 12"),
+        ("A bomb killed four people in Kabul", "A bomb killed at least 12 people in Kabul", "people: 4 -> 12"),
+        ("Blast killed four people in Kabul", "The toll rose: 12 people in Kabul died", "people: 4 -> 12"),
+        ("a magnitude-6.1 earthquake hit", "a magnitude 6.4 earthquake hit", "magnitude: 6.1 -> 6.4"),
+        ("They won 2-1 on Sunday", "They won 3-1 on Sunday", "score: 2-1 -> 3-1"),
+        ("rates rose to 5% in May", "rates rose to 5.25 percent in May", "%: 5 -> 5.25"),
+        ("costs of $2 million a year", "costs of $3 million a year", "$: 2000000 -> 3000000"),
+        ("地震で4人が死亡", "地震で12人が死亡", "人が死: 4 -> 12"),
+        ("погибли 4 человека в Казани", "погибли 12 человека в Казани", "человека: 4 -> 12"),
+    ],
+)
+def test_the_news_in_an_update_is_told(old: str, new: str, expected: str) -> None:
+    assert changes(old, new) == (expected,)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("killed twelve people in Kabul", "killed 12 people in Kabul"),
+        ("worth 1,200 euros in gold", "worth 1.2 thousand euros in gold"),
+        ("rose 5% in spring", "rose five per cent in spring"),
+        ("cost $5m there", "cost 5 million dollars there"),
+        ("On Nov. 15 2019 at 10:45, 4 died", "On Dec. 2 2018 at 3 p.m., 4 died"),
+        ("struck the 7,000 foot runway called north", "struck the 2,133 metre runway called north"),
+        ("a sum of 20 billion pesos went missing", "a sum of 20 of the pesos went missing"),
+        ("won by 2-0 against Brazil in the end", "won by 2 a 0 against Brazil in the end"),
+    ],
+)
+def test_another_notation_is_no_change(old: str, new: str) -> None:
+    assert changes(old, new) == ()
+
+
+def test_a_figure_only_one_text_has_is_no_change() -> None:
+    story = STORY.format(4, 30, 5, 12, 9)
+    first, rest = story.split("\n", 1)
+    assert changes(story, rest) == changes(rest, story) == ()
+    assert changes(story, f"By 3 reporters\n{story}\nRead 14 more stories") == ()
+    assert changes("a row of 15.36 200 points", "a row of 15.36 points") == ()
+    assert changes(story, f"{rest}\n{first}") == ()
+
+
+def test_equal_neighbours_with_several_values_are_compared_as_a_set() -> None:
+    rows = [f"held in lieu of {bond} dollars bond" for bond in (300, 500, 700)]
+    assert changes("\n".join(rows), "\n".join(reversed(rows[1:]))) == ()
+    assert changes("\n".join(rows), "\n".join([*rows[:2], "held in lieu of 900 dollars bond"])) == ("$: 700 -> 900",)
+
+
+# Years are no figures, and a factor of exactly 100,000 or more is taken for a lost "lakh" or "million".
+numbers = st.integers(0, 1899).map(str) | st.integers(2100, 99_999).map("{:,}".format)
+
+
+@given(st.lists(numbers, min_size=5, max_size=5), st.lists(numbers, min_size=5, max_size=5))
+def test_any_other_number_in_an_untouched_text_is_a_change(old: list[str], new: list[str]) -> None:
+    assert bool(changes(STORY.format(*old), STORY.format(*new))) == (old != new)
+
+
+WORDS = [
+    f"{a}{b}{c}" for a in ("ba", "ko", "lu", "ti") for b in ("ran", "sel", "min", "dor") for c in ("a", "eth", "os")
+]
+
+
+@given(st.integers(0, 119), st.integers(3, 1000))
+def test_a_change_is_seen_wherever_it_stands_in_a_text_full_of_numbers(place: int, step: int) -> None:
+    items = [f"{WORDS[i % 48]} {WORDS[i * 7 % 48]} {i * 3 + 5000} {WORDS[i * 5 % 47]}." for i in range(120)]
+    edited = items.copy()
+    edited[place] = edited[place].replace(str(place * 3 + 5000), str(place * 3 + 5000 + step))
+    assert changes(" ".join(items), " ".join(items)) == ()
+    assert changes(" ".join(items), " ".join(edited))
+
+
+def test_a_heap_of_number_words_is_read() -> None:
+    for words in ("one" + " hundred" * 9000, "three dozen" * 9000, "twenty " * 9000, "9" * 50_000 + " million"):
+        assert changes(words, words) == ()
+
+
+@given(st.text())
+def test_any_text_is_read_and_equals_itself(text: str) -> None:
+    figures = find_figures(text)
+    assert len(figures) <= MAX_FIGURES + MAX_DIGESTS
+    assert changes(text, text) == ()
+
+
+@given(st.text(alphabet="0123456789 ,.:/-'$%()+\n٣१twomillionandamJn月日", max_size=300))
+def test_any_heap_of_digits_is_read_and_equals_itself(text: str) -> None:
+    assert changes(text, text) == ()
+    assert len(pack_figures(find_figures(text))) <= MAX_BYTES
+
+
+figures = st.lists(
+    st.builds(
+        Figure,
+        st.from_regex(r"[0-9]{1,20}(\.[0-9]{1,9})?(-[0-9]{1,3})?", fullmatch=True),
+        st.text(),
+        st.binary(min_size=4, max_size=4),
+    ),
+    max_size=40,
+)
+
+
+@given(figures)
+def test_packed_figures_come_back_alike_without_labels(some: list[Figure]) -> None:
+    packed = pack_figures(some)
+    back = unpack_figures(packed)
+    assert len(packed) <= MAX_BYTES
+    assert pack_figures(back) == packed
+    assert [figure.context for figure in back] == [figure.context for figure in some[:MAX_FIGURES]]
+    assert all(figure.label == "" for figure in back)
+    assert changed_figures(back, some[:MAX_FIGURES]) == ()
+
+
+def test_short_values_are_kept_as_they_are() -> None:
+    text = STORY.format(4, 30, 5, 12, "6.1")
+    assert [figure.value for figure in unpack_figures(pack_figures(find_figures(text)))] == values(text)
+    assert pack_figures(()) == b""
+    assert unpack_figures(b"") == ()
+
+
+@given(st.binary(max_size=300))
+def test_bytes_from_a_store_are_read_or_refused(data: bytes) -> None:
+    try:
+        unpacked = unpack_figures(data)
+    except ValueError:
+        return
+    assert all(len(figure.context) == 4 for figure in unpacked)
+
+
+@pytest.mark.parametrize("data", [b"\x19", b"\x01abc", b"\x01abcd", b"\x01abcd\x11\x11", b"\x01abcd\x1fxy", bytes(300)])
+def test_damaged_bytes_raise_value_error(data: bytes) -> None:
+    with pytest.raises(ValueError, match="packed figures"):
+        unpack_figures(data)
+
+
+def test_only_numbers_with_a_context_can_be_packed() -> None:
+    with pytest.raises(ValueError, match="4 bytes"):
+        pack_figures([Figure("1", "", b"ab")])
+    with pytest.raises(ValueError, match="digits"):
+        pack_figures([Figure("one", "", b"abcd")])
+
+
+def test_every_process_and_hash_seed_gives_the_same_bytes() -> None:
+    script = (
+        "import sys; from scrapy_neardup.evidence.figures import *; "
+        "sys.stdout.write(pack_figures(find_figures(sys.argv[1])).hex())"
+    )
+    text = STORY.format(4, "thirty", 5, 12, 9) + " 1 2 3 " * 40
+    seen = set()
+    for seed in ("0", "1"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-c", script, text]
+        seen.add(subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout)
+    assert seen == {pack_figures(find_figures(text)).hex()}
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "1",
+        "1 ",
+        "1,",
+        "1.1",
+        "1 000 ",
+        "+1 ",
+        "(1",
+        "one ",
+        "one hundred ",
+        "hundred ",
+        "1 am ",
+        "1 of ",
+        "a million ",
+        "www.",
+        "é",
+        *("四", "二万", "第二", "1.万", "二分之", "вісім тисяч ", "quatre vingt ", "zweitausend "),
+    ],
+)
+def test_a_megabyte_takes_no_longer_than_its_first_part(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    started = time.process_time()
+    find_figures(text[:MAX_CHARACTERS])
+    of_first_part = time.process_time() - started
+    find_figures(text)
+    assert time.process_time() - started - of_first_part < 5 * of_first_part + 1

@@ -1,0 +1,237 @@
+"""Numbers in words: a changed one is an update in every language that the docs name, and a reworded text is none."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+from num2words import num2words
+from number_sentences import REWORDINGS, UPDATES
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Verdict
+from scrapy_neardup.evidence.figures import find_figures, pack_figures
+from scrapy_neardup.settings import NearDupSettings
+
+SENTENCES_OF_A_TEXT = 8
+_CHOICE = re.compile(r"\{(.+?)\|(.+?)\}")
+
+
+def before(sentence: str) -> str:
+    return _CHOICE.sub(r"\1", sentence)
+
+
+def after(sentence: str) -> str:
+    return _CHOICE.sub(r"\2", sentence)
+
+
+def story(sentences: list[str], number: int) -> list[str]:
+    """The sentence of that number in the middle of its neighbours."""
+    start = number - SENTENCES_OF_A_TEXT // 2
+    return [before(sentences[(start + i) % len(sentences)]) for i in range(SENTENCES_OF_A_TEXT)]
+
+
+async def verdict(original: list[str], copy: list[str]) -> Verdict:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    await detector.open()
+    try:
+        await detector.check(detector.document("\n".join(original), url="https://one.example/a", seen_at=1_700_000_000))
+        return await detector.check(
+            detector.document("\n".join(copy), url="https://two.example/b", seen_at=1_700_000_060)
+        )
+    finally:
+        await detector.close()
+
+
+@pytest.mark.parametrize("language", UPDATES)
+async def test_a_changed_number_word_is_an_update(language: str) -> None:
+    sentences = UPDATES[language].strip().splitlines()
+    missed = []
+    for number, sentence in enumerate(sentences):
+        original = story(sentences, number)
+        copy = ["Echo", *original, "Courier"]
+        copy[1 + SENTENCES_OF_A_TEXT // 2] = after(sentence)
+        if (await verdict(original, copy)).status != "update":
+            missed.append(sentence)
+
+    assert len(sentences) >= 20
+    assert missed == []
+
+
+@pytest.mark.parametrize("language", REWORDINGS)
+async def test_a_copy_with_the_same_number_words_is_no_update(language: str) -> None:
+    sentences, rewordings = UPDATES[language].strip().splitlines(), REWORDINGS[language].strip().splitlines()
+    wrong = []
+    for number in range(len(sentences)):
+        original = story(sentences, number)
+        reworded = rewordings[number % len(rewordings)]
+        for name, one, other in (
+            ("byline", original, ["Echo", *original, "Courier"]),
+            ("sentence left out", original, original[: number % 7] + original[number % 7 + 1 :]),
+            (reworded, [*original, before(reworded)], [*original, after(reworded)]),
+            (reworded, [before(reworded), *original], [after(reworded), *original, "Courier"]),
+        ):
+            found = await verdict(one, other)
+            if found.status != "duplicate":
+                wrong.append((name, found.status, found.changes))
+
+    assert wrong == []
+
+
+OPENINGS = {
+    "en": "this is what they said of the",
+    "de": "das ist die Zahl der",
+    "es": "es lo que dijo el informe de los",
+    "fr": "c'est le nombre dans les",
+    "it": "il numero che sono nella",
+    "pt": "o número que foi dito em uma",
+    "nl": "het is wat er in de krant van",
+    "ru": "это было что и не для",
+    "uk": "це було що та не для",
+}
+FUSED = ("de", "it", "nl")
+"""Languages that write a number up to a million as one word; of these there is no table beyond a thousand."""
+
+
+@pytest.mark.parametrize("variant", ["en", "de", "es", "fr", "fr_BE", "fr_CH", "it", "pt", "pt_BR", "nl", "ru", "uk"])
+def test_every_number_is_read_as_num2words_writes_it(variant: str) -> None:
+    language = variant[:2]
+    numbers = [*range(2, 1000), *range(1000, 10**6, 7000), *range(2 * 10**6, 10**8, 10**6), 7 * 10**9]
+    if language not in FUSED:
+        numbers += random.Random(0).sample(range(1000, 10**6), 200)
+    wrong = []
+    for number in numbers:
+        words = num2words(number, lang=variant)
+        values = [figure.value for figure in find_figures(f"{OPENINGS[language]} {words} kopeks")]
+        if values != [str(number)]:
+            wrong.append((number, words, values))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("language", "case", "gender"),
+    [
+        *product(["ru"], "ngdaip", "mfn"),
+        *product(
+            ["uk"], ["nominative", "genitive", "dative", "accusative", "instrumental", "locative"], ["", "feminine"]
+        ),
+    ],
+)
+def test_a_slavic_number_is_read_in_every_case(language: str, case: str, gender: str) -> None:
+    wrong = []
+    for number in (*range(2, 101), 200, 345, 1000, 2000, 12_000, 3 * 10**6):
+        words = num2words(number, lang=language, case=case, gender=gender)
+        if [figure.value for figure in find_figures(f"{OPENINGS[language]} {words} копеек")] != [str(number)]:
+            wrong.append((number, words))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("dem Bericht nach sind es dreihundertfünfzigtausend Menschen", "350000"),
+        ("nach dem Bericht hunderttausend und nicht mehr", "100000"),
+        ("il numero delle persone è trentadue nella città", "32"),
+        ("che dopo quarant'anni di lavoro nella fabbrica", "40"),
+        ("para las doscientas mujeres que por la tarde", "200"),
+        ("para as duas mulheres que não", "2"),
+        ("les quatre-vingts habitants de la commune", "80"),
+        ("une vingtaine de personnes dans la rue", "20"),
+        ("и не более 3 тысяч человек", "3000"),
+        ("это тысяча рублей для него", "1000"),
+        ("это полтора миллиона рублей для него", "1500000"),
+        ("nach dem Bericht zweieinhalb Jahre und nicht mehr", "2.5"),
+        ("пятеро рыбаков и не только", "5"),
+        ("地震で四人が死亡", "4"),
+        ("費用は千二百円", "1200"),
+        ("費用は1億2000万円", "120000000"),
+        ("约3.5万人参加", "35000"),
+        ("共有三千零五名学生", "3005"),
+        ("十分鐘後", "10"),
+        ("约百人参加", "100"),
+        ("集会には二千人が参加した", "2000"),
+        ("十多名学生", "10"),
+    ],
+)
+def test_what_a_spelled_number_says(text: str, value: str) -> None:
+    assert [figure.value for figure in find_figures(text)] == [value]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "un homme et une femme dans la rue",
+        "ein Mann und eine Frau auf der Straße",
+        "um homem e uma mulher na rua",
+        "один мужчина и одна женщина на улице",
+        "os moradores dos bairros da cidade",
+        "les maisons que l'on voit sur le port",
+        "the rent was due in the town that she once left",
+        "千葉と九州と四国の五輪選手",
+        "一起在一些千万别忘的地方",
+        "第三回は周三に六本木で",
+        "тысячи людей и миллионы рублей",
+        "des milliers de personnes dans les rues",
+        "二〇一九年十一月十五日",
+    ],
+)
+def test_words_that_only_look_like_numbers_are_no_figures(text: str) -> None:
+    assert find_figures(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("el informe dice que los muertos son once en la ciudad", ["11"]),
+        ("the town that was once rich is now for sale with this house", []),
+        ("os três homens que não são dos bairros", ["3"]),
+        ("los dos hombres que por la noche", ["2"]),
+        ("i sei uomini che sono nella casa e non alla festa", ["6"]),
+        ("they were to seize the money that was with them", []),
+        ("les seize hommes qui sont dans la maison", ["16"]),
+    ],
+)
+def test_the_words_around_a_number_word_tell_its_language(text: str, values: list[str]) -> None:
+    assert [figure.value for figure in find_figures(text)] == values
+
+
+def test_every_process_and_hash_seed_reads_the_same_numbers() -> None:
+    script = (
+        "import sys; from scrapy_neardup.evidence.figures import *; "
+        "sys.stdout.write(pack_figures(find_figures(sys.stdin.buffer.read().decode())).hex())"
+    )
+    text = "\n".join(before(sentences) for sentences in UPDATES.values())
+    seen = set()
+    for seed in ("0", "1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, env=environment, input=text.encode(), capture_output=True, check=True)
+        seen.add(done.stdout.decode())
+
+    assert seen == {pack_figures(find_figures(text)).hex()}
+
+
+NOTICE = (
+    "By Anna Brandt, The Courier, staff writer and agencies. Sign up for the Courier morning briefing and get the"
+    " stories that matter in your inbox. This story has been published from a wire agency feed without changes. They"
+    " are not those of the paper and would be ours if this was said on the day that they came."
+)
+
+
+def test_a_notice_in_another_language_does_not_change_the_figures() -> None:
+    for language in ("de", "es", "fr", "it", "pt", "ru"):
+        text = "\n".join(map(before, UPDATES[language].strip().splitlines()[9:12]))
+        alone, beside = find_figures(text), find_figures(f"{NOTICE}\n{text}\n{NOTICE}")
+        assert [figure.value for figure in alone] == [figure.value for figure in beside], language
+
+
+def test_a_scale_behind_digits_is_the_same_in_any_language() -> None:
+    assert [figure.value for figure in find_figures(f"{NOTICE} Расходы: 400 тысяч.")] == ["400000"]
+    assert [figure.value for figure in find_figures("Расходы и доходы: 400 тысяч, но не в этом году")] == ["400000"]

@@ -1,0 +1,451 @@
+"""What a source prints again and again leaves the fingerprint: walls, introductions, shells. Over every store."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import EVERYWHERE, KnownBoilerplate, Verdict
+from scrapy_neardup.evidence.source_boilerplate import (
+    DAYS,
+    PAGES,
+    PAGES_OF_ONE_TEXT,
+    SourceBoilerplate,
+    SourceDocument,
+)
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import source_hash
+
+START = 1_700_000_000.0
+DAY = 24 * 3600
+SITE = "https://www.harbour-courier.example"
+
+
+def made_up(seed: object, count: int) -> list[str]:
+    letters = random.Random(repr(seed))
+    return ["".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(count)]
+
+
+def prose(seed: object, sentences: int) -> str:
+    words = made_up(seed, 15 * sentences)
+    return " ".join(" ".join(words[at : at + 15]).capitalize() + "." for at in range(0, len(words), 15))
+
+
+WALL = prose("wall", 12)
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/window.sqlite"
+
+
+class Page:
+    """An article of two sentences over a wall of twelve, unless something else is said."""
+
+    def __init__(self, number: int, *, title: str | None = None, sentences: int = 2, wall: str = WALL) -> None:
+        self.title = " ".join(made_up(("title", number), 5)) if title is None else title
+        self.text = f"{prose(('article', number), sentences)}\n{wall}" if sentences else wall
+        self.url = f"{SITE}/news/{number}"
+
+
+@asynccontextmanager
+async def opened(store: str, namespace: str, **values: object) -> AsyncIterator[NearDupDetector]:
+    settings = {"store": store, "namespace": namespace, "store_timeout": 20.0}
+    detector = NearDupDetector(NearDupSettings(**{**settings, **values}))  # type: ignore[arg-type]
+    await detector.open()
+    try:
+        yield detector
+    finally:
+        await detector.close()
+
+
+async def judge(detector: NearDupDetector, page: Page, *, at: float = 0) -> Verdict:
+    return await detector.check(detector.document(page.text, url=page.url, title=page.title, seen_at=START + at))
+
+
+async def crawl(store: str, namespace: str, pages: Sequence[Page], *, at: float = 0) -> list[Verdict]:
+    async with opened(store, namespace) as detector:
+        return [await judge(detector, page, at=at) for page in pages]
+
+
+def dropped(verdicts: Sequence[Verdict]) -> list[int]:
+    return [number for number, verdict in enumerate(verdicts) if verdict.would_drop]
+
+
+HEADLINES = {
+    "unlike headlines": [None] * 120,
+    "headlines that share words": [f"Council decides on {' '.join(made_up(n, 2))} plans" for n in range(120)],
+    "headlines that end in the name of the site": [f"{' '.join(made_up(n, 4))} - The Harbour News" for n in range(120)],
+}
+
+
+@pytest.mark.parametrize("sentences", [2, 4, 8])
+@pytest.mark.parametrize("headlines", HEADLINES.values(), ids=HEADLINES)
+async def test_a_long_wall_costs_a_new_site_two_articles_at_most_and_none_in_the_second_run(
+    headlines: list[str | None], sentences: int, sqlite_url: str, namespace: str
+) -> None:
+    pages = [Page(number, title=title, sentences=sentences) for number, title in enumerate(headlines)]
+
+    first = await crawl(sqlite_url, namespace, pages)
+    second = await crawl(sqlite_url, namespace, pages, at=3600)
+    new = await crawl(sqlite_url, namespace, [Page(1000 + number, sentences=2) for number in range(20)], at=7200)
+
+    assert len(dropped(first)) <= 2
+    assert all(second[number].status == "original" for number in dropped(first))
+    assert Counter(verdict.kind for verdict in second) == {"revisit": 120 - len(dropped(first))} | (
+        {None: len(dropped(first))} if dropped(first) else {}
+    )
+    assert {verdict.status for verdict in new} == {"original"}
+
+
+async def test_pages_that_nothing_tells_apart_are_a_shell_in_the_end(sqlite_url: str, namespace: str) -> None:
+    """They may be copies as well: it takes many to tell, and no more are lost in the next run."""
+    shell = [Page(number, title="", sentences=0) for number in range(50)]
+
+    verdicts = await crawl(sqlite_url, namespace, shell)
+    more = await crawl(sqlite_url, namespace, [Page(number, title="", sentences=0) for number in (60, 61)])
+
+    assert Counter((v.status, v.kind or v.reason) for v in verdicts) == {
+        ("original", None): 1,
+        ("duplicate", "exact"): PAGES_OF_ONE_TEXT - 2,
+        ("unchecked", "boilerplate"): 50 - PAGES_OF_ONE_TEXT + 1,
+    }
+    assert [verdict.reason for verdict in more] == ["boilerplate"] * 2
+
+
+async def test_a_wall_without_titles_is_known_at_the_sixth_page(sqlite_url: str, namespace: str) -> None:
+    verdicts = await crawl(sqlite_url, namespace, [Page(number, title="") for number in range(30)])
+
+    assert {verdict.status for verdict in verdicts[PAGES - 1 :]} == {"original"}
+
+
+async def test_what_was_learned_outlives_the_run(shared_url: str, namespace: str) -> None:
+    for number in range(3):
+        await crawl(shared_url, namespace, [Page(number)], at=900 * number)  # a process each
+
+    verdicts = await crawl(shared_url, namespace, [Page(number) for number in (10, 11)], at=3600)
+
+    assert [verdict.status for verdict in verdicts] == ["original", "original"]
+
+
+async def test_workers_learn_together(shared_url: str, namespace: str) -> None:
+    async with opened(shared_url, namespace) as one, opened(shared_url, namespace) as two:
+        for number in range(3):
+            await judge(one, Page(number))
+        assert one.sketcher.boilerplate is not None
+        await one._share_boilerplate()
+
+        verdict = await judge(two, Page(10))
+        wall = await judge(two, Page(11, sentences=0))
+
+    assert verdict.status == "original"
+    assert (wall.status, wall.reason) == ("unchecked", "boilerplate")
+
+
+async def test_a_page_of_nothing_but_boilerplate_is_like_no_other(store_url: str, namespace: str) -> None:
+    async with opened(store_url, namespace) as detector:
+        for number in range(4):
+            await judge(detector, Page(number))
+
+        walls = [await judge(detector, Page(number, sentences=0)) for number in (10, 11)]
+        again = await judge(detector, Page(11, sentences=0), at=60)
+
+    assert [(wall.status, wall.reason) for wall in walls] == [("unchecked", "boilerplate")] * 2
+    assert (again.status, again.kind, again.original_url) == ("duplicate", "revisit", Page(11).url)
+
+
+async def test_a_running_story_under_new_headlines_is_no_boilerplate(detector: NearDupDetector) -> None:
+    """Its headlines have no term in common; what is printed again says what they say."""
+    headlines = ["Ferry aground near lighthouse", "Lifeboats rescue passengers", "Captain blames steering failure"]
+    story = prose("story", 6) + f" {'. '.join(headlines)}."
+
+    verdicts = []
+    for number, headline in enumerate(headlines * 2):
+        page = Page(number, title=headline)
+        page.text = f"{story}\n{prose(number, 1)}"
+        verdicts.append(await judge(detector, page))
+
+    assert {verdict.reason for verdict in verdicts} == {None}
+    assert "duplicate" in {verdict.status for verdict in verdicts}
+
+
+async def test_across_sources_titles_prove_nothing(detector: NearDupDetector) -> None:
+    """Every paper writes a headline of its own for the same wire story."""
+    wire = prose("wire", 8)
+    verdicts = []
+    for number in range(10):
+        page = Page(number)
+        page.url, page.text = f"https://paper{number}.example/a", wire
+        verdicts.append(await judge(detector, page))
+
+    assert [verdict.kind for verdict in verdicts] == [None, *["exact"] * 9]
+
+
+def on_site(site: str, *pages: Page) -> list[Page]:
+    for page in pages:
+        page.url = f"https://www.{site}.example/news/{page.url.rpartition('/')[2]}"
+    return list(pages)
+
+
+async def print_for_days(store: str, namespace: str, *, sites: int) -> None:
+    """Print the wall on several sites, five pages on each of two days."""
+    for day in (0, DAYS):
+        numbers = [(site, 1000 * (day + 1) + 10 * site + page) for site in range(sites) for page in range(5)]
+        pages = [page for site, number in numbers for page in on_site(f"site{site}", Page(number))]
+        await crawl(store, namespace, pages, at=day * DAY)
+
+
+async def test_a_wall_that_three_sites_print_for_days_is_known_everywhere(sqlite_url: str, namespace: str) -> None:
+    await print_for_days(sqlite_url, namespace, sites=3)
+    others = [page for site in range(47) for page in on_site(f"other{site}", Page(100 + site))]
+
+    verdicts = await crawl(sqlite_url, namespace, others, at=DAYS * DAY + 3600)
+
+    assert {verdict.status for verdict in verdicts} == {"original"}
+
+
+async def test_a_story_of_one_day_is_no_wall_whoever_prints_its_sentences(sqlite_url: str, namespace: str) -> None:
+    """Three sites print its sentences under unlike titles, ten pages each. Papers with titles of their own follow."""
+    story = [page for number in range(20) for page in on_site(f"paper{number}", Page(200 + number))]
+    attack = [
+        page for site in range(3) for page in on_site(f"liar{site}", *map(Page, range(10 * site, 10 * site + 10)))
+    ]
+
+    verdicts = await crawl(sqlite_url, namespace, [story[0], *attack, *story[1:]])
+
+    assert [verdict.status for verdict in verdicts[len(attack) + 1 :]] == ["duplicate"] * 19
+
+
+async def test_lines_that_others_print_take_no_story_away(sqlite_url: str, namespace: str) -> None:
+    """Even if they knew its sentences days before: no page is unchecked, none is dropped as a copy of another text."""
+    headline = "Ferry aground near Skerrow"
+    await print_for_days(sqlite_url, namespace, sites=10)
+    papers = [Page(200 + number, title=f"{headline} {number}", sentences=1) for number in range(10)]
+    wire = Page(300, title="Storm closes the harbour", sentences=0, wall=prose("wire", 4))
+    longer = Page(301, title="Council meets", sentences=0, wall=f"{WALL} {prose('wire', 4)}")
+
+    async with opened(sqlite_url, namespace) as detector:
+        for number, page in enumerate([*papers, wire, longer]):
+            on_site(f"paper{number}", page)
+        verdicts = [await judge(detector, page, at=DAYS * DAY + 3600) for page in [*papers, wire, longer]]
+
+    assert [verdict.status for verdict in verdicts[:10]] == ["original"] + ["duplicate"] * 9
+    assert not verdicts[11].would_drop
+
+
+@pytest.mark.every_store
+async def test_purging_a_source_purges_what_was_learned_of_it(shared_url: str, namespace: str) -> None:
+    await crawl(shared_url, namespace, [Page(number) for number in range(4)])
+    async with opened(shared_url, namespace) as detector:
+        before = await judge(detector, Page(9, sentences=0))
+        await detector.purge(source=SITE)
+
+    async with opened(shared_url, namespace) as detector:
+        after = await judge(detector, Page(10, sentences=0))
+        told = await detector.index.exchange_boilerplate({EVERYWHERE: KnownBoilerplate()})
+
+    assert before.reason == "boilerplate"
+    assert after.status == "original"
+    assert told[EVERYWHERE].lines == ()
+
+
+@pytest.mark.every_store
+async def test_of_a_source_the_newest_entries_are_kept(store_url: str, namespace: str) -> None:
+    async with opened(store_url, namespace) as detector:
+        source, asked = b"\1\2\3\4", b"\5\6\7\x08"
+        for start in range(0, 600, 100):
+            entries = tuple(number.to_bytes(4, "big") for number in range(start, start + 100))
+            told = await detector.index.exchange_boilerplate(
+                {source: KnownBoilerplate(entries, entries[:10]), asked: KnownBoilerplate()}
+            )
+
+    lines, printed = ([int.from_bytes(entry, "big") for entry in each] for each in told[source])
+    assert lines == list(range(600 - 256, 600))
+    assert printed == [*range(206, 210), *range(300, 310), *range(400, 410), *range(500, 510)][-24:]
+    assert told[asked] == KnownBoilerplate()
+
+
+async def test_bytes_that_are_not_ours_cost_one_warning(
+    sqlite_url: str, namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(sqlite_url, namespace) as detector:
+        first = await judge(detector, Page(0))
+        source = next(iter(detector.sketcher.boilerplate._sources))  # type: ignore[union-attr]
+        foreign = KnownBoilerplate((b"\x80\x04.", b""), (b"\xff" * 50, b"cos\nsystem"))
+        await detector.index.exchange_boilerplate({source: foreign, EVERYWHERE: foreign})
+    caplog.clear()
+
+    verdicts = await crawl(sqlite_url, namespace, [Page(number) for number in range(1, 6)])
+
+    assert first.status == "original"
+    assert not any(verdict.reason for verdict in verdicts)
+    assert sum("boilerplate in the store cannot be read" in record.message for record in caplog.records) == 1
+
+
+async def test_a_replay_is_repeatable(namespace: str) -> None:
+    """In memory, one by one and in batches of any size."""
+    pages = [Page(number % 70, sentences=1 + number % 5) for number in range(300)]
+    for number, page in enumerate(pages):
+        page.url = f"https://www.paper{number % 7}.example/{number % 90}"
+
+    async def replay(together: int) -> list[tuple[object, ...]]:
+        detector = NearDupDetector(NearDupSettings(store="memory://"), run="replay")
+        await detector.open()
+        made = [detector.document(page.text, url=page.url, title=page.title, seen_at=START) for page in pages]
+        verdicts = []
+        for at in range(0, len(made), together):
+            verdicts += await detector.check_in_order(made[at : at + together])
+        await detector.close()
+        return [(v.status, v.kind, v.reason, v.original, v.match, v.share) for v in verdicts]
+
+    first = await replay(256)
+
+    assert await replay(256) == first
+    assert len({row[0] for row in first}) > 1
+
+
+async def test_documents_keep_their_order_while_the_store_is_asked_about_new_sources(
+    sqlite_url: str, namespace: str
+) -> None:
+    """The first page of each site waits for the store; those behind it do not overtake it."""
+    async with opened(sqlite_url, namespace) as detector:
+        pages = [Page(number // 2, sentences=8, wall="") for number in range(40)]
+        for number, page in enumerate(pages):
+            page.url = f"https://www.paper{number}.example/a"
+        await judge(detector, pages[1])  # its site is known; it is the original of the first pair all the same
+        verdicts = await asyncio.gather(*(judge(detector, page, at=1) for page in pages[2:]))
+
+    assert [verdict.status for verdict in verdicts] == ["original", "duplicate"] * 19
+
+
+async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None:
+    """Long texts are sketched in a thread. Meanwhile the loop takes what is new for the store, and adds what it has."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        async with opened("memory://", namespace) as detector:
+            guard = detector.sketcher.boilerplate
+            assert guard is not None
+            pages = [page for site in range(120) for page in on_site(f"site{site}", Page(site, sentences=60, wall=""))]
+            made = [detector.document(page.text, url=page.url, title=page.title) for page in pages]
+            learning = asyncio.gather(*(asyncio.to_thread(detector.sketcher.fingerprint, each) for each in made))
+            while not learning.done():
+                await detector._share_boilerplate()
+                await detector._share_frequencies(all_of_them=True)
+            await learning
+            await detector._share_boilerplate()
+            told = await detector.index.exchange_boilerplate(
+                {source_hash(each.source): KnownBoilerplate() for each in made}
+            )
+    finally:
+        sys.setswitchinterval(interval)
+
+    assert [len(known.documents) for known in told.values()] == [1] * len(made)
+
+
+# Line by line
+
+
+def learn(
+    guard: SourceBoilerplate, terms: str, lines: str, *, page: int, article: int = 0, about: str = ""
+) -> set[int]:
+    """One letter a term and a line; ``about`` are terms that every line mentions."""
+    found = guard.learn(
+        b"site",
+        page,
+        article,
+        frozenset(map(ord, terms)),
+        [(ord(line), 20) for line in lines],
+        lambda _: frozenset(map(ord, about)),
+    )
+    return set(found)
+
+
+def keys(lines: str) -> set[int]:
+    return set(map(ord, lines))
+
+
+def test_three_titles_without_a_term_in_common_prove_a_line() -> None:
+    guard = SourceBoilerplate()
+
+    found = [learn(guard, terms, f"{own}W", page=n) for n, (terms, own) in enumerate(("aA", "bB", "cC", "dD"))]
+
+    assert found == [set(), set(), keys("W"), keys("W")]
+
+
+@pytest.mark.parametrize("titles", [("ab", "bc", "ac"), ("ab", "cd", "de"), ("ab", "ab", "cd")])
+def test_titles_that_share_a_term_prove_nothing(titles: tuple[str, ...]) -> None:
+    guard = SourceBoilerplate()
+
+    assert not any(learn(guard, terms, "W", page=n) for n, terms in enumerate(titles))
+
+
+def test_lines_that_say_what_a_title_says_belong_to_its_story() -> None:
+    """A wall of many words may do so by accident: a fourth title without a term in common proves it."""
+    guard = SourceBoilerplate()
+
+    found = [learn(guard, terms, "W", page=n, about=terms) for n, terms in enumerate(("ab", "cd", "ef", "gh", "ij"))]
+
+    assert found == [set(), set(), set(), keys("W"), keys("W")]
+
+
+def test_one_article_under_many_urls_proves_nothing() -> None:
+    guard = SourceBoilerplate()
+
+    assert not any(learn(guard, "", "W", page=n, article=7) for n in range(20))
+
+
+def test_a_short_line_is_not_looked_at() -> None:
+    guard = SourceBoilerplate()
+
+    found = [guard.learn(b"site", n, 0, frozenset({n}), [(1, 4)], lambda _: frozenset()) for n in range(9)]
+
+    assert not any(found)
+
+
+def test_a_number_under_three_unlike_titles_is_no_article_number() -> None:
+    guard = SourceBoilerplate()
+    for number, terms in enumerate(("ab", "cd")):
+        learn(guard, terms, "W", page=number, article=7)
+    assert guard.is_article(b"site", 7)
+
+    learn(guard, "ef", "X", page=2, article=7)
+
+    assert not guard.is_article(b"site", 7)
+    assert guard.is_article(b"site", 8)
+
+
+def test_memory_is_bounded() -> None:
+    guard = SourceBoilerplate()
+    for number in range(5000):
+        source = number.to_bytes(4, "big")
+        guard.learn(source, number, 0, frozenset({1, 2}), [(line, 9) for line in range(300)], lambda _: frozenset())
+    for number in range(500):
+        learn(guard, chr(0x400 + number), "".join(map(chr, range(0x4E00, 0x4E20))), page=number)
+
+    assert len(guard._sources) == 1024
+    known = guard._sources[b"site"]
+    assert len(known.documents) == 24
+    assert max(len(each.lines) for source in guard._sources.values() for each in source.documents.values()) <= 24
+
+
+def _printed() -> Iterator[SourceDocument]:
+    yield SourceDocument.of(1, 2, frozenset(), [])
+    yield SourceDocument.of(0xFFFF_FFFF, 0, frozenset({1, 0xFFFF}), [0xFFFF_FFFF, 5])
+
+
+@pytest.mark.parametrize("printed", list(_printed()))
+def test_what_is_packed_is_unpacked(printed: SourceDocument) -> None:
+    assert SourceDocument.unpack(printed.pack()) == printed
+    for damaged in (printed.pack()[:-1], printed.pack() + b"\0", b""):
+        with pytest.raises(StoreError, match="source document"):
+            SourceDocument.unpack(damaged)

@@ -1,0 +1,172 @@
+"""The template guard: the same sentences with other names and figures are another report."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.evidence.templates import LEADS, MOST, SPECIFIC_BYTES, template_evidence
+from scrapy_neardup.evidence.templates import find_specifics as specifics_of
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.text.body import read_bodies
+
+
+def dividend(company: str, cents: str, payable: str, holders: str) -> str:
+    return (
+        f"The directors of {company} said that the board has declared a quarterly dividend of {cents} cents for each "
+        f"ordinary share of the company. The dividend is payable on the {payable} of the month to all the holders of "
+        f"record on the {holders} of the month, and it compares with a dividend of {cents}.5 cents in the last year."
+    )
+
+
+def result(home: str, away: str, scorer: str, minute: str, crowd: str) -> str:
+    return (
+        f"The hosts from {home} won again when {scorer} scored the only goal in the {minute} minute of a poor match. "
+        f"The visitors from {away} had most of the ball but hardly a chance before the break. Before a crowd of "
+        f"{crowd} people the keeper of {away} saved twice from {scorer} late on, and then it was all over for them."
+    )
+
+
+def weather(places: list[str]) -> str:
+    a, b, c, d, e, f = places
+    return (
+        f"明日の天気は晴れで、最高気温は{a}度、最低気温は{b}度の見込みです。"
+        f"降水確率は午前が{c}パーセント、午後が{d}パーセントです。"
+        f"風は北から毎秒{e}メートル、波の高さは{f}メートルになるでしょう。"
+    )
+
+
+TEMPLATES = {
+    "dividend": (
+        dividend("Northern Cement Works", "12", "19", "3"),
+        dividend("Harbour Optics Group", "31", "26", "14"),
+    ),
+    "result": (
+        result("North Haven", "Port Alba", "Ida Lund", "13", "4,210"),
+        result("Old Ferry", "Mill Town", "Jo Marsh", "78", "1,955"),
+    ),
+    "weather": (weather(["21", "9", "10", "20", "3", "1.5"]), weather(["30", "17", "60", "80", "12", "4"])),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), TEMPLATES.values(), ids=TEMPLATES)
+async def test_reports_of_one_template_are_two_originals(one: str, other: str) -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    await detector.open()
+
+    verdicts = await detector.check_in_order([detector.document(text) for text in (one, other, one)])
+
+    await detector.close()
+    assert [verdict.status for verdict in verdicts] == ["original", "original", "duplicate"]
+
+
+def find_specifics(text: str) -> bytes:
+    (found,) = specifics_of(read_bodies([text], min_words=0, min_block_words=0))
+    return found
+
+
+def prime_rate(bank: str, begin: str = "") -> str:
+    return (
+        f"{begin}{bank} said it is raising its prime lending rate to nine pct from eight pct, effective immediately, "
+        "as several of its competitors have done since the beginning of the week."
+    )
+
+
+async def test_a_report_of_a_few_lines_is_told_by_the_names_it_begins_with() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    await detector.open()
+
+    texts = [
+        prime_rate("Harbour Savings Bank"),
+        prime_rate("Northern Trade Bank"),
+        prime_rate("Harbour Savings Bank", "SKERROW, March 3 (Agency) - "),
+        prime_rate("The Northern Trade Bank of Alba"),
+        prime_rate("Harbour Savings Bank", "BREAKING NEWS. "),
+        prime_rate("Harbour Savings Bank", "By John Smith for The Guardian. "),
+    ]
+    verdicts = await detector.check_in_order([detector.document(text) for text in texts])
+
+    await detector.close()
+    assert [verdict.status for verdict in verdicts] == ["original"] * 2 + ["duplicate"] * 4
+    assert [verdict.original for verdict in verdicts[2:4]] == [verdict.story for verdict in verdicts[:2]]
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_report_is_its_own_template_and_another_report_is_not(name: str) -> None:
+    one, other = (find_specifics(text) for text in TEMPLATES[name])
+
+    assert template_evidence(one, other)
+    assert template_evidence(other, one)
+    assert not template_evidence(one, one)
+
+
+def test_a_report_with_other_figures_is_an_update_of_it() -> None:
+    before = result("North Haven", "Port Alba", "Ida Lund", "13", "4,210")
+    after = result("North Haven", "Port Alba", "Ida Lund", "14", "5,100")
+
+    assert not template_evidence(find_specifics(before), find_specifics(after))
+
+
+def test_a_narrow_column_is_no_other_text() -> None:
+    text = dividend("Northern Cement Works", "12", "19", "3")
+    words = text.split(" ")
+    column = "\n".join(" ".join(words[start : start + 7]) for start in range(0, len(words), 7))
+
+    assert not template_evidence(find_specifics(text), find_specifics(column))
+
+
+def test_a_copy_inside_a_longer_page_is_no_other_report() -> None:
+    text = dividend("Northern Cement Works", "12", "19", "3")
+    page = f"{result('Old Ferry', 'Mill Town', 'Jo Marsh', '78', '1,955')}\n{text}"
+
+    assert not template_evidence(find_specifics(text), find_specifics(page))
+
+
+@given(st.text(), st.text())
+def test_any_text_has_specifics_that_are_bounded_and_agree_with_themselves(one: str, other: str) -> None:
+    found, others = find_specifics(one), find_specifics(other)
+
+    assert len(found) % SPECIFIC_BYTES == 0
+    assert len(found) <= (LEADS + MOST) * SPECIFIC_BYTES
+    assert not template_evidence(found, found)
+    assert template_evidence(found, others) == template_evidence(others, found)
+
+
+@given(st.binary(max_size=80), st.binary(max_size=80))
+def test_bytes_that_are_no_specifics_stop_nothing(one: bytes, other: bytes) -> None:
+    assert not template_evidence(one, one)
+    assert template_evidence(one, other) in (None, "places", "first names")
+
+
+def test_a_text_has_its_specifics_whatever_is_sketched_with_it() -> None:
+    texts = [text for pair in TEMPLATES.values() for text in pair]
+    texts += ["", "東京で3日、水族館が開いた。館長は5人に会った。" * 3, prime_rate("Harbour Savings Bank")]
+    bodies = read_bodies(texts, min_words=0, min_block_words=0)
+
+    assert specifics_of(bodies) == [find_specifics(text) for text in texts]
+
+
+def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
+    """Also those of which lines become boilerplate meanwhile, and which come again then."""
+    notice = "This material may not be published or broadcast or redistributed without the consent of our agency."
+    words = [["".join(draw.choices("aeioulmnrst", k=6)) for _ in range(60)] for draw in map(random.Random, range(8))]
+    named = [" ".join(word.capitalize() if n % 7 == 3 else word for n, word in enumerate(story)) for story in words]
+    texts = [f"{story}.\n{notice}" for story in named]
+    together, alone = Sketcher(PRESETS["news"]), Sketcher(PRESETS["news"])
+
+    sketches = together.sketches([*texts, *texts[::-1]])
+
+    assert sketches == [alone.sketch(text) for text in [*texts, *texts[::-1]]]
+    assert sketches[0].left_out != sketches[-1].left_out
+
+
+def test_texts_of_two_readings_keep_their_order() -> None:
+    texts = [dividend(name, cents, "3rd", "9th") for name, cents in (("Brand", "12"), ("Holm", "15"), ("Lund", "18"))]
+    first, rest = (read_bodies(some, min_words=0, min_block_words=0) for some in (texts[:1], texts[1:]))
+    together = Sketcher(PRESETS["news"])._specifics([*first, *rest])
+    assert together == [find_specifics(text) for text in texts]

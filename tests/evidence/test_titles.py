@@ -1,0 +1,233 @@
+"""Titles as evidence: their terms, the dates they name, and what two documents of one source are told apart by."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from documents import Article, check
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Verdict
+from scrapy_neardup.evidence.titles import MOST_TERMS, edition_of, pack_terms, title_overlap, title_terms, unpack_terms
+from scrapy_neardup.index import Index
+from scrapy_neardup.settings import NearDupSettings
+
+SOURCE = "paper.example"
+
+
+def overlap(one: str, other: str) -> float:
+    return title_overlap(pack_terms(title_terms(one)), pack_terms(title_terms(other)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Ferry runs aground", "FERRY RUNS AGROUND!", 1),
+        ("Ferry runs aground off Skerrow", "Council raises harbour fees", 0),
+        ("The council and the fees", "The ferry and the storm", 0),  # words without weight
+        ("WHO warns of fever", "Fever: WHO warns", 1),
+        ("Пропавшую актрису нашли", "Пропала актриса: нашли", 1),  # inflected forms are one term
+        ("星稜の監督", "東京の天気予報", 0),
+        ("한국 대통령 방문", "한국 대통령 연설", 2 / 3),
+        ("சபரிமலை கோவில் வழக்கு", "சபரிமலை கோவில் விழா", 2 / 3),  # marks do not cut words
+        ("", "Council raises harbour fees", 1),  # a title that is missing tells nothing
+    ],
+)
+def test_titles_overlap_by_their_words_of_weight(one: str, other: str, expected: float) -> None:
+    assert overlap(one, other) == pytest.approx(expected)
+    assert overlap(other, one) == overlap(one, other)
+
+
+@given(st.text(max_size=3000))
+def test_any_title_has_terms(title: str) -> None:
+    terms = title_terms(title)
+
+    assert len(terms) <= MOST_TERMS
+    assert unpack_terms(pack_terms(terms)) == terms
+    assert 0 <= edition_of(title) <= 255
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Lotto, 15 de novembro (15/11)", "Lotto, 16 de novembro (16/11)"),
+        ("Gold price, Nov 15, 2019", "Gold price, Nov 16, 2019"),
+        ("Horoscope 2019-11-15", "Horoscope 2019-11-16"),
+        ("Курс на 15 ноября", "Курс на 16 ноября"),
+        ("11月15日の天気", "11月16日の天気"),
+    ],
+)
+def test_titles_of_two_days_are_two_editions(one: str, other: str) -> None:
+    assert edition_of(one)
+    assert edition_of(other)
+    assert edition_of(one) != edition_of(other)
+
+
+@pytest.mark.parametrize("title", ["4 dead in Skerrow quake", "Top 10 harbours", "", "Pick 3 Evening game"])
+def test_a_title_without_a_date_is_of_no_edition(title: str) -> None:
+    assert edition_of(title) == 0
+
+
+# Over every store
+
+
+@pytest.mark.every_store
+@pytest.mark.parametrize(
+    ("headline", "equal", "is_copy"),
+    [
+        ("abcde", 60, True),  # the same title: a containment of 0.6
+        ("abcde", 50, False),
+        ("abxyz", 76, True),  # some terms in common: 0.7
+        ("abxyz", 60, False),
+        ("vwxyz", 112, True),  # none: nine tenths of both
+        ("vwxyz", 98, False),
+        ("", 60, True),  # no title tells nothing
+    ],
+)
+async def test_within_a_source_the_less_titles_agree_the_more_text_must(
+    index: Index, headline: str, equal: int, is_copy: bool
+) -> None:
+    first = Article(headline="abcde", source=SOURCE, url="https://paper.example/1")
+    second = first.copy(text="edited", like="wire", equal=equal, headline=headline, url="https://paper.example/2")
+    await check(index, first)
+
+    match = await check(index, second)
+
+    assert (match is not None and not match.related) is is_copy
+    elsewhere = await check(index, second.copy(text="again", source="else.example", url="https://else.example/1"))
+    assert elsewhere is not None
+    assert not elsewhere.related
+
+
+async def test_two_draws_are_two_documents(index: Index) -> None:
+    first = Article(headline="abcde", figures="3 17 28 41 44", source=SOURCE, url="https://paper.example/1")
+    await check(index, first)
+
+    second = first.copy(text="next", like="wire", equal=120, figures="5 9 30 31 44", url="https://paper.example/2")
+    changed = first.copy(text="update", like="wire", equal=120, figures="3 17 28 41 45", url="https://paper.example/3")
+
+    draw, update = await check(index, second), await check(index, changed)
+    assert draw is not None
+    assert draw.related
+    assert update is not None
+    assert not update.related
+
+
+async def test_what_is_printed_for_another_day_is_another_document(index: Index) -> None:
+    first = Article(headline="abcde", edition=15, source=SOURCE, url="https://paper.example/1")
+    await check(index, first)
+
+    other = await check(index, first.copy(text="b", like="wire", equal=124, edition=16, url="https://paper.example/2"))
+    same = await check(index, first.copy(text="c", like="wire", equal=124, edition=15, url="https://paper.example/3"))
+
+    assert other is not None
+    assert other.related
+    assert same is not None
+    assert not same.related
+
+
+async def test_a_few_words_under_another_headline_are_no_copy(index: Index) -> None:
+    notice = Article("Video unavailable", short=True, headline="abc", source=SOURCE, url="https://paper.example/1")
+    await check(index, notice)
+
+    assert await check(index, notice.copy(headline="xyz", url="https://paper.example/2")) is None
+    assert await check(index, notice.copy(headline="xyz", url="https://e.example/2", source="e.example")) is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_same_page"),
+    [
+        ({"headline": "abxyz"}, True),  # the title has something in common
+        ({"headline": "vwxyz", "like": "wire", "equal": 70}, True),  # the text has
+        ({"headline": "vwxyz", "language": "de"}, True),  # a translation
+        ({"headline": "vwxyz"}, False),
+        ({"headline": "abcde", "source": "else.example"}, False),
+        ({"headline": "abcde", "number": "8"}, False),
+    ],
+)
+async def test_an_article_number_names_a_page(index: Index, changes: dict[str, object], is_same_page: bool) -> None:
+    first = Article(headline="abcde", number="7", language="en", source=SOURCE, url="https://paper.example/old-7")
+    await check(index, first)
+
+    match = await check(index, first.copy(**{"text": "rewritten", "url": "https://paper.example/new-7", **changes}))
+
+    assert (match is not None and match.same_url) is is_same_page
+
+
+# From the words of a page to its verdict
+
+
+@pytest.fixture
+async def detector(store_url: str, namespace: str) -> AsyncIterator[NearDupDetector]:
+    detector = NearDupDetector(NearDupSettings(store=store_url, namespace=namespace))
+    await detector.open()
+    yield detector
+    await detector.close()
+
+
+QUAKE = (
+    "An earthquake shook the island of Skerrow on Monday evening and was felt as far away as the mainland. {dead} "
+    "people died when houses in the old harbour collapsed, the governor said. Rescuers are looking for others in the "
+    "rubble. The quake had a magnitude of 6.1 and lasted for 40 seconds, according to the geological survey."
+)
+
+
+async def judge(detector: NearDupDetector, path: str, title: str, text: str, language: str = "en") -> Verdict:
+    url = f"https://www.paper.example/{path}"
+    return await detector.check(detector.document(text, url=url, title=title, seen_at=1.7e9, language=language))
+
+
+async def test_an_article_that_changes_its_slug_is_an_update_or_a_revisit(detector: NearDupDetector) -> None:
+    await judge(detector, "news/quake-shakes-skerrow-1234567.html", "Quake shakes Skerrow", QUAKE.format(dead=4))
+
+    same = await judge(detector, "world/skerrow-quake-1234567.html", "Skerrow quake", QUAKE.format(dead=4))
+    rewritten = (
+        "The governor of Skerrow has ordered three days of mourning and promised help to all who lost their homes. "
+    )
+    changed = await judge(detector, "world/after-the-quake-1234567.html", "After the Skerrow quake", rewritten * 2)
+
+    assert (same.status, same.kind) == ("duplicate", "revisit")
+    first = "https://www.paper.example/news/quake-shakes-skerrow-1234567.html"
+    assert (changed.status, changed.original_url) == ("update", first)
+
+
+async def test_a_translation_under_the_same_number_is_an_update(detector: NearDupDetector) -> None:
+    await judge(detector, "en/quake-1234567.html", "Quake shakes Skerrow", QUAKE.format(dead=4))
+
+    german = (
+        "Ein Erdbeben hat am Montagabend die Insel Skerrow erschüttert und war bis zum Festland zu spüren gewesen. "
+    )
+    verdict = await judge(detector, "de/erdbeben-1234567.html", "Beben auf der Insel", german * 2, language="de")
+
+    assert verdict.status == "update"
+
+
+async def test_a_figure_that_changed_is_an_update_under_a_new_headline_too(detector: NearDupDetector) -> None:
+    await judge(detector, "a", "Quake on Skerrow kills 4", QUAKE.format(dead=4))
+
+    verdict = await judge(detector, "b", "Skerrow quake: 12 dead", QUAKE.format(dead=12))
+
+    assert (verdict.status, verdict.would_drop) == ("update", False)
+    assert any("4 -> 12" in change for change in verdict.changes)
+
+
+async def test_parts_of_a_series_are_no_copies(detector: NearDupDetector) -> None:
+    intro = (
+        "In our series on the harbours of the north we visit a town every week and talk to the people who live there. "
+    )
+    part = (
+        "The {0} of {1} were {2} before the {3} came and took the {0} to {4} for good, says the harbour master there. "
+    )
+    towns = [("ships", "Skerrow", "poor", "railway", "Vallo"), ("mills", "Brackwater", "rich", "fever", "Halden")]
+    texts = [intro + part.format(*town) for town in towns]
+
+    first, second = [
+        await judge(detector, f"series/{n}", f"Harbours of the north: {town[1]}", text * 2)
+        for n, (town, text) in enumerate(zip(towns, texts, strict=True))
+    ]
+
+    assert first.status == "original"
+    assert second.status in ("original", "related")

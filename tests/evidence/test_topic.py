@@ -1,0 +1,342 @@
+"""The topic: rewritten coverage of one event has the same rare terms, and joins its story by them."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from documents import DAY
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from long_form import tries
+from redis import Redis
+from texts import opened
+
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup.evidence.titles import FIGURE, NAME, term_codes
+from scrapy_neardup.evidence.topic import (
+    KEYS,
+    MOST_TOPIC_TERMS,
+    TERM_WEIGHTS,
+    TITLE_BIT,
+    TOPIC_TERM_BYTES,
+    TopicWeights,
+    topic_score,
+)
+from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import PRESETS, Sketcher
+from scrapy_neardup.stories import StoryEvent
+
+START = 1_700_000_000
+NEWS = PRESETS["news"]
+WIRE = (
+    "The ferry Morning Star with 1,482 people on board ran aground off Skerrow in the Hebrides before dawn, and its "
+    "captain, Magnus Aird, was flown to a hospital in Oban. A spokeswoman of the operator Northlink said that steering "
+    "had failed in heavy seas. Lifeboats from Barra took the passengers to the island one by one."
+)
+REWRITTEN = (
+    "It took four hours to bring everybody ashore at Skerrow, says Isla Reid, who was asleep when the hull of the "
+    "Morning Star began to grind on rock. Nobody of the 1,482 was badly hurt but for the master, Magnus Aird, who is "
+    "now being treated at Oban. Divers of Northlink are looking at the rudder, which seems to have jammed."
+)
+ELSEWHERE = (
+    "A goods train with 1,482 tonnes of grain left the rails near Karlow in the Vale of Enna last night, and its "
+    "driver, Jonas Pell, walked to the next farm for help. The railway company Midrail said that the points had been "
+    "set wrongly for a train of that length. The line to Tessin stays closed until a crane from Arlberg has come."
+)
+COMMON = "the of and that with from they have been which were said after about would there their people when more"
+OFTEN = "это было после того когда этого также более человек время который сообщил года своей между через только"
+
+
+def document(text: str, title: str = "") -> Document:
+    return Document("00" * 8, "", "", title, text, 0.0)
+
+
+def fingerprint(text: str, title: str = "", preset: str = "news") -> Fingerprint:
+    return Sketcher(PRESETS[preset]).fingerprint(document(text, title))
+
+
+def weights(packed: bytes) -> dict[int, int]:
+    terms = struct.iter_unpack(">H", packed)
+    return {term % TITLE_BIT: weight for (term,), weight in zip(terms, TERM_WEIGHTS, strict=False)}
+
+
+def slots(words: str) -> set[int]:
+    return {code % TITLE_BIT for code in term_codes(f"and {words}")[1:]}
+
+
+def prose(seed: object, common: str, rare: Sequence[str] = (), size: int = 60) -> str:
+    """Common words of a language, in which rare ones stand."""
+    draw = random.Random(repr(seed))
+    words = draw.choices(common.split(), k=size)
+    for word in rare:
+        words.insert(draw.randrange(1, len(words)), word)
+    return " ".join(words)
+
+
+def word(seed: object, letters: str = "abdegiklmnoprstuv") -> str:
+    return "".join(random.Random(repr(seed)).choices(letters, k=8))
+
+
+def learned(documents: int = 60, common: str = COMMON) -> Sketcher:
+    """A sketcher that has seen documents of a language, each with rare words of its own."""
+    sketcher = Sketcher(NEWS)
+    for number in range(documents):
+        sketcher.fingerprint(document(prose(number, common, [word((number, each)) for each in range(8)])))
+    return sketcher
+
+
+async def run(documents: Sequence[tuple[str, str]], minutes: int = 2) -> tuple[list[Verdict], list[StoryEvent]]:
+    """Verdicts and events of (source, text), one after the other."""
+    detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
+    await detector.open()
+    given = [
+        detector.document(text, url=f"https://{source}.example/{n}", seen_at=START + 60 * minutes * n)
+        for n, (source, text) in enumerate(documents)
+    ]
+    verdicts = await detector.check_in_order(given)
+    await detector.close()
+    return verdicts, detector.take_events()
+
+
+# From the first document on
+
+
+async def test_rewritten_coverage_joins_the_story_and_another_event_does_not() -> None:
+    verdicts, _ = await run([("wire", WIRE), ("train", ELSEWHERE), ("paper", REWRITTEN)])
+
+    first, train, paper = verdicts
+    assert [each.status for each in verdicts] == ["original", "original", "related"]
+    assert paper.story == first.story != train.story
+    assert paper.containment is not None
+    assert paper.containment < NEWS.related_threshold
+
+
+async def test_independent_reports_raise_an_event() -> None:
+    draw = random.Random(7)
+    names = "the Morning Star,off Skerrow,the Hebrides,of Magnus Aird,near Oban,by Northlink,from Barra".split(",")
+    reports = []
+    for number in range(8):
+        words = ["".join(draw.choices("aeioudlmnrst", k=6)) for _ in range(80)]
+        for name in draw.sample(names, len(names)):
+            words.insert(draw.randrange(1, len(words)), name)
+        reports.append((f"s{number}", f"It {' '.join(words)}."))
+
+    verdicts, events = await run(reports)
+
+    assert [each.status for each in verdicts[1:]] == ["related"] * 7
+    assert [event.level for event in events] == ["breaking"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("they went to see Magnus Aird in Oban", "Magnus Aird Oban"),
+        ("Magnus and the others had gone to the island", ""),  # begins a line
+        ("they found 1482 of 2000 people by then", "1482 2000"),
+        ("sie fanden Ørsted und Ångström in Malmö und gingen dann fort", "Ørsted Ångström Malmö"),
+        ("они видели Магнуса и его брата в Осло", "Магнуса Осло"),
+        ("they spoke of magnus aird in oban", ""),
+        ("Sunday News Weather Sports Business Blogs Local Metro " * 8, ""),  # a menu: all words have a capital
+    ],
+)
+def test_before_enough_is_known_only_names_and_figures_are_rare(text: str, names: str) -> None:
+    filling = "\nand then there was nothing more to be said of it by anybody who had been there on that day at all."
+
+    assert set(weights(fingerprint(text + filling).topic)) == slots(names)
+
+
+def test_a_table_has_no_topic() -> None:
+    rows = "".join(f"at Skerrow {n}01 of {n}23 and {n}45 by {n}67\n" for n in range(1, 9))
+
+    assert fingerprint(rows).topic == b""
+
+
+def test_terms_of_the_title_are_marked() -> None:
+    text = "they came to the island of Skerrow in the morning with Magnus Aird, and nobody was there to be seen at all."
+    packed = fingerprint(text, "Ferry runs aground off Skerrow").topic
+    marked = {term % TITLE_BIT for (term,) in struct.iter_unpack(">H", packed) if term >= TITLE_BIT}
+
+    assert marked == slots("Skerrow")
+    assert weights(packed).keys() == slots("Skerrow Magnus Aird")
+
+
+def test_a_name_in_a_script_without_spaces_is_a_name_too() -> None:
+    codes = term_codes("\u4e2d\u56fd(Apple)\u53d1\u5e03 2024")
+
+    assert [code & (NAME | FIGURE) for code in codes] == [0, NAME, 0, FIGURE]
+    assert codes[1] & 0xFFFF == term_codes("the Apple")[1] & 0xFFFF
+
+
+def test_two_slots_with_the_same_low_bits_are_one_term() -> None:
+    lead = np.array([slot << 8 | 0x81 for slot in (7, 9, 7 + TITLE_BIT)], np.uint32)
+    packed, keys = TopicWeights(MOST_TOPIC_TERMS).topic(lead.tobytes(), {7})
+
+    assert struct.unpack(">2H", packed) == (7 + TITLE_BIT, 9)
+    assert len(keys) == 3
+
+
+# Once the stream is known
+
+
+def test_what_most_documents_say_has_no_weight() -> None:
+    sketcher = learned()
+    topic = weights(sketcher.fingerprint(document(prose("new", COMMON, ["skerrow", "gearbox"]))).topic)
+
+    assert slots("skerrow gearbox") <= topic.keys()
+    common = {topic.get(slot, 0) for slot in slots("with from they have been which were said after about")}
+    assert max(common) < min(topic[slot] for slot in slots("skerrow gearbox")) / 3
+
+
+def test_inflected_forms_are_one_term() -> None:
+    sketcher = learned()
+    one, other = (
+        sketcher.fingerprint(document(prose(text, COMMON, text.split()))).topic
+        for text in ("Harbours Volcanic Skerrow's", "harbour volcano skerrow")
+    )
+
+    assert len(slots("harbours harbour volcanic volcano skerrow")) == 3
+    assert weights(one).keys() & weights(other).keys() >= slots("harbour volcano skerrow")
+
+
+def test_each_language_of_a_stream_has_its_own_common_words() -> None:
+    """The common words of the smaller language are in few documents of the stream, but in most of their own."""
+    sketcher = learned(300)
+    for number in range(60):
+        rare = [word((number, each), "абвгдеиклмноп") for each in range(8)]
+        sketcher.fingerprint(document(prose(number, OFTEN, rare)))
+    topic = weights(sketcher.fingerprint(document(prose("new", OFTEN, ["скерроу", "вулкан"]))).topic)
+
+    common = [topic.get(slot, 0) for slot in slots("после того когда этого также более человек время")]
+    assert max(common) < min(topic[slot] for slot in slots("скерроу вулкан")) / 2
+
+
+JAPANESE = {
+    "対馬海峡で旅客船が座礁": "昨夜、対馬海峡で旅客船あさひ丸が座礁し、乗客四百人が救命艇で脱出した。"
+    "船長の岡本は舵が故障したと話している。",
+    "旅客船あさひ丸座礁、舵の故障か": "旅客船あさひ丸の乗客は、夜明けまで対馬海峡の冷たい風に耐えた。"
+    "岡本船長によると、座礁の前に舵が動かなくなった。",
+    "市立図書館が再開": "市立図書館が改修を終えて再開し、ガラス屋根の下に明るい閲覧室ができた。"
+    "建築家は古い木の壁を残したという。",
+}
+"""Two reports of one event, and one of another, by title."""
+
+
+def test_scripts_without_spaces_have_pairs_of_characters_for_terms() -> None:
+    sketcher = Sketcher(NEWS)
+    for number in range(60):
+        draw = random.Random(number)
+        a, b, c, d, e = ("".join(chr(0x4E00 + draw.randrange(5000)) for _ in range(4)) for _ in range(5))
+        said = f"{a}は{b}が{c}したと話している。{d}によると、{e}を残したという。{a}の{e}は{c}から{b}まで続いている。"
+        sketcher.fingerprint(document(said))
+    wire, report, library = (sketcher.fingerprint(document(text, title)).topic for title, text in JAPANESE.items())
+
+    assert topic_score(wire, report) > NEWS.topic_threshold
+    assert topic_score(wire, library) < NEWS.topic_threshold / 2
+
+
+# Learned in one process, known in all
+
+
+async def test_processes_share_what_they_learn(shared_url: str, namespace: str) -> None:
+    """The second one has seen no document, and makes the topics that the first one makes."""
+    async with opened("news", shared_url, namespace) as one:
+        for number in range(70):
+            rare = [word((number, each)) for each in range(8)]
+            await one.check(one.document(prose(number, COMMON, rare), seen_at=START + number))
+        async with opened("news", shared_url, namespace) as other:
+            assert other.sketcher.topics is not None
+            assert other.sketcher.topics.frequencies.documents >= 64
+    async with opened("news", shared_url, namespace) as third:
+        assert third.sketcher.topics is not None
+        assert third.sketcher.topics.frequencies.documents == 70
+        new = document(prose("new", COMMON, ["skerrow", "gearbox"]))
+        assert third.sketcher.fingerprint(new).topic == one.sketcher.fingerprint(new).topic
+
+
+async def test_lost_frequencies_stop_nothing(redis_url: str, namespace: str) -> None:
+    for damage in ("gone", "damaged", "a-list"):
+        async with opened("news", redis_url, f"{namespace}-{damage}") as detector:
+            for number in range(140):
+                if number in (70, 100):
+                    with Redis.from_url(redis_url) as client:
+                        for name in client.scan_iter(match=f"{{neardup:{namespace}-{damage}*:frequencies:terms"):
+                            client.delete(name)
+                            if damage == "damaged":
+                                client.set(name, b"damaged", ex=DAY)
+                            elif damage == "a-list":
+                                client.rpush(name, b"damaged")
+                                client.expire(name, DAY)
+                rare = [word((number, each)) for each in range(8)]
+                verdict = await detector.check(detector.document(prose(number, COMMON, rare), seen_at=START + number))
+                assert verdict.status == "original"
+            report = [detector.document(text, url=f"https://{n}.example/", seen_at=START + 300 + n)
+                      for n, text in enumerate((WIRE, REWRITTEN))]  # fmt: skip
+            assert [(await detector.check(each)).status for each in report] == ["original", "related"]
+        with Redis.from_url(redis_url) as client:
+            for name in client.scan_iter(match=f"{{neardup:{namespace}-{damage}*"):
+                client.delete(name)
+
+
+# Switched off
+
+
+async def test_a_threshold_of_one_switches_topics_off() -> None:
+    chosen = NearDupSettings(store="memory://", topic_threshold=1)
+    preset = chosen.resolved_preset()
+    sketcher = Sketcher(preset)
+    made = sketcher.fingerprint(document(WIRE, "Ferry runs aground off Skerrow"))
+
+    assert (made.topic, made.topic_keys, sketcher.topics) == (b"", (), None)
+    assert "terms" not in sketcher.all_frequencies
+    assert made.text_keys == made.band_keys + made.sample_keys
+    assert preset.config() != NEWS.config()
+    detector = NearDupDetector(chosen, run="")
+    await detector.open()
+    verdicts = [
+        await detector.check(detector.document(text, url=f"https://{n}.example/", seen_at=START + n))
+        for n, text in enumerate((WIRE, REWRITTEN))
+    ]
+    await detector.close()
+    assert [each.status for each in verdicts] == ["original", "original"]
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS.keys() - {"news"}))
+def test_published_systems_have_no_topic(preset: str) -> None:
+    sketcher = Sketcher(PRESETS[preset])
+    made = sketcher.fingerprint(document(WIRE, "Ferry runs aground off Skerrow"))
+
+    assert (made.topic, made.topic_keys) == (b"", ())
+    assert "terms" not in sketcher.all_frequencies
+
+
+# Laws
+
+_WORDS = st.sampled_from([*COMMON.split(), "Skerrow", "Magnus", "1482", "ferry", "対馬海峡", "остров", "Ørsted"])
+_TEXTS = st.lists(_WORDS, min_size=20, max_size=300).map(" ".join)
+
+
+@settings(max_examples=tries(40), deadline=None)
+@given(texts=st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=3), known=st.booleans())
+def test_a_topic_is_bounded_and_its_keys_are_those_of_its_heaviest_terms(
+    texts: list[tuple[str, str]], known: bool
+) -> None:
+    sketcher = learned(25) if known else Sketcher(NEWS)
+    for text, title in texts:
+        made = sketcher.fingerprint(document(text, title[:100]))
+        found = list(weights(made.topic).values())
+
+        assert len(made.topic) == len(found) * TOPIC_TERM_BYTES <= MOST_TOPIC_TERMS * TOPIC_TERM_BYTES
+        assert len(set(made.topic_keys)) == len(made.topic_keys) == min(KEYS, len(found))
+
+
+@given(order=st.permutations(WIRE.split(". ")))
+def test_the_order_of_sentences_changes_little(order: list[str]) -> None:
+    shuffled = ". ".join(part.rstrip(".") for part in order) + "."
+
+    topic = fingerprint(WIRE).topic
+    assert topic_score(topic, fingerprint(shuffled).topic) >= 0.9 * topic_score(topic, topic)

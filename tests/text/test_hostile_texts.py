@@ -1,0 +1,236 @@
+"""No text, url, title or page holds the loop: what is read takes linear time, and memory has a bound in bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import sys
+import tracemalloc
+import unicodedata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from news_site import NewsSite, article, page
+from projects import ITEM_A_PAGE, Project
+
+from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.content import (
+    LONGEST_URL,
+    CanonicalUrls,
+    Extracted,
+    ExtractedPages,
+    absolute_url,
+    article_number,
+    decode_html,
+    source_of,
+    url_identity,
+)
+from scrapy_neardup.content.decoding import SHORT_PAGE
+from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
+from scrapy_neardup.evaluation.feed import Recorded
+from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.evaluation.replay import Judged, OutputFormat
+from scrapy_neardup.evidence.boilerplate import Trace
+from scrapy_neardup.sketch import PRESETS, BoilerplateGuard, Sketcher
+from scrapy_neardup.text.reading import Reading
+
+MOST_GROWTH = 10.0  # for four times as much; 16 is quadratic
+LEAST_MS = 1.0  # less is noise
+
+
+def _benchmark() -> ModuleType:
+    path = Path(__file__).parents[3] / "benchmarks" / "hostile_texts.py"
+    spec = importlib.util.spec_from_file_location("hostile_texts", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["hostile_texts"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+hostile = _benchmark()
+
+
+@pytest.fixture(scope="module")
+def sketcher() -> Sketcher:
+    sketcher = Sketcher(PRESETS["news"])
+    sketcher.prepare()
+    return sketcher
+
+
+@pytest.mark.parametrize("kind", hostile.KINDS, ids=[kind.name for kind in hostile.KINDS])
+def test_four_times_as_much_takes_at_most_ten_times_as_long(kind: object, sketcher: Sketcher) -> None:
+    growth = 0.0
+    for _ in range(5):  # the machine may do something else meanwhile
+        at_n, at_4n = (hostile.milliseconds(kind, size, sketcher, times=2) for size in (8_000, 32_000))
+        growth = at_4n / max(at_n, LEAST_MS)
+        if growth <= MOST_GROWTH:
+            return
+    pytest.fail(f"{growth:.1f} times as long")
+
+
+def sketch_of(text: str) -> str:
+    fingerprint = Sketcher(PRESETS["news"]).fingerprint(Document("00" * 8, "", "", "", text, 0.0))
+    return repr(fingerprint)
+
+
+def test_a_run_of_marks_is_cut_by_the_rule_of_unicode() -> None:
+    """Thirty are left alone, and so is what words of any language have; longer runs are put in order piece by piece."""
+    for ordinary in ("e\u0301\u0323" * 50, "a" + "\u0316\u0301" * 15, "ท ี่ ั ้ บาทที่สี่", "الْعَرَبِيَّةُ", "हिन्दी़ं"):
+        read = Reading.of(ordinary).text.strip("\n")
+        assert read == unicodedata.normalize("NFC", ordinary)
+    read = Reading.of("a" + "\u0316\u0301" * 30_000).text
+    assert read.count("\u034f") == 1999
+    longest = max(map(len, read.split("\u034f")))
+    assert longest <= 32
+
+
+def test_what_stands_for_many_characters_grows_to_twice_its_length_at_most() -> None:
+    assert len(Reading.of("\ufdfa" * 50_000).text) <= 2 * 50_000 + 1100
+    assert "1\u20442 cup" in Reading.of("½ cup").text
+    many = "".join(chr(code) for code in range(0x3300, 0x3358))  # more kinds of them than are replaced one by one
+    assert Reading.of(many).text.strip("\n") == unicodedata.normalize("NFKC", many)
+
+
+@pytest.mark.parametrize("marks", ["", "\u0301", "\u0f71\u0f72"])
+def test_a_long_text_is_normalised_in_pieces_that_make_no_difference(marks: str) -> None:
+    text = "".join(f"Wörter und e\u0301{marks} {number} 한국 " for number in range(5000))
+    assert Reading.of(text).text.strip("\n") == unicodedata.normalize("NFC", text).strip("\n")
+
+
+def test_a_text_is_told_by_what_is_looked_at() -> None:
+    text = article("long", 600) + " x" * MOST_CHARACTERS
+    assert sketch_of(text) == sketch_of(text[:MOST_CHARACTERS])
+
+
+def test_a_long_url_is_a_page_of_its_own_source() -> None:
+    long, other = (f"https://www.bbc.co.uk/news?{letter}=" + "x" * 3_000_000 for letter in "ab")
+    assert source_of(long) == "bbc.co.uk"
+    assert url_identity(long) == url_identity(str(long)) != url_identity(other)
+    assert len(url_identity(long)) < 100
+    assert absolute_url("http://a.com/b/c", "d" * 5000) == "http://a.com/b/" + "d" * 5000
+    usual = "https://bbc.co.uk/news?utm_source=x&id=7&" + "utm_medium=" + "y" * (LONGEST_URL - 100)
+    assert url_identity(usual) == "bbc.co.uk/news?id=7"
+
+
+def test_long_urls_are_not_remembered() -> None:
+    """500 urls of 100,000 characters would be 50 MB."""
+    url_identity("http://a.com/first"), source_of("http://a.com/first")
+    tracemalloc.start()
+    for number in range(500):
+        url = f"http://a.com/{number}?" + "a" * 100_000
+        source_of(url), url_identity(url), article_number(url)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 5_000_000
+    canonical = CanonicalUrls()
+    for number in range(20):
+        canonical.of(f"/{number}{'x' * 900}", "http://a.com/" + "y" * 1500 + f"{number}")
+    assert all(isinstance(each, int) for pages in canonical._pages.items() for each in (pages[0], *pages[1]))
+
+
+def test_pages_are_remembered_up_to_so_many_bytes() -> None:
+    async def held() -> int:
+        pages = ExtractedPages()
+        for number in range(400):
+
+            async def extract(number: int = number) -> Extracted:
+                return Extracted(f"{number}" + "\U0001f600" * 60_000)
+
+            await pages.page(number, extract)
+            await asyncio.sleep(0)
+        return sum(sys.getsizeof(page.text) for page in pages._pages.values())
+
+    assert asyncio.run(held()) <= 16 << 20
+
+
+def test_a_document_of_thousands_of_lines_teaches_nothing(sketcher: Sketcher) -> None:
+    guard = BoilerplateGuard()
+    body = sketcher.body("".join(f"line {line} of a list of very many words indeed\n" for line in range(5000)))
+    guard.learn(Trace.of(body, 3), 20)
+    assert guard.documents == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "euc-jp", "utf-16", "cp1251", "iso2022_jp"])
+def test_a_long_page_is_decoded_in_pieces_that_make_no_difference(encoding: str) -> None:
+    body = ("Ünïcode текст 漢字 " * 20_000).encode(encoding, "replace")
+    assert len(body) > 2 * SHORT_PAGE
+    assert decode_html(body, f"text/html; charset={encoding}") == body.decode(encoding)
+
+
+def test_a_document_keeps_no_more_of_a_url_and_a_title_than_is_read() -> None:
+    detector = NearDupDetector(NearDupSettings(store="memory://"))
+    one, other = (detector.document("text", url="http://a.com/" + "x" * 9000 + end, title="t" * 9000) for end in "ab")
+    assert len(one.url) == LONGEST_URL
+    assert len(one.title) == 1000
+    assert one.url_identity != other.url_identity
+
+
+def test_ids_of_a_replay_are_kept_up_to_so_many_bytes() -> None:
+    """Those that are named again stay."""
+    output = OutputFormat(most_bytes=20_000)
+
+    def line(number: int, original: str | None = None) -> dict[str, Any]:
+        document = Document(f"{number:016x}", "", "", "", "text", 0.0)
+        recorded = Recorded(number, "", f"given-{number}", "", "", None, "text", None, None)
+        verdict = Verdict("duplicate", original=original or document.id)
+        return output.row(Judged(Page(recorded, "text"), verdict, document))
+
+    first = f"{0:016x}"
+    assert line(0)["original"] == "given-0"
+    for number in range(1, 500):
+        assert line(number, first)["original"] == "given-0"
+    assert line(500, f"{1:016x}")["original"] == f"{1:016x}"
+    assert len(output._ids) < 100
+
+
+def test_a_clock_goes_on_while_hostile_texts_are_judged() -> None:
+    """Counted, not timed: if marks took steps by the square of their number, next to no tick would pass."""
+
+    async def ticks() -> int:
+        detector = NearDupDetector(NearDupSettings(store="memory://"))
+        await detector.open()
+        await detector.prepare()
+        judging = asyncio.create_task(detector.check(detector.document("a" + "\u0316\u0301" * 200_000)))
+        passed = 0
+        while not judging.done():
+            await asyncio.sleep(0.001)
+            passed += 1
+        await detector.close()
+        return passed
+
+    assert asyncio.run(ticks()) >= 5
+
+
+GREEDY = """
+import resource
+
+def extract(html, url):
+    if "greedy" in url:
+        held = []
+        while len(held) < 4_000:  # MB; a machine that has no such limit is spared
+            held.append(bytearray(1 << 20))
+    return " ".join(html.split("<p>")[1:])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts the memory of a process in this way")
+@pytest.mark.slow
+def test_a_page_that_takes_all_memory_costs_itself_alone(project: Project, site: NewsSite) -> None:
+    project.write("news/greedy.py", GREEDY)
+    urls = [site.publish(path, page(article(path))) for path in ("/one", "/greedy", "/two", "/greedy2", "/three")]
+    crawl = project.crawl(
+        ITEM_A_PAGE,
+        urls=urls,
+        NEARDUP_EXTRACTOR="news.greedy.extract",
+        NEARDUP_EXTRACT_WORKERS=1,
+        NEARDUP_EXTRACT_TIMEOUT=60,
+        NEARDUP_EXTRACT_MEMORY=200_000_000,
+    )
+    reasons = {item["page"].rpartition("/")[2]: item["neardup_reason"] for item in crawl.items}
+    greedy = {"greedy": "extraction-failed", "greedy2": "extraction-failed"}
+    assert reasons == {"one": None, "two": None, "three": None, **greedy}
+    assert len(crawl.lines("greedy: MemoryError", "NEARDUP_EXTRACT_MEMORY = 200000000")) == 1
+    assert len(crawl.lines("WARNING", "NEARDUP_EXTRACT_MEMORY")) == 2

@@ -1,0 +1,346 @@
+"""Document -> Fingerprint: the same everywhere, and as alike as the texts are."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from dataclasses import fields, replace
+from importlib import import_module
+from itertools import pairwise
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from long_form import tries
+from numpy.typing import NDArray
+
+from scrapy_neardup.document import Document, Fingerprint
+from scrapy_neardup.evidence.minima import resemblance
+from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
+from scrapy_neardup.sketch.signatures.minhash import minima, signature
+from scrapy_neardup.sketch.signatures.presets import optimal_bands
+from scrapy_neardup.text.reading import Reading, normalise, shingle_hashes, window_hashes
+
+NEWS = PRESETS["news"]
+ENGLISH = "The bridge over the river was closed on Monday after engineers had found cracks in two of its piers. " * 3
+JAPANESE = (
+    "水族館は来月から新しい展示を始めると発表した。館長は多くの人に見てほしいと話している。入場料は変わらない。" * 2
+)
+THAI = "สะพานข้ามแม่น้ำถูกปิดในวันจันทร์หลังจากวิศวกรพบรอยร้าวที่เสาสองต้นและจะเปิดอีกครั้งในเดือนหน้า" * 2
+
+
+def fingerprint(text: str, preset: Preset = NEWS, **parts: str) -> Fingerprint:
+    document = Document("00" * 8, parts.get("url", ""), parts.get("source", ""), "", text, 0.0, parts.get("url", ""))
+    return Sketcher(preset, figures=False).fingerprint(document)
+
+
+# Deterministic.
+
+_PRINT = """
+import sys
+from numpy.typing import NDArray
+from scrapy_neardup.document import Document
+from scrapy_neardup.sketch import PRESETS, Sketcher
+document = Document("00" * 8, "u", "s", "", sys.stdin.read(), 0.0, "u")
+print(Sketcher(PRESETS["news"]).fingerprint(document), PRESETS["news"].config())
+"""
+
+
+def test_a_fingerprint_is_the_same_in_every_process_under_every_hash_seed() -> None:
+    text = "\n".join((ENGLISH, JAPANESE, THAI))
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", _PRINT],
+            input=text.encode(),
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }
+
+    assert len(printed) == 1
+
+
+def test_a_fingerprint_does_not_change_without_a_new_normaliser() -> None:
+    """These bytes lie in stores: whoever changes them raises NORMALISER, so that old and new never meet."""
+    made = fingerprint(ENGLISH, url="wire.example/a", source="wire.example")
+
+    assert made.signature[:8].hex() == "c3a6fcf60ad7e95b"
+    assert made.text_hash.hex() == "643f136683b432b0"
+    assert made.url_hash.hex() == "e669f81a7fffca68"
+    assert made.source_hash.hex() == "fea4619f"
+    assert (made.identity_keys, made.band_keys[:2]) == ((3501354991, 3167468962), (3799612432, 1395844099))
+
+
+def of_words(text: str) -> Fingerprint:
+    """Without what depends on the ends of sentences and on capitals."""
+    return replace(fingerprint(text), sample_keys=(), topic_keys=(), specifics=b"", topic=b"")
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        ENGLISH.upper(),
+        ENGLISH.replace("fi", "ﬁ"),
+        "".join(chr(ord(c) + 0xFEE0) if c.isascii() and c.isalpha() else c for c in ENGLISH),
+        ENGLISH.replace(" ", "   "),
+        ENGLISH.replace(".", " !"),
+        ENGLISH + "\nShare this page\n",
+    ],
+    ids=["case", "ligature", "width", "spaces", "punctuation", "short block"],
+)
+def test_how_a_text_is_set_does_not_change_its_fingerprint(variant: str) -> None:
+    assert of_words(variant) == of_words(ENGLISH)
+
+
+def test_decomposed_and_double_letters_are_those_letters() -> None:
+    assert fingerprint(ENGLISH + "Cafe\u0301 STRASSE") == fingerprint(ENGLISH + "Café STRAßE")
+
+
+@given(st.text())
+def test_any_text_has_a_fingerprint(text: str) -> None:
+    made = fingerprint(text)
+
+    assert len(made.text_hash) == 8
+    assert len(made.signature) in (0, NEWS.num_perm)
+    assert all(0 <= key < 1 << 32 for key in made.identity_keys + made.band_keys)
+
+
+# Scripts written without spaces.
+
+
+@pytest.mark.parametrize("text", [JAPANESE, THAI], ids=["Japanese", "Thai"])
+def test_scripts_without_spaces_are_shingled_by_characters(text: str) -> None:
+    letters = unicodedata.normalize("NFKC", text).replace("。", "")
+
+    assert fingerprint(text).size == len({letters[start : start + 5] for start in range(len(letters) - 4)})
+
+
+@pytest.mark.parametrize(("text", "cut"), [(JAPANESE, "来月から"), (THAI, "วิศวกร")], ids=["Japanese", "Thai"])
+def test_a_light_edit_in_them_stays_alike(text: str, cut: str) -> None:
+    one, other = fingerprint(text), fingerprint(text.replace(cut, "", 1))
+
+    assert 0.6 < resemblance(one.signature, other.signature) < 1
+
+
+def test_two_characters_without_spaces_count_as_a_word() -> None:
+    assert fingerprint(JAPANESE[:19]).signature == b""
+    assert fingerprint("".join(JAPANESE.split("。"))[:39]).signature == b""
+    assert fingerprint("".join(JAPANESE.split("。"))[:40]).signature
+
+
+# Blocks.
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(1, 12)), min_size=1, max_size=8),
+    st.integers(1, 6),
+    st.integers(1, 9),
+)
+def test_the_shingles_of_a_mixed_text_are_those_of_its_runs(
+    runs: list[tuple[bool, int]], words: int, characters: int
+) -> None:
+    of_run = [np.full(length, unspaced) for unspaced, length in runs]
+    are_unspaced = np.concatenate(of_run)
+    hashes = np.random.default_rng(len(are_unspaced)).integers(0, 1 << 64, len(are_unspaced), dtype=np.uint64)
+    edges = [0, *(np.flatnonzero(np.diff(are_unspaced)) + 1).tolist(), len(hashes)]
+    expected = {
+        shingle
+        for start, end in pairwise(edges)
+        for shingle in window_hashes(hashes[start:end], characters if are_unspaced[start] else words).tolist()
+    }
+    assert shingle_hashes(hashes, words, characters, are_unspaced).tolist() == sorted(expected)
+
+
+def test_a_text_that_changes_script_with_each_word_takes_no_more_steps() -> None:
+    def calls(length: int) -> int:
+        seen = []
+        sys.setprofile(lambda *event: seen.append(event[1]))
+        shingle_hashes(np.arange(length, dtype=np.uint64), 3, 5, np.arange(length) % 2 == 0)
+        sys.setprofile(None)
+        return len(seen)
+
+    calls(10)
+    assert calls(10_000) == calls(10)
+
+
+def test_blocks_of_few_words_do_not_enter_the_fingerprint() -> None:
+    caption = "Photo by A. Writer for this paper"
+    longer = "This block has as many words as is asked for"
+
+    assert fingerprint(f"{ENGLISH}\n{caption}") == fingerprint(ENGLISH)
+    assert fingerprint(f"{ENGLISH}\n{longer}") != fingerprint(ENGLISH)
+    assert fingerprint(f"{ENGLISH}\n{caption}", replace(NEWS, min_block_words=0)) != fingerprint(ENGLISH)
+
+
+def test_a_text_of_nothing_but_short_lines_is_taken_whole() -> None:
+    poem = "\n".join(ENGLISH.split()[start] + " of the river" for start in range(20))
+
+    assert fingerprint(poem).signature
+    assert of_words(poem) == of_words(poem.replace("\n", " "))
+
+
+def test_a_text_under_the_fewest_words_has_no_signature() -> None:
+    words = ENGLISH.split()
+
+    assert fingerprint(" ".join(words[:19])).signature == b""
+    assert fingerprint(" ".join(words[:19])).band_keys == ()
+    assert fingerprint(" ".join(words[:20])).signature
+
+
+# Signatures estimate resemblance.
+
+
+def sign(hashes: NDArray[np.uint32], num_perm: int, seed: int = 1) -> bytes:
+    return signature(minima([hashes], num_perm, seed)[0])
+
+
+@pytest.mark.parametrize("true", [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_estimate_lies_within_four_standard_errors(true: float, seed: int) -> None:
+    numbers = np.random.default_rng(seed).permutation(1 << 20)[:2000].astype(np.uint32) * np.uint32(4093)
+    shared = round(1000 * true)
+    rest = (1000 - shared) // 2
+    a, b = numbers[: shared + rest], np.concatenate([numbers[:shared], numbers[1000 : 1000 + rest]])
+    jaccard = shared / (shared + 2 * rest)
+
+    estimate = resemblance(sign(a, 128), sign(b, 128))
+
+    equal = jaccard + (1 - jaccard) / 256
+    assert abs(estimate - jaccard) <= 4 * math.sqrt(equal * (1 - equal) / 128)
+
+
+def test_more_lanes_estimate_better() -> None:
+    numbers = np.random.default_rng(7).permutation(1 << 20)[:1500].astype(np.uint32)
+    a, b = numbers[:1000], numbers[500:]
+
+    errors = {
+        lanes: np.mean([abs(resemblance(sign(a, lanes, seed), sign(b, lanes, seed)) - 1 / 3) for seed in range(30)])
+        for lanes in (32, 512)
+    }
+
+    assert errors[512] < errors[32] / 2
+
+
+@given(st.lists(st.integers(0, (1 << 32) - 1), min_size=1, max_size=50, unique=True), st.randoms())
+def test_a_signature_is_that_of_the_set(hashes: list[int], shuffled: random.Random) -> None:
+    again = hashes * 2
+    shuffled.shuffle(again)
+
+    assert sign(np.array(hashes, np.uint32), 32) == sign(np.array(again, np.uint32), 32)
+
+
+def test_bands_are_found_for_a_threshold() -> None:
+    bands, rows = optimal_bands(0.5, 128)
+
+    assert bands * rows <= 128
+    assert abs((1 / bands) ** (1 / rows) - 0.5) < 0.1
+
+
+# Configurations.
+
+
+def test_every_parameter_of_a_fingerprint_is_in_its_configuration() -> None:
+    told_of_two = {"name", "measure", "threshold", "related_threshold", "topic_threshold", "collisions", "event_rule"}
+    for each in fields(Preset):
+        value = getattr(NEWS, each.name)
+        changed = replace(NEWS, **{each.name: _another(value)})
+
+        assert (changed.config() == NEWS.config()) is (each.name in told_of_two), each.name
+
+
+def _another(value: object) -> object:
+    if isinstance(value, str):
+        return value + "x"
+    return value + 1 if isinstance(value, int) else value * 2 or 0.5  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"shingle_words": 4}, {"num_perm": 64, "bands": 21}, {"seed": 2}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_another_parameter_gives_another_signature(changes: dict[str, int]) -> None:
+    assert fingerprint(ENGLISH, replace(NEWS, **changes)).signature != fingerprint(ENGLISH).signature
+
+
+@pytest.fixture(scope="module")
+def datasketch() -> ModuleType:
+    return import_module("datasketch")  # imports scipy
+
+
+@given(hashes=st.lists(st.integers(0, 2**32 - 1), unique=True, max_size=3000))
+@settings(max_examples=tries(30))
+def test_signatures_are_those_of_datasketch(datasketch: ModuleType, hashes: list[int]) -> None:
+    theirs = datasketch.MinHash(num_perm=64, seed=3, scheme="affine32", hashfunc=int)
+    theirs.update_batch(hashes)
+    made = minima([np.array(hashes, dtype=np.uint32), np.arange(9, dtype=np.uint32)], 64, 3)
+    assert made[0].tolist() == theirs.hashvalues.tolist()
+
+
+@pytest.mark.parametrize("size", [1, 5, 18, 60, 200, 1000])
+def test_sets_of_any_size_agree_as_often_as_they_resemble_each_other(size: int) -> None:
+    shared = size * 2 // 3 or 1
+    jaccard = shared / (2 * size - shared)
+    estimates = []
+    for seed in range(60):
+        drawn = np.random.default_rng(seed).choice(1 << 20, 2 * size, replace=False)
+        numbers = drawn.astype(np.uint32) * np.uint32(4093)
+        a, b = numbers[:size], np.concatenate([numbers[:shared], numbers[size : 2 * size - shared]])
+        estimates.append(resemblance(sign(a, 256), sign(b, 256)))
+
+    assert abs(np.mean(estimates) - jaccard) <= 4 * math.sqrt(jaccard * (1 - jaccard) / min(size, 256) / 60) + 0.003
+
+
+# Tokens. One expression says what they are; the arrays must say the same of every text.
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u19e0-\u19ff\ua9e0-\ua9ff\uaa60-\uaa7f\u3005-\u3007\u3031-\u3035"
+    "\u3040-\u30ff\u3100-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+PUNCTUATED = st.sampled_from(
+    "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u00a0\u00ab\u00bb\u0301\u00e9\u0915\u093e\x1c\x1f\x85\u2028"
+    "\u6771\ufb01\u00df\u0130 aB_7"
+)
+
+
+@pytest.fixture(scope="module")
+def token() -> re.Pattern[str]:
+    marks = "".join(
+        re.escape(chr(code))
+        for code in range(0x300, sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) in ("Mn", "Mc") and not re.match(f"[{_UNSPACED}]", chr(code))
+    )
+    return re.compile(f"[{_UNSPACED}]|[^\\W{_UNSPACED}]+(?:[{marks}]+[^\\W{_UNSPACED}]*)*")
+
+
+@given(text=st.text(PUNCTUATED, max_size=60))
+def test_a_text_has_the_tokens_of_one_expression(token: re.Pattern[str], text: str) -> None:
+    assert Reading.of(text).tokens() == token.findall(normalise(text))
+
+
+def test_characters_have_the_tokens_of_one_expression(token: re.Pattern[str]) -> None:
+    characters = [chr(code) for code in range(1, 0x10000) if unicodedata.category(chr(code)) not in ("Cs", "Cn")]
+    lines = [f"a{character}b {character}" for character in characters]
+
+    for first in range(0, len(lines), 100):
+        text = "\n".join(lines[first : first + 100])
+        assert Reading.of(text).tokens() == token.findall(normalise(text))
+
+
+@example(["ab ba straße", "aab b STRASSE"])
+@given(st.lists(st.text(PUNCTUATED, min_size=1, max_size=12), min_size=2, max_size=2))
+def test_tokens_have_one_hash_exactly_where_they_are_the_same(texts: list[str]) -> None:
+    one, other = map(Reading.of, texts)
+    tokens = one.tokens() + other.tokens()
+    hashes = [*one.hashes.tolist(), *other.hashes.tolist()]
+
+    assert len(set(tokens)) == len(set(zip(tokens, hashes, strict=True))) == len(set(hashes))
