@@ -18,7 +18,7 @@ from pathlib import Path
 
 from num2words import num2words
 
-OUTPUT = Path(__file__).parent.parent / "scrapy_neardup" / "sketch" / "guards" / "number_words.json"
+OUTPUT = Path(__file__).parent.parent / "scrapy_neardup" / "evidence" / "number_words.json"
 _WORD = re.compile(r"[^\W\d_]+")
 
 _RUSSIAN_FORMS = [{"case": case, "gender": gender} for case, gender in product("ngdaip", "mfnp")]
