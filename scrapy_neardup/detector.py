@@ -365,24 +365,15 @@ class NearDupDetector:
     async def _match(
         self, document: Document, fingerprint: Fingerprint
     ) -> tuple[Document, Match | None, Sequence[Change]]:
-        """Return the document with the id under which it is registered, its match, and the figures that changed.
-
-        If the figures of the match are damaged, remove the match from the window, and compare the document again.
-        """
+        """Return the document with the id under which it is registered, its match, and the figures that changed."""
         if not self._is_open:
             await self.index.open()
             await self._begin()
-        while True:
-            with self.timings["check"].measure():
-                document_id, match = await self.index.check(fingerprint, document)
-            if document_id != document.id:
-                document = replace(document, id=document_id)
-            try:
-                return document, match, await self._changes_of(document, fingerprint, match)
-            except StoreError as error:
-                assert match is not None
-                self._warn_once(f"A damaged document is removed from the window: {error}")
-                await self.index.withdraw([document.id, match.candidate])
+        with self.timings["check"].measure():
+            document_id, match = await self.index.check(fingerprint, document)
+        if document_id != document.id:
+            document = replace(document, id=document_id)
+        return document, match, await self._changes_of(document, fingerprint, match)
 
     def _deliver_with_match(self, document: Document, match: Match) -> None:
         """Deliver a dropped copy as soon as its match is delivered."""
@@ -405,10 +396,7 @@ class NearDupDetector:
 
     @staticmethod
     def _compare_figures(document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
-        try:
-            old = unpack_figures(match.figures)
-        except ValueError as error:
-            raise StoreError(f"figures of document {match.candidate}: {error}") from error
+        old = unpack_figures(match.figures)
         if not changed_figures(old, unpack_figures(fingerprint.figures)):
             return ()
         # Packed figures have no labels: labels are read from the text, and only if a figure changed.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
-from scrapy_neardup.evidence.figures import have_other_figures
+from scrapy_neardup.evidence.figures import changed_figures, have_other_figures, unpack_figures
 from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
 from scrapy_neardup.evidence.templates import template_evidence
 from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, add_topic, shared_terms, topic_cosine, topic_score
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.policy import NEVER_DROPPED, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
@@ -271,6 +271,7 @@ class Decision(NamedTuple):
 
     record: Record
     match: Match | None
+    is_any_damaged: bool = False  # whether a candidate was left out because its figures cannot be read
 
 
 def decide(
@@ -282,23 +283,41 @@ def decide(
     A copy would be dropped if a kept document holds ``least_dropped`` of its text or more.
     """
     scored = [found for key, old, state in candidates if (found := score_candidate(key, new, old, policy, state))]
-    alive = [candidate for candidate in scored if candidate.state != "lost"]
-    match = best(alive) or best(each for each in scored if each.state == "lost" and not each.related)
+    whole, is_update = len(scored), False
+    while (match := _best_that_counts(scored)) is not None:
+        try:
+            is_update = have_changed_figures(new, match.record)
+            break
+        except ValueError:
+            scored.remove(match)
+    is_any_damaged = len(scored) < whole
     if match is None:
-        return Decision(new, None)
+        return Decision(new, None, is_any_damaged)
+    alive = [candidate for candidate in scored if candidate.state != "lost"]
     other = best(candidate for candidate in alive if candidate.record.story != match.record.story)
     same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)
     neighbour = neighbour_of(new, match.record, other.key, other.record, policy) if other else None
     answer = to_match(match, neighbour, same_page.key if same_page else b"")
-    return Decision(link_record(new, match, policy, least_dropped), answer)
+    return Decision(link_record(new, match, policy, least_dropped, is_update=is_update), answer, is_any_damaged)
+
+
+def _best_that_counts(scored: Sequence[ScoredCandidate]) -> ScoredCandidate | None:
+    """Return the best candidate that is not lost, or else the best that is lost and no related text."""
+    return best(each for each in scored if each.state != "lost") or best(each for each in scored if not each.related)
+
+
+def have_changed_figures(new: Record, old: Record) -> bool:
+    """Decide whether a figure of a document has another value in the other one. Raise ValueError if one is damaged."""
+    if new.figures == old.figures or not (new.figures and old.figures):
+        return False
+    return bool(changed_figures(unpack_figures(old.figures), unpack_figures(new.figures)))
 
 
 def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: CandidateState) -> Match | None:
     """Return the match of a document that was checked before; ``old`` is the record that its own record links to."""
     if known.candidate == key:
         return None
-    scored = score_candidate(known.candidate, known, old, policy, state)
-    return None if scored is None else to_match(scored)
+    return decide(known, [(known.candidate, old, state)], policy, NEVER_DROPPED).match
 
 
 def best(scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
@@ -311,10 +330,12 @@ def most_similar(records: Iterable[tuple[bytes, Record]], new: Record, policy: P
     return [to_match(found) for found in heapq.nsmallest(most, scored, key=lambda found: found.rank)]
 
 
-def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dropped: float) -> Record:
+def link_record(
+    record: Record, best: ScoredCandidate, policy: Policy, least_dropped: float, *, is_update: bool = False
+) -> Record:
     """Return the record of a document with its match. The record of a copy names the original, not another copy.
 
-    A copy would be dropped if a kept document holds ``least_dropped`` of its text or more.
+    A copy would be dropped if a kept document holds ``least_dropped`` of its text or more, and if it is no update.
     """
     old = best.record
     story_topic = old.story_topic or old.topic
@@ -324,14 +345,19 @@ def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dro
         return replace(record, story=old.story, candidate=best.key, story_topic=story_topic)
     original_url, original_title = old.of_original(best.key)
     run, candidate = record.run, best.key
-    if policy.drops and run and old.run and _is_dropped(best, policy, least_dropped):
+    is_changed_page = best.same_page and not best.same_text and policy.keep_updates
+    is_dropped = not is_update and not is_changed_page and best.kept_share >= least_dropped
+    if is_dropped and policy.drops and run and old.run:
         run |= IS_DROPPED
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
         if best.same_page and best.same_text and old.is_dropped:
             candidate = old.candidate
     return replace(
         record,
-        kept_share_parts=_kept_share_parts(best, policy, least_dropped),
+        # At least ``least_dropped``: a document that is dropped now is dropped again when its page is crawled again.
+        kept_share_parts=max(int(WHOLE_TEXT * best.kept_share), math.ceil(WHOLE_TEXT * least_dropped))
+        if is_dropped
+        else WHOLE_TEXT,
         run=run,
         original=old.original,
         story=old.story,
@@ -340,20 +366,6 @@ def link_record(record: Record, best: ScoredCandidate, policy: Policy, least_dro
         original_url=original_url,
         original_title=original_title,
     )
-
-
-def _is_dropped(best: ScoredCandidate, policy: Policy, least_dropped: float) -> bool:
-    """Decide whether the document would be dropped. Whether its figures changed is decided elsewhere."""
-    is_changed_page = best.same_page and not best.same_text and policy.keep_updates
-    return not is_changed_page and best.kept_share >= least_dropped
-
-
-def _kept_share_parts(best: ScoredCandidate, policy: Policy, least_dropped: float) -> int:
-    if not _is_dropped(best, policy, least_dropped):
-        return WHOLE_TEXT
-    # Return at least ``least_dropped``, so that a document that is dropped now is dropped again when its page is
-    # crawled again.
-    return max(int(WHOLE_TEXT * best.kept_share), math.ceil(WHOLE_TEXT * least_dropped))
 
 
 def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: bytes = b"") -> Match:

@@ -119,6 +119,24 @@ async def test_within_a_source_a_text_under_another_headline_is_dropped_only_if_
     assert (again.status, again.would_drop) == ("duplicate", True)
 
 
+@pytest.mark.every_store
+@pytest.mark.parametrize("text", ["update", "copy"])
+async def test_a_copy_of_a_kept_update_adds_nothing(text: str, index: Index) -> None:
+    """The update holds 0.8 of its text from the original, and its figures differ: it is kept with all of its text."""
+    original = Article("wire", figures="4 7", source="wire.example")
+    update = edit(1, 116, figures="12 7")
+    copy = edit(1, 116, figures="12 7" if text == "update" else "4 7", source="copy.example")
+
+    await check(index, original)
+    match = await check(index, update)
+    again = await check(index, copy)
+
+    assert match is not None
+    assert again is not None
+    assert match.share < 1
+    assert again.kept_share == pytest.approx(again.share), "not the share of the update times its own"
+
+
 async def test_what_a_verdict_compares_with_is_the_match() -> None:
     """A reports 4 dead, B 12, and C copies B: the original is A, and what is said of C is about B."""
     report = f"{words('a', 100)}\n{{}} people died in the flood, the governor said on Monday.\n{words('b', 100)}"

@@ -97,7 +97,7 @@ class RedisWindow:
         self, client: Redis, news: Sequence[_New], run: int, *, again: bool
     ) -> dict[_New, Checked | BaseException]:
         """Return the answers of the documents that need no further attempt."""
-        batch = _Batch(self._policy, run)
+        batch = _Batch(self._policy, run, self._damage)
         await self._read_postings(client, batch, news, again=again)
         await self._place(client, batch, news)
         for new in news:
@@ -237,8 +237,9 @@ class RedisWindow:
 class _Batch:
     """What was read for documents that are decided one after the other, and what was decided so far."""
 
-    def __init__(self, policy: Policy, run: int) -> None:
+    def __init__(self, policy: Policy, run: int, damage: DamageLog) -> None:
         self._policy = policy
+        self._damage = damage
         self.runs = Runs(run)
         self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
@@ -283,6 +284,8 @@ class _Batch:
             return None
         found = [(key, old, self._state(old)) for key in new.candidates if (old := self.records[key])]
         decision = decide(new.record, found, self._policy, new.least_dropped)
+        if decision.is_any_damaged:
+            self._damage.warn_once("a record")
         new.answer = Checked(new.key.hex(), decision.match)
         self.records[new.key] = self.decided[new.key] = decision.record
         return decision.record

@@ -299,6 +299,8 @@ class SQLiteIndex(Index):
         postings = self._window.find(sql, keys, weights_of(fingerprint), key)
         found = [(each, old, state(old)) for each, old in self._window.records(sql, postings.candidates)]
         decision = decide(new, found, self.policy, self.policy.least_dropped_share(document.source))
+        if decision.is_any_damaged:
+            self._damage.warn_once("a record")
         self._window.insert(sql, key, decision.record, keys, postings)
         return Checked(key.hex(), decision.match)
 
