@@ -121,10 +121,10 @@ def work_alone(url: str, judged: list, together: int, delay: float) -> tuple[lis
 async def work(url: str, judged: list, together: int, delay: float) -> tuple[list[float], float]:
     """Seconds of each check and join, and of all."""
     from scrapy_neardup.index import index_from_url
-    from scrapy_neardup.rules.policy import Policy
+    from scrapy_neardup.settings import NearDupSettings
 
     address, close = (await delayed(url, delay)) if delay else (url, lambda: None)
-    index = index_from_url(address, namespace="bench", config="00000000", policy=Policy(), timeout=30)
+    index = index_from_url(address, namespace="bench", config="00000000", policy=NearDupSettings().policy(), timeout=30)
     await index.open()
     times, start = [], time.perf_counter()
     for first in range(0, len(judged), together):

@@ -51,7 +51,7 @@ RECORD = PackedFields(
 _VALUES = attrgetter(*RECORD.fields)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: a check makes a dozen, and that takes three times as long
 class Record:
     """One registered document, its fields in the order of ``RECORD``.
 

@@ -89,9 +89,9 @@ class Generation:
         crowded = {number: found for number, found in self.postings.items() if len(found) >= MOST_POSTINGS}
         return {number: min(*found, posting) for number, found in crowded.items()}
 
-    def newest(self, keys: Keys) -> bytes:
-        """Return the posting that was added last to each key, with its tag, in the order of the keys."""
-        return b"".join([keys.tags[number] + self.postings[number][-1] for number in sorted(self.postings)])
+    def newest(self) -> bytes:
+        """Return the posting that was added last to each key that has any: number of the key, and the posting."""
+        return b"".join([number.to_bytes(2, "big") + found[-1] for number, found in self.postings.items()])
 
 
 def find_candidates(keys: Keys, generations: Iterable[Generation], own: bytes, window: int) -> list[bytes]:

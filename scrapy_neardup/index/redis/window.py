@@ -25,7 +25,7 @@ from scrapy_neardup.index.redis.postings import Generation, Keys, bits_of_new_ge
 from scrapy_neardup.index.redis.runs import heartbeats, read_runs
 from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
-from scrapy_neardup.rules.decision import MOST_LINKS, CandidateState, decide, decide_again, weights_of
+from scrapy_neardup.rules.decision import LEAST_WEIGHT, MOST_LINKS, CandidateState, decide, decide_again, weights_of
 from scrapy_neardup.rules.policy import Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
@@ -80,7 +80,7 @@ class RedisWindow:
         news = [self._new(fingerprint, document, run) for fingerprint, document in batch]
         answers: dict[_New, Checked | BaseException] = {}
         for attempt in range(_ATTEMPTS):
-            if attempt:  # each process waits for another time: else they would stop each other again
+            if attempt > 1:  # each process waits for another time: else they would stop each other again
                 await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * attempt)))
             answers |= await self._try(client, [new for new in news if new not in answers], run, again=attempt > 0)
             if len(answers) == len(news):
@@ -223,14 +223,24 @@ class RedisWindow:
     def _commit(self, new: _New, record: Record) -> Call:
         own, second = new.own, seconds_of(new.key)
         generations = sorted(new.generations, key=lambda each: each is not own)
-        names = [self._layout.records(new.key), *(self._layout.bands(each.number) for each in generations)]
+        match = record.candidate if record.candidate != new.key else b""
+        names = [self._layout.records(new.key), self._layout.records(match or new.key)]
+        names += [self._layout.bands(each.number) for each in generations]
         ends = self._layout.end_of_slice(second), own.start + own.seconds
         posting = own.posting_of(new.key)
         crowded = b"".join(number.to_bytes(2, "big") + gone for number, gone in own.replaced_by(posting).items())
-        arguments = [new.key, record.pack(), *(b"%d" % (end + self._policy.window - second) for end in ends)]
-        arguments += [new.keys.packed, posting, crowded, new.version, b"%d" % own.bits]
+        seconds = (b"%d" % (end + self._policy.window - second) for end in ends)
+        arguments = [
+            new.key,
+            record.pack(),
+            match,
+            *seconds,
+            new.keys.packed,
+            bytes(min(each, 0xFF) for each in new.keys.weights),
+        ]
+        arguments += [b"%d" % LEAST_WEIGHT, posting, crowded, new.version, b"%d" % own.bits]
         for each in generations:
-            arguments += [b"%d" % each.bits, each.version, each.newest(new.keys)]
+            arguments += [b"%d" % each.bits, each.version, each.newest()]
         return script("commit"), names, arguments
 
 

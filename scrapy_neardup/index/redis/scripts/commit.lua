@@ -1,15 +1,17 @@
 --[[
-Registers a document, unless somebody registered another one with a key of this one since the caller read its postings.
+Registers a document, unless its match is gone, or somebody registered another candidate since the caller read its postings.
 
 KEYS[1]   record hash of the document's slice
-KEYS[2]   band hash of the document's own generation
-KEYS[3..] band hashes of the other generations in the window
+KEYS[2]   record hash that has its match
+KEYS[3]   band hash of the document's own generation
+KEYS[4..] band hashes of the other generations in the window
 
-ARGV in the order of the names below: document key; its record; seconds until the records and the bands expire; its 32-bit
-keys, 4 bytes each; its posting without a tag; changes of crowded keys: number of the key (2 bytes), and the posting that
-the document's own replaces, or the document's own if that is not kept; the version that the own generation gets; how many
-bits name a shard in it. Then for each band hash: bits and version as the caller read them, and the posting that was
-added last to each key, with its tag, one behind the other.
+ARGV in the order of the names below: document key; its record; document key of its match, may be empty; seconds until the
+records and the bands expire; its 32-bit keys, 4 bytes each; what each of them counts, a byte each; how much the keys count
+that two documents must share; its posting without a tag; changes of crowded keys: number of the key (2 bytes), and the
+posting that the document's own replaces, or the document's own if that is not kept; the version that the own generation
+gets; how many bits name a shard in it. Then for each band hash: bits and version as the caller read them, and the postings
+as ``is_changed`` wants them.
 
 A band hash has the postings of a generation. Its fields: "bits", how many bits name a shard; "version", of the last commit;
 and for each shard, which is the high bits of a 32-bit key in 3 bytes, its postings. A posting is a tag, the low 16 bits of
@@ -18,12 +20,14 @@ the key, then the seconds since the generation's start (2 or 3 bytes), and the h
 Returns 1 if the document is registered, 0 if the caller has to read again, and the record that is stored under the
 document's key if there is one.
 ]]
-local key, record, record_seconds, band_seconds, keys, posting, crowded, version, own_bits = unpack(ARGV)
-local SIZE, OF_BANDS = #posting + 2, 10 -- ARGV[OF_BANDS] is the first one that is about KEYS[2]
+local key, record, match, record_seconds, band_seconds, keys, weights, least, posting, crowded, version, own_bits =
+    unpack(ARGV)
+local SIZE, OF_BANDS = #posting + 2, 13 -- ARGV[OF_BANDS] is the first one that is about KEYS[2]
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
 local stored = redis.call('HGET', KEYS[1], key)
 if stored then return stored end
+if match ~= '' and not redis.call('HGET', KEYS[2], match) then return 0 end
 
 -- The names of the shards of the keys, for a number of bits.
 local function shards_of(bits)
@@ -51,27 +55,40 @@ local function places(value, bytes)
     end
 end
 
--- The posting that was added last to each key.
-local function newest_of(values)
-    local newest = {}
-    for number, value in ipairs(values) do
-        local found = value and places(value, tag_of(number)) or {}
-        if #found > 0 then newest[#newest + 1] = sub(value, found[#found], found[#found] + SIZE - 1) end
+-- Whether a document was added to keys that count enough together, or one that the caller knows is gone. ``newest`` has the
+-- posting that was added last to each key, as the caller knows it: number of the key (2 bytes), and the posting.
+local function is_changed(values, newest)
+    local known, changed = {}, {}
+    for at = 1, #newest, SIZE do known[struct.unpack('>I2', newest, at)] = sub(newest, at + 2, at + SIZE - 1) end
+    local function counts(document, number)
+        changed[document] = (changed[document] or 0) + byte(weights, number)
+        return changed[document] >= tonumber(least)
     end
-    return table.concat(newest)
+    for number, value in ipairs(values) do
+        local last, found = known[number - 1], value and places(value, tag_of(number)) or {}
+        local index, each = #found, nil
+        while index > 0 do
+            each = sub(value, found[index] + 2, found[index] + SIZE - 1)
+            if each == last then break end
+            if counts(each, number) then return true end
+            index = index - 1
+        end
+        if last and each ~= last and counts(last, number) then return true end
+    end
+    return false
 end
 
 local shards = shards_of(tonumber(own_bits))
-local values = redis.call('HMGET', KEYS[2], unpack(shards))
-for index = 2, #KEYS do
-    local bits, seen, newest = unpack(ARGV, OF_BANDS + 3 * (index - 2), OF_BANDS + 3 * (index - 2) + 2)
+local values = redis.call('HMGET', KEYS[3], unpack(shards))
+for index = 3, #KEYS do
+    local bits, seen, newest = unpack(ARGV, OF_BANDS + 3 * (index - 3), OF_BANDS + 3 * (index - 3) + 2)
     local now = redis.call('HMGET', KEYS[index], 'bits', 'version')
     if (now[2] or '') ~= seen then
         if (now[1] or '') ~= bits then return 0 end
-        local stored_now = index == 2 and values or redis.call('HMGET', KEYS[index], unpack(shards_of(tonumber(bits))))
-        if newest_of(stored_now) ~= newest then return 0 end
+        local stored_now = index == 3 and values or redis.call('HMGET', KEYS[index], unpack(shards_of(tonumber(bits))))
+        if is_changed(stored_now, newest) then return 0 end
         -- The caller knows ``version`` already for documents that it read before this commit. Their keys were not compared.
-        if index == 2 then version = version .. '+' end
+        if index == 3 then version = version .. '+' end
     end
 end
 
@@ -95,6 +112,6 @@ for number, shard in ipairs(shards) do
 end
 redis.call('HSET', KEYS[1], key, record)
 redis.call('EXPIRE', KEYS[1], record_seconds)
-redis.call('HSET', KEYS[2], unpack(fields))
-redis.call('EXPIRE', KEYS[2], band_seconds)
+redis.call('HSET', KEYS[3], unpack(fields))
+redis.call('EXPIRE', KEYS[3], band_seconds)
 return 1
