@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
+from scrapy_neardup.contracts import CountedStore
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index
 
 _PAUSE = 2.0  # seconds between two writes of one process
 _MOST_NAMES = 100  # between two writes
@@ -19,7 +19,7 @@ _MOST_NAMES = 100  # between two writes
 class VerdictCounter:
     """Adds what it counts to the store, at most every two seconds. If the store is away, counts are lost."""
 
-    def __init__(self, index: Index, is_away: Callable[[], bool]) -> None:
+    def __init__(self, index: CountedStore, is_away: Callable[[], bool]) -> None:
         self._index = index
         self._is_away = is_away
         self._counts: Counter[str] = Counter()

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable
 from dataclasses import astuple, dataclass, field
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from scrapy_neardup.contracts import CountedStore, LearnedStore, RunStore, StoryStore
 from scrapy_neardup.document import (
     EVERYWHERE,
-    Claim,
     Document,
-    EventSources,
     Fingerprint,
-    Granted,
-    Join,
-    KnownBoilerplate,
     Match,
-    Member,
     Neighbour,
     Story,
-    UnconfirmedGrant,
 )
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, Record
@@ -203,7 +196,7 @@ class DamageLog:
         return b""
 
 
-class Index(Protocol):
+class Index(RunStore, StoryStore, LearnedStore, CountedStore, Protocol):
     """Finds the best match of a document in the window and registers the document, in one atomic step.
 
     1. If documents are alike enough to match each other, exactly one of them is the original, whatever the number of
@@ -231,24 +224,6 @@ class Index(Protocol):
     """
 
     policy: Policy
-    run: int = 0
-    """Number of the run that registers documents, up to ``runs.LARGEST_RUN``; 0 registers them as delivered."""
-
-    @property
-    def run_folder(self) -> Path | None:
-        """Return the folder where runs of this machine leave their locks; None if nobody shares the store."""
-
-    async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
-        """Tell the store that ``run`` is alive, and which other runs are known to be alive or dead."""
-
-    async def end_run(self) -> None:
-        """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
-
-    async def deliver(self, documents: Sequence[str]) -> None:
-        """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
-
-    async def withdraw(self, documents: Sequence[str]) -> None:
-        """Remove documents with these ids from the window: nobody will deliver them."""
 
     async def open(self) -> None:
         """Connect, inside the running loop. Opening twice does no harm.
@@ -268,86 +243,11 @@ class Index(Protocol):
         Raise StoreUnavailable if the store does not answer in time; the document may then be registered or not.
         """
 
-    async def join(self, join: Join) -> Story:
-        """Add a document that matched to its story. The second document of a story also adds the first one.
-
-        Return the story after this join. Joining again changes nothing. A story lives for a window after its last
-        member. Raise StoreUnavailable if the store does not answer in time; then join again.
-        """
-
-    async def unite(self, story: str, other: Member) -> Story:
-        """Make one story of a story and of the story that begins with another document. Return the united story.
-
-        The story with the lower id stays: it takes over members, counters, sources and levels of the other one. Joins
-        and claims for the other one are then for the story that stays. Uniting again changes nothing. Raise
-        StoreUnavailable if the store does not answer in time; then unite again.
-        """
-
-    async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
-        """Return for each of these stories that became a part of another one the id of the story it is a part of."""
-
-    async def claim(self, claim: Claim) -> Granted | None:
-        """Return the data of the event if the level or update is granted to the claim, else None.
-
-        A claim that was granted is granted again until it is confirmed. Raise StoreUnavailable if the store does not
-        answer in time; then ask again with the same token.
-        """
-
-    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
-        """Forget grants, given as story id and token, because their events have been passed on."""
-
-    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
-        """Return grants that were given at least ``seconds`` ago and not confirmed. The caller passes their events on.
-
-        No other caller gets them for the next ``seconds``. At most ``MOST_TAKEN_OVER`` are returned.
-        """
-
-    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
-        """Return the stories with a raised level that have not ended, in order of their ids.
-
-        With ``quiet_since``, return only the stories without a new source since then.
-        """
-
-    async def members(self, story: str) -> tuple[Member, ...]:
-        """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
-
-    async def ended_events(self, since: int) -> list[EventSources]:
-        """Return the sources of each event that has ended and whose newest source came at ``since`` or later.
-
-        They are kept for ``ENDED_SECONDS``.
-        """
-
     async def similar(self, fingerprint: Fingerprint, document: Document, most: int) -> list[Match]:
         """Return all documents that match, best first; register nothing. This reads every record: it is for people."""
 
     async def records(self) -> list[tuple[bytes, Record]]:
         """Return the keys and records of all documents. Like ``similar``, this is for people."""
-
-    async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
-        """Add document frequencies of one kind to those of all processes. Return the packed sum.
-
-        See ``records/feature_counts.py``. The sum expires a window after the last addition. Raise StoreUnavailable if
-        the store does not answer in time; the frequencies may then be added or not.
-        """
-
-    async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
-        """Add the boilerplate that was learned of some sources.
-
-        Return all entries that the store has for each of these sources. Sources are given by their hash. A source may
-        have nothing to add. For each source the store keeps the newest entries, as many as ``KnownBoilerplate`` says,
-        for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
-        the entries may then be added or not.
-        """
-
-    async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
-        """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
-
-        The counts of a minute are kept for ``COUNTED_MINUTES``, and at most ``MOST_COUNTED`` names a minute. Raise
-        StoreUnavailable if the store does not answer in time; the counts may then be added or not.
-        """
-
-    async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
-        """Return the counts of the minutes from ``since`` to ``until`` that have any, of all processes."""
 
     async def summary(self) -> StoreSummary:
         """Return a summary of this namespace and configuration."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
+from scrapy_neardup.contracts import LearnedStore
 from scrapy_neardup.document import EVERYWHERE, Document, Fingerprint, KnownBoilerplate
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.ahead import unpack_sketch
@@ -83,16 +84,6 @@ def _effort(document: Document) -> int:
     return len(text) + _DIGIT_EFFORT * sum(map(text.count, "0123456789"))
 
 
-class KnowledgeStore(Protocol):
-    """The part of a store that keeps what processes learned; see ``index/base.py``."""
-
-    async def add_frequencies(self, kind: str, counted: bytes) -> bytes: ...
-
-    async def exchange_boilerplate(
-        self, learned: Mapping[bytes, KnownBoilerplate]
-    ) -> dict[bytes, KnownBoilerplate]: ...
-
-
 def _are_due(frequencies: Frequencies) -> bool:
     """Return whether so much was counted that the store should know. The more is known, the less often it is asked."""
     return frequencies.pending >= max(_SHARED_TOGETHER, frequencies.documents >> 5)
@@ -106,7 +97,7 @@ class Knowledge:
     Nothing is lost if the store fails: data that it did not take are shared the next time.
     """
 
-    def __init__(self, sketcher: Sketcher, store: KnowledgeStore) -> None:
+    def __init__(self, sketcher: Sketcher, store: LearnedStore) -> None:
         self._lock = sketcher.lock
         self._frequencies = sketcher.all_frequencies
         self._boilerplate = sketcher.boilerplate

@@ -7,18 +7,16 @@ import logging
 import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Protocol
 from weakref import WeakValueDictionary
 
+from scrapy_neardup.contracts import StoryStore
 from scrapy_neardup.document import (
     LAST_SECOND,
     LEVELS,
     Claim,
-    EventSources,
     Extent,
-    Granted,
     Join,
     Level,
     Member,
@@ -48,26 +46,6 @@ _MOST_UNANSWERED = 1024
 _MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
 _ASKED_TOGETHER = 4096  # stories; many more would take longer than the timeout of a store
 _UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
-
-
-class StoryStore(Protocol):
-    """The part of a store that keeps stories; see ``index/base.py``."""
-
-    async def join(self, join: Join) -> Story: ...
-
-    async def unite(self, story: str, other: Member) -> Story: ...
-
-    async def final_stories(self, stories: Collection[str]) -> dict[str, str]: ...
-
-    async def claim(self, claim: Claim) -> Granted | None: ...
-
-    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None: ...
-
-    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]: ...
-
-    async def open_events(self, quiet_since: int | None = None) -> list[Story]: ...
-
-    async def ended_events(self, since: int) -> list[EventSources]: ...
 
 
 class _StoryLock:

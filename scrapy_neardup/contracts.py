@@ -1,0 +1,136 @@
+"""The small contracts that a store keeps, each for one reader of it. ``index/base.py`` puts them together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from scrapy_neardup.document import (
+    Claim,
+    EventSources,
+    Granted,
+    Join,
+    KnownBoilerplate,
+    Member,
+    Story,
+    UnconfirmedGrant,
+)
+
+
+class RunStore(Protocol):
+    """Which runs live, and which of their documents are delivered.
+
+    A document that a run registered counts as seen if it is delivered or the run lives. Until it is delivered, a
+    document that the run drops as a copy counts only as long as its match counts.
+    """
+
+    run: int = 0
+    """Number of the run that registers documents, up to ``runs.LARGEST_RUN``; 0 registers them as delivered."""
+
+    @property
+    def run_folder(self) -> Path | None:
+        """Return the folder where runs of this machine leave their locks; None if nobody shares the store."""
+
+    async def beat(self, alive: Collection[int] = (), dead: Collection[int] = ()) -> None:
+        """Tell the store that ``run`` is alive, and which other runs are known to be alive or dead."""
+
+    async def end_run(self) -> None:
+        """Tell the store that ``run`` is over: documents that it has not delivered no longer count."""
+
+    async def deliver(self, documents: Sequence[str]) -> None:
+        """Tell the store that documents with these ids are delivered. Those it does not have are left out."""
+
+    async def withdraw(self, documents: Sequence[str]) -> None:
+        """Remove documents with these ids from the window: nobody will deliver them."""
+
+
+class StoryStore(Protocol):
+    """Stories and their events.
+
+    A document joins its story once, however often ``join`` is called. A level of an event is granted to one claim, and
+    to that claim as often as it asks.
+    """
+
+    async def join(self, join: Join) -> Story:
+        """Add a document that matched to its story. The second document of a story also adds the first one.
+
+        Return the story after this join. Joining again changes nothing. A story lives for a window after its last
+        member. Raise StoreUnavailable if the store does not answer in time; then join again.
+        """
+
+    async def unite(self, story: str, other: Member) -> Story:
+        """Make one story of a story and of the story that begins with another document. Return the united story.
+
+        The story with the lower id stays: it takes over members, counters, sources and levels of the other one. Joins
+        and claims for the other one are then for the story that stays. Uniting again changes nothing. Raise
+        StoreUnavailable if the store does not answer in time; then unite again.
+        """
+
+    async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
+        """Return for each of these stories that became a part of another one the id of the story it is a part of."""
+
+    async def claim(self, claim: Claim) -> Granted | None:
+        """Return the data of the event if the level or update is granted to the claim, else None.
+
+        A claim that was granted is granted again until it is confirmed. Raise StoreUnavailable if the store does not
+        answer in time; then ask again with the same token.
+        """
+
+    async def confirm(self, grants: Sequence[tuple[str, str]]) -> None:
+        """Forget grants, given as story id and token, because their events have been passed on."""
+
+    async def take_over(self, seconds: float) -> list[UnconfirmedGrant]:
+        """Return grants that were given at least ``seconds`` ago and not confirmed. The caller passes their events on.
+
+        No other caller gets them for the next ``seconds``. At most ``MOST_TAKEN_OVER`` are returned.
+        """
+
+    async def open_events(self, quiet_since: int | None = None) -> list[Story]:
+        """Return the stories with a raised level that have not ended, in order of their ids.
+
+        With ``quiet_since``, return only the stories without a new source since then.
+        """
+
+    async def members(self, story: str) -> tuple[Member, ...]:
+        """Return the members of a story that are kept, in the order they joined. A story that is gone has none."""
+
+    async def ended_events(self, since: int) -> list[EventSources]:
+        """Return the sources of each event that has ended and whose newest source came at ``since`` or later.
+
+        They are kept for ``ENDED_SECONDS``.
+        """
+
+
+class LearnedStore(Protocol):
+    """What all processes have learned from documents."""
+
+    async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
+        """Add document frequencies of one kind to those of all processes. Return the packed sum.
+
+        See ``records/feature_counts.py``. The sum expires a window after the last addition. Raise StoreUnavailable if
+        the store does not answer in time; the frequencies may then be added or not.
+        """
+
+    async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
+        """Add the boilerplate that was learned of some sources.
+
+        Return all entries that the store has for each of these sources. Sources are given by their hash. A source may
+        have nothing to add. For each source the store keeps the newest entries, as many as ``KnownBoilerplate`` says,
+        for ``LEARNED_SECONDS`` after the last addition. Raise StoreUnavailable if the store does not answer in time;
+        the entries may then be added or not.
+        """
+
+
+class CountedStore(Protocol):
+    """What people look at: counts of verdicts."""
+
+    async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
+        """Add to the counts of verdicts of a minute (Unix time by the caller's clock // 60), for people who watch.
+
+        The counts of a minute are kept for ``COUNTED_MINUTES``, and at most ``MOST_COUNTED`` names a minute. Raise
+        StoreUnavailable if the store does not answer in time; the counts may then be added or not.
+        """
+
+    async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
+        """Return the counts of the minutes from ``since`` to ``until`` that have any, of all processes."""
