@@ -45,6 +45,7 @@ from scrapy_neardup.document import (
     Member,
     Status,
 )
+from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
 from scrapy_neardup.index.redis.index import RedisIndex
 from scrapy_neardup.rules.policy import Policy
@@ -147,7 +148,9 @@ def documents(
                 sample_keys=samples,
                 topic=topic,
                 topic_keys=topic_keys,
-                figures=generator.randbytes(generator.randrange(60, 140)),
+                figures=pack_figures(
+                    [Figure(str(generator.randrange(1000)), "", generator.randbytes(4)) for _ in range(16)]
+                ),
                 specifics=generator.randbytes(3 * generator.randrange(12, 25)),
                 titles=generator.randbytes(2 * generator.randrange(4, 11)),
                 article_hash=generator.randbytes(4) if number % 2 else bytes(4),

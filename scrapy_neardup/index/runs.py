@@ -27,7 +27,7 @@ from scrapy_neardup.rules.decision import CANDIDATE_STATES, MOST_LINKS, Candidat
 if TYPE_CHECKING:
     from filelock import FileLock
 
-    from scrapy_neardup.contracts import RunStore
+    from scrapy_neardup.index.base import Index
 
 logger = logging.getLogger(__name__)
 
@@ -205,7 +205,7 @@ class Run:
 
     def __init__(
         self,
-        index: RunStore,
+        index: Index,
         call_store: Callable[[Awaitable[bool]], Awaitable[bool | None]],
         is_store_away: Callable[[], bool] = lambda: False,
     ) -> None:
