@@ -66,7 +66,7 @@ def _kind(match: Match, trace: Trace) -> Kind:
     if match.same_text:
         return "revisit" if match.same_url else "exact"
     ratio = match.similarity / match.containment if match.containment else _NEAR_SIZE
-    if trace.at_least("both have about the same length: resemblance of containment", ratio, _NEAR_SIZE):
+    if trace.at_least("resemblance divided by containment", ratio, _NEAR_SIZE):
         return "near"
     # The containment is the share of the smaller text that the larger one holds.
     return "abridged" if match.share >= match.containment * match.covered else "extended"
