@@ -22,7 +22,7 @@ document's key if there is one.
 ]]
 local key, record, match, record_seconds, band_seconds, keys, weights, least, posting, crowded, version, own_bits =
     unpack(ARGV)
-local SIZE, OF_BANDS = #posting + 2, 13 -- ARGV[OF_BANDS] is the first one that is about KEYS[2]
+local SIZE, OF_BANDS = #posting + 2, 13 -- ARGV[OF_BANDS] is the first one that is about KEYS[3]
 local find, sub, byte, char = string.find, string.sub, string.byte, string.char
 
 local stored = redis.call('HGET', KEYS[1], key)
