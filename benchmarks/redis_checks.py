@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import redis
@@ -160,7 +161,8 @@ async def delayed(url: str, milliseconds: float):
 
     async def serve(reader, writer) -> None:
         there = await asyncio.open_connection("127.0.0.1", port)
-        await asyncio.gather(copy(reader, there[1]), copy(there[0], writer), return_exceptions=True)
+        with suppress(asyncio.CancelledError):  # the event loop ends while clients are still connected
+            await asyncio.gather(copy(reader, there[1]), copy(there[0], writer))
 
     server = await asyncio.start_server(serve, "127.0.0.1")
     return f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0", server.close
