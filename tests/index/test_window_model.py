@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from documents import HOUR, Article, check
 from heartbeats import silence
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 
@@ -112,6 +112,7 @@ ARTICLES = st.builds(
     st.sampled_from((0, 0, 0, 0, 1, 2, 3)),
     st.integers(0, 23 * HOUR - 1),
 )
+PAGE = Article("story 0, 0", like="story 0", url="https://paper0.example/0", source="paper0.example")
 PLACES = st.integers(0, 40)  # of a document among those checked before
 STEPS = st.one_of(
     st.tuples(st.just("check"), st.sampled_from(RUNS), ARTICLES),
@@ -215,6 +216,9 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@example(
+    steps=[("check", 1, PAGE.copy()) for _ in range(9)] + [("withdraw", 0), ("check", 1, PAGE.copy()), ("again", 1, 0)]
+)
 @given(steps=st.lists(STEPS, min_size=5, max_size=50))
 def test_every_store_answers_as_a_list_would(url: str, steps: list[Step]) -> None:
     asyncio.run(Stage(url).play(steps))

@@ -272,7 +272,6 @@ class _Batch:
         posted = own.number, own.posting_of(new.key)
         for key in new.keys.numbers:
             self._posted.setdefault(key, []).append(posted)
-        self.records[new.key] = new.record  # until it is decided: nobody needs to read it
 
     def _add_posted(self, new: _New) -> None:
         """Add the postings of this batch to those that were read for a document."""
