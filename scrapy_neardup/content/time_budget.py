@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from math import inf
 
 from scrapy_neardup.exceptions import ExtractionError
 
 _EXPECTED = 1e-7  # seconds for each byte, until pages are known: as much as trafilatura takes on a fast machine
 _TIMES = 10  # a page may take this many times what other pages take, without counting for its source
+_FEWEST = 11  # pages that show what is usual
+_MOST_KNOWN = 1 << 14  # sources
 _PAGE = 30_000  # bytes: a page takes the time of so many, however small it is
 
 
@@ -20,15 +22,20 @@ class TimeBudget:
     too long, its next pages are refused, until they would have taken that time. So a source with slow pages is tried
     again now and then, and an honest source with one slow page loses the verdicts of a few others.
 
+    Sources that have not had a page in time share one such allowance, so that many of them cost no more than one. When
+    it is used up, their pages may take ten times what other pages take, but no longer.
+
     While all pages are of one source there is no limit, because there are no others to protect. Call ``expect`` with
     the source of each page as soon as it waits.
     """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._rates = deque([_EXPECTED] * 11, maxlen=101)  # seconds for each byte
+        self._rates = deque([_EXPECTED] * _FEWEST, maxlen=101)  # seconds for each byte
         self._debts: dict[str, float] = {}  # seconds, of sources that have any
         self._refused: set[str] = set()  # sources
+        self._in_time: OrderedDict[str, None] = OrderedDict()  # sources that had a page in time
+        self._strangers_debt = 0.0  # seconds, of all other sources
         self._first_source: str | None = None
         self._has_several = False  # sources
         self._lock = threading.Lock()
@@ -44,9 +51,11 @@ class TimeBudget:
         with self._lock:
             if not self._has_several:
                 return inf
-            usual = sorted(self._rates)[len(self._rates) // 2] * (size + _PAGE)
+            usual = self._usual(size)
             debt = self._debts.get(source, 0.0)
             if source not in self._refused:
+                if source not in self._in_time and len(self._rates) >= 2 * _FEWEST:
+                    debt = max(debt, min(self._strangers_debt, self._seconds))
                 return _TIMES * usual + self._seconds - debt
             self._owe(source, debt - usual)
         raise ExtractionError(
@@ -57,10 +66,21 @@ class TimeBudget:
     def add(self, source: str, size: int, limit: float, seconds: float) -> None:
         """Count the time that a page took, whose limit was ``limit``."""
         with self._lock:
+            beyond = seconds - _TIMES * self._usual(size)
             self._rates.append(seconds / (size + _PAGE))
-            self._owe(source, self._seconds + seconds - limit)
+            self._owe(source, self._debts.get(source, 0.0) + beyond)
+            if source not in self._in_time:
+                self._strangers_debt = max(0.0, self._strangers_debt + beyond)
             if seconds >= limit:
                 self._refused.add(source)
+                return
+            self._in_time[source] = None
+            self._in_time.move_to_end(source)
+            if len(self._in_time) > _MOST_KNOWN:
+                self._in_time.popitem(last=False)
+
+    def _usual(self, size: int) -> float:
+        return sorted(self._rates)[len(self._rates) // 2] * (size + _PAGE)
 
     def _owe(self, source: str, debt: float) -> None:
         if debt > 0:

@@ -52,6 +52,21 @@ def test_a_slow_page_costs_its_source_a_bounded_number_of_others() -> None:
     assert answers[-1] == USUAL
 
 
+def test_many_strangers_with_slow_pages_cost_no_more_than_one() -> None:
+    chosen = budget("bad.example", *FAST)
+    for source in FAST:
+        extracts(chosen, source, USUAL)
+    taken = []
+    for number in range(100):
+        taken.append(extracts(chosen, f"bad{number}.example", inf) or 0.0)
+        extracts(chosen, FAST[number % 20], USUAL)
+        extracts(chosen, FAST[-number % 20], USUAL)
+    assert taken[0] == pytest.approx(1.1, abs=0.1)
+    assert max(taken[1:]) < 0.2
+    assert extracts(chosen, "new.example", 8 * USUAL) == 8 * USUAL
+    assert extracts(chosen, FAST[0], 0.5) == 0.5  # it is no stranger
+
+
 def test_slow_pages_of_every_source_are_a_slow_machine() -> None:
     chosen = budget(*FAST)
     assert None not in [extracts(chosen, source, 0.9) for source in FAST * 10]

@@ -35,7 +35,7 @@ _UNUSABLE = ("disk", "unable to open", "readonly", "permission", "locking protoc
 """Words in errors about a file that may be in order: it cannot be used now."""
 
 _POLL = 0.001  # seconds
-_CACHE_KB = 64_000
+_CACHE_KB = 16_000
 _CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
 R = TypeVar("R")
 
