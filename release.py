@@ -39,7 +39,6 @@ OLDEST = (3, 10)
 EXTRAS = {
     "fast": "resiliparse",
     "hiredis": "hiredis",
-    "plot": "matplotlib",
     "report": "jinja2",
     "stem": "snowballstemmer",
 }

@@ -1,6 +1,6 @@
 """Measure how much the plugin slows a crawl: without it, with a pipeline written by hand, and in each configuration.
 
-usage: python benchmarks/crawl.py [--data DIR] [--pages 1200] [--rounds 2] [--requests 32] [--only WORD] [--plot FILE]
+usage: python benchmarks/crawl.py [--data DIR] [--pages 1200] [--rounds 2] [--requests 32] [--only WORD]
        python benchmarks/crawl.py [--data DIR] [--pages 1200] --only WORD --profile FILE.html
 
 DIR is the unpacked research data (default: $NEARDUP_DATA). A server process holds the pages, half of them of
@@ -65,7 +65,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", default="", help="variants with this word, and the two they are compared with")
     parser.add_argument("--requests", type=int, default=32, help="at a time; Scrapy's default for one site is 8")
-    parser.add_argument("--plot", type=Path, help="draw the table: .png or .svg, with the extra [plot]")
     parser.add_argument("--profile", type=Path, help="of the event loop's thread, in the first variant")
     options = parser.parse_args()
     if options.data is None:
@@ -86,10 +85,7 @@ def main() -> None:
             for name in variants:
                 found[name].append(measured(name, folder, redis, url, options))
                 print(f"round {number + 1}: {name}: {found[name][-1]}", file=sys.stderr)
-    medians = {name: median(rounds) for name, rounds in found.items()}
-    print_table(medians, options)
-    if options.plot is not None:
-        plot(medians, options.plot)
+    print_table({name: median(rounds) for name, rounds in found.items()}, options)
     print_workers(options.data, options.pages)
 
 
@@ -108,23 +104,6 @@ def print_table(found: dict[str, dict[str, float]], options: argparse.Namespace)
         ratios = f"{each['rate']:.0f} | {each['rate'] / by_hand:.1f} | {each['rate'] / plain:.2f}"
         costs, lags = (" | ".join(f"{each[key]:.1f}" for key in keys) for keys in (COSTS, LAGS))
         print(f"| {name} | {ratios} | {costs} | {each['memory']:.0f} | {lags} |")
-
-
-def plot(found: dict[str, dict[str, float]], file: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, 3, sharey=True, figsize=(13, 0.4 * len(found) + 1.5), layout="constrained")
-    charts = (("rate", "pages a second"), ("cpu", "CPU ms a page"), ("lag_p99", "event loop lag p99, ms"))
-    names = list(found)[::-1]
-    for axis, (key, title) in zip(axes, charts, strict=True):
-        bars = axis.barh(names, [found[name][key] for name in names])
-        axis.bar_label(bars, fmt="%.0f", padding=2)
-        axis.set_title(title)
-        axis.margins(x=0.15)
-    figure.savefig(file)
 
 
 def print_workers(data: Path, count: int) -> None:

@@ -1,6 +1,6 @@
 """What a long crawl and a short command cost: memory of 50,000 pages, and the time of ``scrapy list``.
 
-usage: python benchmarks/crawl_memory.py [--data DIR] [--pages 50000] [--extractor resiliparse] [--plot FILE.svg]
+usage: python benchmarks/crawl_memory.py [--data DIR] [--pages 50000] [--extractor resiliparse]
        python benchmarks/crawl_memory.py --small [--pages 20000]
        python benchmarks/crawl_memory.py --list
 
@@ -50,7 +50,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("NEARDUP_DATA"))
     parser.add_argument("--pages", type=int)
     parser.add_argument("--extractor", default="resiliparse")
-    parser.add_argument("--plot", type=Path, help="draw memory over pages: .png or .svg, with the extra [plot]")
     parser.add_argument("--small", action="store_true", help="small responses with texts, with and without")
     parser.add_argument("--list", action="store_true", help="scrapy list, with and without")
     options = parser.parse_args()
@@ -61,10 +60,7 @@ def main() -> None:
     elif options.data is None:
         parser.error("--data DIR, or NEARDUP_DATA, is needed")
     else:
-        looks = memory(options.data, options.pages or 50_000, {"NEARDUP_EXTRACTOR": options.extractor})
-        print_memory(looks)
-        if options.plot is not None:
-            plot(looks, options.plot)
+        print_memory(memory(options.data, options.pages or 50_000, {"NEARDUP_EXTRACTOR": options.extractor}))
 
 
 def memory(data: Path | None, count: int, settings: dict[str, Any]) -> list[tuple[int, float, float]]:
@@ -98,21 +94,6 @@ def print_small(count: int) -> None:
         looks = memory(None, count, settings)
         peaks.append(max(crawl_mb + workers for _, crawl_mb, workers in looks))
         print(f"| {name} | {peaks[-1]:.0f} | {peaks[-1] / peaks[0]:.1f} |")
-
-
-def plot(looks: list[tuple[int, float, float]], file: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(8, 4), layout="constrained")
-    pages, crawl_mb, workers = zip(*looks, strict=True)
-    axis.plot(pages, crawl_mb, label="crawl")
-    axis.plot(pages, workers, label="its workers")
-    axis.set(xlabel="pages", ylabel="MB", ylim=0)
-    axis.legend()
-    figure.savefig(file)
 
 
 def crawl(options: dict[str, Any]) -> None:

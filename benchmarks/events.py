@@ -1,8 +1,8 @@
 """Measure how soon, how often and how correctly events are raised.
 
-Print a table in Markdown, and plot a timeline of one stream.
+Print tables in Markdown.
 
-usage: python benchmarks/events.py [--data DIR] [--seeds N] [--workers N] [--plot timeline.svg]
+usage: python benchmarks/events.py [--data DIR] [--seeds N] [--workers N]
 
 DIR as for accuracy.py. Streams: gold clusters that arrive over some hours (exponential, mean 1.5 h) among other pages
 spread over 24 h. Simulated news: two weeks of it, see simulated_news.py. Newswire: October 1987.
@@ -37,7 +37,7 @@ from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.records.stories import StoryCounters, read_sources
 from scrapy_neardup.rules.membership import count_join, grant
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker, special_report
+from scrapy_neardup.stories import RULES, StoryEvent, StoryTracker
 
 MIDNIGHT = 1_573_776_000  # 15 November 2019, UTC
 HOUR = 3600
@@ -50,7 +50,6 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=_default_data())
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
-    parser.add_argument("--plot", type=Path, help="draw the first stream's events into this PNG or SVG and stop")
     options = parser.parse_args()
     settings = NearDupSettings(store="memory://")
     with ExitStack() as stack:
@@ -60,9 +59,6 @@ def main() -> None:
         pages = _pages(reader, gold.documents)
         background = _pages(reader, read_background([data / "stream-dev.jsonl"]))
         stream = Stream(pages, gold.clusters["merged"], background)
-        if options.plot:
-            asyncio.run(_plot(stream, options.plot))
-            return
         asyncio.run(_streams(stream, range(options.seeds)))
         asyncio.run(_simulated(range(options.seeds)))
         asyncio.run(_newswire(data, reader))
@@ -296,33 +292,6 @@ def _iso(second: int) -> str:
     from datetime import datetime, timezone
 
     return datetime.fromtimestamp(second, timezone.utc).strftime("%Y-%m-%d %H:%M")
-
-
-# The timeline
-
-
-async def _plot(stream: Stream, path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    _, events = await _run(stream.at(0), "sources")
-    ended = {event.story.id: event for event in events if event.level == "ended"}
-    breaking = [event for event in events if event.level == "breaking"]
-    figure, axes = pyplot.subplots(figsize=(11, 0.35 * len(breaking) + 1.2), layout="constrained")
-    for row, event in enumerate(breaking):
-        whole = ended[event.story.id]
-        hours = [(time - MIDNIGHT) / HOUR for time in whole.story.sources]
-        axes.plot(hours, [row] * len(hours), "|", color="tab:gray", markersize=9)
-        axes.plot((event.time - MIDNIGHT) / HOUR, row, "o", color="tab:red")
-        axes.plot((whole.time - MIDNIGHT) / HOUR, row, "s", color="tab:blue", markersize=4)
-    axes.set_yticks(
-        range(len(breaking)), [special_report(event)["headline"][:60] or event.story.id for event in breaking]
-    )
-    axes.set_xlabel("hours: each mark a new source; red: breaking; blue: ended")
-    figure.savefig(path)
-    print(f"{path}: {len(breaking)} events")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import astuple
-from pathlib import Path
 from typing import Any
 
 from scrapy_neardup.commands import INTERRUPTED
@@ -15,15 +14,12 @@ from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label
 from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
 from scrapy_neardup.evaluation.curve import (
-    PLOT_FORMATS,
     AnyPoint,
     Point,
     TopicPoint,
     measure,
     measure_topics,
     plateau,
-    plot,
-    require_matplotlib,
     suggest,
     suggest_topic,
     thresholds,
@@ -50,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=number(float, 0, 1),
         help="suggest a threshold with this precision (default: the one with the best F1)",
     )
-    parser.add_argument("--plot", metavar="FILE", type=Path, help="draw the curve: .png or .svg (needs matplotlib)")
     parser.add_argument("--from", metavar="T", dest="low", type=threshold, default=0.2, help="lowest threshold (0.2)")
     parser.add_argument("--to", metavar="T", dest="high", type=threshold, default=0.9, help="highest threshold (0.9)")
     parser.add_argument(
@@ -95,11 +90,6 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     topic_points = _measure(source, configured, topic_grid, options.seeds, measure_topics)
     is_whole = _is_whole(topic_points, topic_grid, "topic thresholds") and is_whole
     suggested_topic = suggest_topic(topic_points, TOPIC_PRECISION, preset.topic_threshold)
-    if options.plot is not None:
-        try:
-            plot(points, suggested, options.plot)
-        except OSError as error:
-            raise InputError(f"{options.plot}: cannot be written: {error.strerror}") from error
     if options.json:
         answer = None if suggested is None else _row(suggested)
         curve = [_row(point) for point in points]
@@ -136,10 +126,6 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError("--topic-to", options.topic_to, f"must be from {options.topic_from} (--topic-from) to 1")
     if len(label_names(options)) > 1:
         raise SettingsError("--label", ",".join(options.label), "tune takes one label")
-    if options.plot is not None:
-        if options.plot.suffix.lower() not in PLOT_FORMATS:
-            raise SettingsError("--plot", str(options.plot), f"must end in {' or '.join(PLOT_FORMATS)}")
-        require_matplotlib()
 
 
 def _measure(

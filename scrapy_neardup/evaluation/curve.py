@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import TypeVar
 
 from scrapy_neardup.evaluation.metrics import Score
 from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.evaluation.protocols import OnJudged, evaluate, ignore
 from scrapy_neardup.evaluation.sketches import SharedSketches
-from scrapy_neardup.exceptions import NearDupError
 from scrapy_neardup.settings import NearDupSettings
-
-PLOT_FORMATS = (".png", ".svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,38 +121,3 @@ def plateau(points: Sequence[AnyPoint], suggested: AnyPoint) -> list[float]:
     while last + 1 < len(ordered) and is_same[last + 1]:
         last += 1
     return [point.threshold for point in ordered[first : last + 1]]
-
-
-def require_matplotlib() -> None:
-    """Raise NearDupError, which names the extra to install, if matplotlib is missing."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise NearDupError(f"a plot needs matplotlib ({error}): pip install matplotlib") from error
-
-
-def plot(points: Sequence[Point], suggested: Point | None, path: Path) -> None:
-    """Draw two plots: precision against recall, and the three scores against the threshold.
-
-    Raise OSError if the file cannot be written.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4.5), layout="constrained")
-    curve, rates = figure.subplots(1, 2)
-    recalls = [point.score.recall for point in points]
-    precisions = [point.score.precision for point in points]
-    curve.plot(recalls, precisions, "o-", markersize=3)
-    for point in points:
-        curve.annotate(f"{point.threshold:g}", (point.score.recall, point.score.precision), fontsize=7)
-    curve.set(xlabel="recall", ylabel="precision", title="online")
-    grid = [point.threshold for point in points]
-    rates.plot(grid, precisions, label="precision")
-    rates.plot(grid, recalls, label="recall")
-    rates.plot(grid, [point.score.f1 for point in points], label="F1")
-    if suggested is not None:
-        curve.plot(suggested.score.recall, suggested.score.precision, "ro", fillstyle="none", markersize=10)
-        rates.axvline(suggested.threshold, color="red", linestyle=":", label=f"suggested: {suggested.threshold:g}")
-    rates.set(xlabel="NEARDUP_THRESHOLD", title="by threshold")
-    rates.legend()
-    figure.savefig(path)

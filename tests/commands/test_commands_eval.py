@@ -222,24 +222,6 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
     assert neardup("tune", path, "--from", "0.3", "--to", "0.3", "--precision", "0.99", code=1).stdout.count("--to")
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg"])
-@pytest.mark.slow
-def test_tune_draws_the_curve(neardup: Neardup, gold: Path, tmp_path: Path, suffix: str) -> None:
-    pytest.importorskip("matplotlib")
-    drawing = tmp_path / f"curve.{suffix}"
-    neardup("tune", str(gold), "--step", "0.2", "--seeds", "1", "--plot", str(drawing))
-    head = drawing.read_bytes()[:200]
-    assert head.startswith(b"\x89PNG") if suffix == "png" else b"<?xml" in head
-
-
-@pytest.mark.slow
-def test_tune_names_the_library_that_is_missing(neardup: Neardup, gold: Path, tmp_path: Path) -> None:
-    (tmp_path / "without").mkdir()
-    (tmp_path / "without/matplotlib.py").write_text("raise ImportError('not installed')")
-    done = neardup("tune", str(gold), "--plot", "c.png", code=2, env={"PYTHONPATH": str(tmp_path / "without")})
-    assert "pip install matplotlib" in done.stdout + done.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -248,7 +230,6 @@ def test_tune_names_the_library_that_is_missing(neardup: Neardup, gold: Path, tm
         (["--from", "0.5", "--to", "0.4"], "--to = 0.4: must be from 0.5 (--from) to 1"),
         (["--topic-from", "0.5"], "--topic-to = 0.3: must be from 0.5 (--topic-from) to 1"),
         (["--step", "0"], "argument --step: must be from 0.001 to 1, not '0'"),
-        (["--plot", "curve.txt"], "must end in .png or .svg"),
         (["--label", "cluster,merged"], "tune takes one label"),
     ],
 )
