@@ -141,7 +141,7 @@ class Answer(NamedTuple):
 
 async def _judge(pages: Iterable[Page], threshold: float | None, shared: SharedSketches) -> list[Answer]:
     """Return one answer a page. Stories are those that are known at the end."""
-    detector = Listener(replace(SETTINGS, topic_threshold=threshold), shared=shared)
+    detector = Listener(replace(SETTINGS, preset_options={"topic_threshold": threshold}), shared=shared)
     await detector.open()
     try:
         judged = [each async for each in replay(pages, detector)]

@@ -12,14 +12,14 @@ from types import UnionType
 from typing import Any, Literal, get_args
 
 from scrapy_neardup.content import Sketching, platform_of, require_domain
-from scrapy_neardup.evidence.minima import SET_MEASURES, Measure
+from scrapy_neardup.evidence.minima import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, Policy, Scope, check_url
 from scrapy_neardup.index.redis.connection import Address, without_password
 from scrapy_neardup.rules.policy import names_of
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.presets import PARAMETERS, preset_with
+from scrapy_neardup.sketch.signatures.presets import option_name, preset_with
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
 from scrapy_neardup.stories.messages import FORMATS, WebhookFormat
 from scrapy_neardup.stories.stream import stream_of
@@ -222,12 +222,51 @@ def _setting(default: Any, check: Check, shown: Shown | None = None) -> Any:
 def _checked(each: Field[Any], name: str, value: Any) -> Any:
     try:
         return each.metadata["check"](value)
+    except SettingsError:  # it names a part of the value
+        raise
     except ValueError as error:
         shown: Shown | None = each.metadata["shown"]
         raise SettingsError(name, shown(name, value) if shown else value, str(error)) from None
 
 
 _field_name = _optional(_text(r".*", "the name of an item field, or None"))
+
+_PRESET_OPTIONS: dict[str, Check] = {
+    "num_perm": _number(int, 5, 512),
+    "bands": _number(int, 1, 256, or_auto=True),
+    "rows": _number(int, 1, 64),
+    "shingle_words": _number(int, 1, 20),
+    "shingle_characters": _number(int, 1, 50),
+    "threshold": _number(float, 0.05, 1),
+    "related_threshold": _number(float, 0.01, 1),
+    "topic_threshold": _number(float, 0.05, 1),
+    "measure": _one_of(*SET_MEASURES),
+    "stemming": _text(r"[a-z]+", "a language of Snowball, as 'english'"),
+    "stop_words": _words,
+    "heaviest_terms": _number(int, 0, 1_000_000),
+    "common_share": _number(float, 0, 0.5),
+    "sample": _number(int, 0, 1_000_000),
+    "lead_share": _number(float, 0.01, 1),
+    "collisions": _number(int, 0, 511),
+    "features": _text(r"\w+(\.\w+)+", "the import path of a callable"),
+    "reference": _text(r".+", "the path of a reference file"),
+    "min_block_words": _number(int, 0, 1000),
+}
+
+
+def _preset_options(value: Any) -> dict[str, Any]:
+    value = _from_json(value)
+    if not isinstance(value, Mapping):
+        raise ValueError('must map parameters of the preset to values, as {"threshold": 0.5}')
+    checked = {}
+    for name, given in value.items():
+        if name not in _PRESET_OPTIONS:
+            raise ValueError(f"{name!r} is no parameter; must be among {', '.join(_PRESET_OPTIONS)}")
+        try:
+            checked[name] = _PRESET_OPTIONS[name](given)
+        except ValueError as error:
+            raise SettingsError(option_name(name), given, str(error)) from None
+    return checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,28 +289,10 @@ class NearDupSettings:
     namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
     window: int = _setting(24 * 3600, _number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
     preset: str = _setting("news", _one_of(*PRESETS))
-    num_perm: int | None = _setting(None, _optional(_number(int, 5, 512)))
-    bands: int | Literal["auto"] | None = _setting(None, _optional(_number(int, 1, 256, or_auto=True)))
-    rows: int | None = _setting(None, _optional(_number(int, 1, 64)))
-    shingle_words: int | None = _setting(None, _optional(_number(int, 1, 20)))
-    shingle_characters: int | None = _setting(None, _optional(_number(int, 1, 50)))
-    threshold: float | None = _setting(None, _optional(_number(float, 0.05, 1)))
-    related_threshold: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
-    topic_threshold: float | None = _setting(None, _optional(_number(float, 0.05, 1)))
-    measure: Measure | None = _setting(None, _optional(_one_of(*SET_MEASURES)))
-    stemming: str | None = _setting(None, _optional(_text(r"[a-z]+", "a language of Snowball, as 'english'")))
-    stop_words: tuple[str, ...] | None = _setting(None, _optional(_words))
-    heaviest_terms: int | None = _setting(None, _optional(_number(int, 0, 1_000_000)))
-    common_share: float | None = _setting(None, _optional(_number(float, 0, 0.5)))
-    sample: int | None = _setting(None, _optional(_number(int, 0, 1_000_000)))
-    lead_share: float | None = _setting(None, _optional(_number(float, 0.01, 1)))
-    collisions: int | None = _setting(None, _optional(_number(int, 0, 511)))
-    features: str | None = _setting(None, _optional(_text(r"\w+(\.\w+)+", "the import path of a callable, or None")))
-    reference: str | None = _setting(None, _optional(_text(r".+", "the path of a reference file, or None")))
+    preset_options: dict[str, Any] = _setting({}, _preset_options)
     scope: Scope = _setting("all", _one_of(*get_args(Scope)))
     keep_updates: bool = _setting(True, _boolean)
     min_words: int = _setting(20, _number(int, 1, 10_000))
-    min_block_words: int | None = _setting(None, _optional(_number(int, 0, 1000)))
     text_field: str | None = _setting("text", _field_name)
     url_field: str | None = _setting("url", _field_name)
     title_field: str | None = _setting("title", _field_name)
@@ -306,6 +327,9 @@ class NearDupSettings:
         known = _names()
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
+                if name[len(PREFIX) :].lower() in _PRESET_OPTIONS:
+                    meant = f'no such setting; set NEARDUP_PRESET_OPTIONS = {{"{name[len(PREFIX) :].lower()}": ...}}'
+                    raise SettingsError(name, values[name], meant)
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
                 raise SettingsError(name, _without_secrets(name, values[name]), f"no such setting{meant}")
@@ -335,7 +359,7 @@ class NearDupSettings:
 
     def resolved_preset(self) -> Preset:
         """Return the preset with the parameters that the user set."""
-        return preset_with(self.preset, {name: getattr(self, name) for name in PARAMETERS})
+        return preset_with(self.preset, self.preset_options)
 
     @property
     def window_namespace(self) -> str:

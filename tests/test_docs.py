@@ -42,9 +42,9 @@ def test_every_entry_gives_the_default(name: str) -> None:
 
 
 def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
-    entry = " ".join(ENTRIES["NEARDUP_TOPIC_THRESHOLD"].split())
+    entry = " ".join(SETTINGS.partition("#### topic_threshold")[2].partition("\n#### ")[0].split())
     for text in (
-        f"stands for {PRESETS['news'].topic_threshold:g}.",
+        f"default of `news` is {PRESETS['news'].topic_threshold:g}.",
         f"up to {PRESETS['news'].topic_terms} terms of its title and its first {LEAD_WORDS} words",
         f"score = {1 - COVERAGE_SHARE:g} × cosine + {COVERAGE_SHARE:g} × coverage",
         f"no title, {UNKNOWN_COVERAGE:g} stands for its share",

@@ -30,7 +30,7 @@ SUBCOMMANDS = {
 }
 
 EXAMPLES = {
-    "replay": "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_THRESHOLD=0.6",
+    "replay": "recorded.jsonl.gz -O verdicts.jsonl -s NEARDUP_ACTION=drop",
     "events": "--store redis://localhost/0",
     "status": "--namespace sports",
     "watch": "--store redis://localhost/0",
@@ -117,13 +117,10 @@ class Command(ScrapyCommand):
             self.settings.set("NEARDUP_STORE", store, "cmdline")
         preset = getattr(opts, "preset", None)
         if preset is not None or getattr(opts, "all_presets", False):
-            from scrapy_neardup.sketch.signatures.presets import PARAMETERS
-
             if preset is not None:
                 self.settings.set("NEARDUP_PRESET", preset, "cmdline")
-            for parameter in (f"NEARDUP_{name.upper()}" for name in PARAMETERS):
-                if (self.settings.getpriority(parameter) or 0) < SETTINGS_PRIORITIES["cmdline"]:
-                    self.settings.pop(parameter, None)
+            if (self.settings.getpriority("NEARDUP_PRESET_OPTIONS") or 0) < SETTINGS_PRIORITIES["cmdline"]:
+                self.settings.pop("NEARDUP_PRESET_OPTIONS", None)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from scrapy_neardup.commands.terminal import print_error

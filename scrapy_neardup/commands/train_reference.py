@@ -129,4 +129,4 @@ def _print(options: argparse.Namespace, answer: dict[str, Any]) -> None:
     title = f"mean absolute error of the cosine over {options.pairs} pairs of {options.sample} texts"
     print_table(title, ("", "error"), [(name, f"{error:.4f}") for name, error in rows], stderr=is_piped)
     if not is_piped:
-        print(f"NEARDUP_REFERENCE = {answer['output']!r}")
+        print(f"NEARDUP_PRESET_OPTIONS = {{'reference': {answer['output']!r}}}")

@@ -37,7 +37,7 @@ LEAST_BACKGROUND = 2000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    threshold = number(float, 0.05, 1)  # NEARDUP_THRESHOLD allows no less
+    threshold = number(float, 0.05, 1)  # the preset option allows no less
     add_labelled_input(parser)
     add_preset(parser)
     parser.add_argument(
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         if has_topics:
             _print_topics(topic_points, suggested_topic, preset.topic_threshold, source.background)
         elif is_whole and preset.topic_terms:
-            PlainConsole().print_indented(f"NEARDUP_TOPIC_THRESHOLD was not tuned: {_NO_BACKGROUND}", 0)
+            PlainConsole().print_indented(f"topic_threshold was not tuned: {_NO_BACKGROUND}", 0)
     if not is_whole:
         return INTERRUPTED
     return 1 if source.errors or suggested is None else 0
@@ -196,7 +196,7 @@ def _print_topics(points: list[TopicPoint], suggested: TopicPoint | None, presen
         )
     _print_plateau(points, suggested, present, "Label more reports of one event in other words")
     console.print_indented("This is for labels of events. Labels of copies count all related coverage as wrong.", 0)
-    print(f"NEARDUP_TOPIC_THRESHOLD = {suggested.threshold:g}")
+    print(f'NEARDUP_PRESET_OPTIONS = {{"topic_threshold": {suggested.threshold:g}}}')
 
 
 def _print_plateau(points: Sequence[AnyPoint], suggested: AnyPoint, present: float, mend: str) -> None:
@@ -223,4 +223,4 @@ def _print(points: list[Point], suggested: Point | None, precision: float | None
         print(f"No threshold here has a precision of {precision}; try a higher --to.")
         return
     _print_plateau(points, suggested, present, "Label pairs that are nearer to the threshold")
-    print(f"NEARDUP_THRESHOLD = {suggested.threshold:g}")
+    print(f'NEARDUP_PRESET_OPTIONS = {{"threshold": {suggested.threshold:g}}}')

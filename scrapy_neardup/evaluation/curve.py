@@ -16,7 +16,7 @@ from scrapy_neardup.settings import NearDupSettings
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The online score with ``NEARDUP_THRESHOLD`` at ``threshold``."""
+    """The online score with the parameter ``threshold`` at ``threshold``."""
 
     threshold: float
     score: Score
@@ -24,7 +24,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class TopicPoint:
-    """The scores of final stories with ``NEARDUP_TOPIC_THRESHOLD`` at ``threshold``."""
+    """The scores of final stories with the parameter ``topic_threshold`` at ``threshold``."""
 
     threshold: float
     pairwise: Score
@@ -34,6 +34,10 @@ class TopicPoint:
 def thresholds(low: float, high: float, step: float) -> list[float]:
     """Return the thresholds from ``low`` on, up to ``high`` if a step lands there."""
     return [round(low + number * step, 6) for number in range(int((high - low) / step + 1e-9) + 1)]
+
+
+def _with(settings: NearDupSettings, **options: float) -> NearDupSettings:
+    return replace(settings, preset_options=settings.preset_options | options)
 
 
 async def measure(
@@ -51,7 +55,7 @@ async def measure(
     sketches = SharedSketches(settings)
     related = settings.resolved_preset().related_threshold
     for threshold in grid:
-        tried = replace(settings, threshold=threshold, related_threshold=min(related, threshold))
+        tried = _with(settings, threshold=threshold, related_threshold=min(related, threshold))
         evaluation = await evaluate(pages, tried, seeds, sketches, on_judged=on_judged)
         yield Point(threshold, evaluation.mean_scores(clusters)["online"])
 
@@ -67,7 +71,7 @@ async def measure_topics(
     """Yield one point for each topic threshold of the grid: the mean over random orders, one for each seed."""
     sketches = SharedSketches(settings)
     for threshold in grid:
-        tried = replace(settings, topic_threshold=threshold)
+        tried = _with(settings, topic_threshold=threshold)
         evaluation = await evaluate(pages, tried, seeds, sketches, on_judged=on_judged)
         scores = evaluation.mean_scores(clusters)
         yield TopicPoint(threshold, scores["pairwise"], scores["b-cubed"])

@@ -181,7 +181,7 @@ def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
 
 def _share_a_part(found: Likeness, overlap: float, policy: Policy, trace: Trace) -> bool:
     """Decide whether two texts that are no copies share enough text to be related."""
-    if not trace.at_least(policy.measure, found.score, policy.related_threshold, "NEARDUP_RELATED_THRESHOLD"):
+    if not trace.at_least(policy.measure, found.score, policy.related_threshold, "related_threshold"):
         return False
     if not overlap:
         trace.note("one source has them under titles without a common word")
@@ -242,7 +242,7 @@ def _is_copy_by_text(
     under every article.
     """
     if not same_source or not policy.by_titles:
-        return trace.at_least(policy.measure, found.score, policy.threshold, "NEARDUP_THRESHOLD")
+        return trace.at_least(policy.measure, found.score, policy.threshold, "threshold")
     if not new.signature and not overlap:
         trace.note("too few words for a copy under titles without a common word")
         return False
@@ -454,7 +454,7 @@ def related_topic_score(
     ``story`` is the topic of the whole story, empty if that is ``b`` itself.
     """
     score, least = _topic_score(a, b, trace), least_topic_score(threshold, same_source=same_source)
-    if not trace.at_least("score of the topics", score, least, "" if same_source else "NEARDUP_TOPIC_THRESHOLD"):
+    if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
         return 0.0
     if story and not trace.at_least("cosine with the topic of the story", topic_cosine(a, story), LEAST_STORY_COSINE):
         return 0.0

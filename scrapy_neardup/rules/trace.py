@@ -6,17 +6,17 @@ from typing import NamedTuple
 
 
 class Asked(NamedTuple):
-    """A rule that was asked: whether ``value`` is at least ``bound``. ``setting`` names the setting of the bound."""
+    """A rule that was asked: whether ``value`` is at least ``bound``. ``option`` names the parameter of the preset."""
 
     what: str
     value: float
     bound: float
-    setting: str = ""
+    option: str = ""
 
     def __str__(self) -> str:
-        """Return ``containment 0.448 < NEARDUP_THRESHOLD = 0.45``, with digits enough to see the relation."""
+        """Return ``containment 0.448 < threshold = 0.45``, with digits enough to see the relation."""
         sign = ">=" if self.value >= self.bound else "<"
-        bound = f"{f'{self.setting} = ' if self.setting else ''}{self.bound:g}"
+        bound = f"{f'{self.option} = ' if self.option else ''}{self.bound:g}"
         if isinstance(self.value, int):
             return f"{self.what} {self.value} {sign} {bound}"
         digits = (each for each in (2, 3, 4) if self.value == self.bound or round(self.value, each) != self.bound)
@@ -29,9 +29,9 @@ class Trace:
     def __init__(self) -> None:
         self.asked: list[Asked | str] = []
 
-    def at_least(self, what: str, value: float, bound: float, setting: str = "") -> bool:
+    def at_least(self, what: str, value: float, bound: float, option: str = "") -> bool:
         """Return whether a value is at least its bound."""
-        self.asked.append(Asked(what, value, bound, setting))
+        self.asked.append(Asked(what, value, bound, option))
         return value >= bound
 
     def note(self, fact: str) -> None:
@@ -46,7 +46,7 @@ class Trace:
 class _Silent(Trace):
     """Notes nothing: for decisions that nobody asks about."""
 
-    def at_least(self, what: str, value: float, bound: float, setting: str = "") -> bool:
+    def at_least(self, what: str, value: float, bound: float, option: str = "") -> bool:
         return value >= bound
 
     def note(self, fact: str) -> None:

@@ -140,7 +140,7 @@ def test_eval_extracts_pages_and_says_which_it_cannot(neardup: Neardup, tmp_path
         (["--label", "cluster,"], "must be a key"),
         (["--seeds", "0"], "argument --seeds: must be 1 or more, not '0'"),
         (["--preset", "newz"], "NEARDUP_PRESET = 'newz': must be one of"),
-        (["-s", "NEARDUP_THRESHOLD=2"], "NEARDUP_THRESHOLD = '2': must be"),
+        (["-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 2}'], 'NEARDUP_PRESET_OPTIONS["threshold"] = 2: must be'),
         (["--workers", "0"], "argument --workers: must be 1 or more, not '0'"),
         (["--background", "gone.jsonl"], "gone.jsonl: cannot be read"),
     ],
@@ -200,7 +200,7 @@ def test_clusters_of_one_document_have_no_recall(neardup: Neardup, tmp_path: Pat
 def test_tune_prints_the_curve_and_a_threshold(neardup: Neardup, gold: Path) -> None:
     printed = neardup("tune", str(gold), "--label", "merged", "--from", "0.3", "--to", "0.5", "--step", "0.1").stdout
     assert all(f" {threshold} " in printed for threshold in ("0.3", "0.4", "0.5"))
-    assert "NEARDUP_THRESHOLD = 0.4" in printed  # all three find the same
+    assert 'NEARDUP_PRESET_OPTIONS = {"threshold": 0.4' in printed  # all three find the same
 
 
 @pytest.mark.slow

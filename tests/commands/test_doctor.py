@@ -108,7 +108,9 @@ def test_settings_under_which_articles_are_not_judged(tmp_path: Path) -> None:
     assert found["judging"]["mend"].startswith("lower NEARDUP_MIN_WORDS = 5000")
     assert found["add-on"]["state"] == "ok", "there is no project here"
     (judging,) = [
-        each for name, each in findings(tmp_path, "-s", "NEARDUP_THRESHOLD=1")[1].items() if name == "judging"
+        each
+        for name, each in findings(tmp_path, "-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 1}')[1].items()
+        if name == "judging"
     ]
     assert "find only exact copies" in judging["mend"]
 

@@ -99,8 +99,8 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
 
     printed = neardup(*given, *grid)
     assert "Take care: with a background of only 3 documents low thresholds look better than they are" in printed
-    assert printed.index("Take care") < printed.index("NEARDUP_TOPIC_THRESHOLD")
-    assert f"NEARDUP_TOPIC_THRESHOLD = {topics['suggested']['threshold']:g}\n" in printed
+    assert printed.index("Take care") < printed.index('NEARDUP_PRESET_OPTIONS = {"topic_')
+    assert f'NEARDUP_PRESET_OPTIONS = {{"topic_threshold": {topics["suggested"]["threshold"]:g}}}\n' in printed
     assert "<- suggested" in printed
     no_grid = "--topic-from", "0.06", "--topic-to", "0.06"
     assert "No topic threshold here has a pairwise precision of 0.9; try a higher --topic-to" in neardup(
@@ -110,5 +110,5 @@ def test_tune_suggests_a_topic_threshold(neardup: Neardup, tmp_path: Path) -> No
 
     assert "topics" not in json.loads(neardup(*alone, "--json"))
     printed = neardup(*alone, *grid)
-    assert "NEARDUP_TOPIC_THRESHOLD was not tuned: that needs other documents, which have no labels" in printed
-    assert "NEARDUP_TOPIC_THRESHOLD = " not in printed
+    assert "topic_threshold was not tuned: that needs other documents, which have no labels" in printed
+    assert 'topic_threshold": ' not in printed

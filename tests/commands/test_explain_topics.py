@@ -76,7 +76,7 @@ def test_explain_weighs_terms_as_a_window_does(neardup: Neardup) -> None:
 
 
 def test_explain_shows_no_topic_if_topics_are_off(neardup: Neardup) -> None:
-    for off in (("--preset", "cedar"), ("-s", "NEARDUP_TOPIC_THRESHOLD=1")):
+    for off in (("--preset", "cedar"), ("-s", 'NEARDUP_PRESET_OPTIONS={"topic_threshold": 1}')):
         assert json.loads(neardup("explain", *PAIR, *off, "--json"))["topic"] is None
         assert "Topics" not in neardup("explain", *PAIR, *off)
 

@@ -34,12 +34,12 @@ def record(folder: Path, *texts: str) -> None:
 # Settings
 
 
-@pytest.mark.parametrize("name", ["THRESHOLD", "threshold", "neardup_threshold"])
+@pytest.mark.parametrize("name", ["WINDOW", "window", "neardup_window"])
 def test_a_forgotten_prefix_is_named(tmp_path: Path, name: str) -> None:
     record(tmp_path, text("one"))
-    for before, after in (((), ("-s", f"{name}=0.4")), (("-s", f"{name}=0.4"), ())):
+    for before, after in (((), ("-s", f"{name}=7200")), (("-s", f"{name}=7200"), ())):
         done = run_scrapy(tmp_path, "neardup", *before, "replay", "in.jsonl", *after)
-        said = f"scrapy neardup replay: error: -s {name}: there is no such setting; is it NEARDUP_THRESHOLD?\n"
+        said = f"scrapy neardup replay: error: -s {name}: there is no such setting; is it NEARDUP_WINDOW?\n"
         assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
@@ -50,9 +50,9 @@ def test_a_setting_of_scrapy_or_of_the_user_is_no_forgotten_prefix(tmp_path: Pat
 
 
 def test_a_crawl_warns_of_a_forgotten_prefix(project: Project) -> None:
-    crawl = project.crawl(FERRY, "-s", "THRESHOLD=0.4", "-s", "MY_THRESHOLD=0.4", THRESHOLDS=1)
-    (warning,) = crawl.lines("WARNING", "THRESHOLD")
-    assert warning.endswith("-s THRESHOLD has no effect on scrapy-neardup: the setting is NEARDUP_THRESHOLD")
+    crawl = project.crawl(FERRY, "-s", "WINDOW=7200", "-s", "MY_WINDOW=7200", WINDOWS=1)
+    (warning,) = crawl.lines("WARNING", "WINDOW")
+    assert warning.endswith("-s WINDOW has no effect on scrapy-neardup: the setting is NEARDUP_WINDOW")
 
 
 # A window that is not there
@@ -279,7 +279,7 @@ def test_the_heading_of_watch_is_wrapped_between_words(project: Project) -> None
 
 def test_status_shows_the_settings_that_people_ask_for(tmp_path: Path) -> None:
     record(tmp_path, text("one"))
-    settings = "--store", STORE, "-s", "NEARDUP_MIN_BLOCK_WORDS=9", "-s", "NEARDUP_THRESHOLD=0.6"
+    settings = "--store", STORE, "-s", 'NEARDUP_PRESET_OPTIONS={"min_block_words": 9, "threshold": 0.6}'
     neardup(tmp_path, "replay", "in.jsonl", *settings)
     shown = " ".join(neardup(tmp_path, "status", *settings, columns=80).stdout.replace("│", " ").split())
     thresholds = "threshold 0.6, related_threshold 0.25, topic_threshold 0.26"

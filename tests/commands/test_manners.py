@@ -232,8 +232,8 @@ def test_a_flat_tuning_curve_says_so(folder: Path, tmp_path: Path) -> None:
     assert "All thresholds from 0.4 to 0.6 have the same rates" in said
     assert "All thresholds from 0.1 to 0.3 have the same rates" in said
     assert said.count("the one nearest to the present setting is suggested") == 2
-    assert "\nNEARDUP_THRESHOLD = 0.45\n" in done.stdout, "the default stays"
-    assert "\nNEARDUP_TOPIC_THRESHOLD = 0.26\n" in done.stdout, "the default stays"
+    assert '\nNEARDUP_PRESET_OPTIONS = {"threshold": 0.45}\n' in done.stdout, "the default stays"
+    assert '\nNEARDUP_PRESET_OPTIONS = {"topic_threshold": 0.26}\n' in done.stdout, "the default stays"
 
 
 def test_eval_and_tune_judge_the_same_orders(folder: Path) -> None:
@@ -350,7 +350,7 @@ def test_a_wrong_setting_of_a_project_is_one_line(project: Project, command: tup
         'NEARDUP_FIELDS={"neardup_status": "status"}',
         "NEARDUP_ITEM_CLASSES=[]",
         "NEARDUP_EXTRACT_MEMORY=null",
-        "NEARDUP_NUM_PERM=None",
+        'NEARDUP_PRESET_OPTIONS={"num_perm": 128}',
     ],
 )
 def test_values_on_the_command_line_may_be_json(folder: Path, setting: str) -> None:

@@ -157,7 +157,7 @@ async def test_every_configuration_of_a_namespace_is_purged(
     open_detector: OpenDetector, shared_url: str, namespace: str
 ) -> None:
     detector = await open_detector(shared_url)
-    other = NearDupDetector(NearDupSettings(store=shared_url, namespace=namespace, num_perm=64))
+    other = NearDupDetector(NearDupSettings(store=shared_url, namespace=namespace, preset_options={"num_perm": 64}))
     await other.open()
     await other.check(other.document(TWO))
     config = (await other.summary()).config

@@ -275,7 +275,7 @@ def test_a_page_that_times_out_is_waited_for_no_longer_than_that(project: Projec
         urls=urls,
         NEARDUP_EXTRACTOR="news.hanging.extract",
         NEARDUP_EXTRACT_TIMEOUT=4,
-        NEARDUP_TOPIC_THRESHOLD=1,  # this extractor returns whole pages, whose navigation is the same
+        NEARDUP_PRESET_OPTIONS={"topic_threshold": 1},
         CONCURRENT_REQUESTS=11,
     )
 

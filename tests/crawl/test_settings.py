@@ -18,6 +18,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import Settings
 
 from scrapy_neardup import Addon, NearDupSettings, SettingsError
+from scrapy_neardup.sketch.signatures.presets import option_name
 
 pytestmark = pytest.mark.versions
 
@@ -38,26 +39,10 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_NAMESPACE": ["", "a b", "{x}", "n" * 65, None],
     "NEARDUP_WINDOW": [0, 3600, -1, "a day", 1e9, True, None, float("nan")],
     "NEARDUP_PRESET": ["best", None],
-    "NEARDUP_NUM_PERM": [0, 4, 513, "many", 64.5],
-    "NEARDUP_BANDS": [0, 257, "optimal", 100],
-    "NEARDUP_ROWS": [0, 65],
-    "NEARDUP_SHINGLE_WORDS": [0, 21],
-    "NEARDUP_SHINGLE_CHARACTERS": [0, 51],
-    "NEARDUP_THRESHOLD": [0, 1.1, "50 %", float("inf")],
-    "NEARDUP_RELATED_THRESHOLD": [0, 1.1, 0.6],
-    "NEARDUP_MEASURE": ["jaccard"],
-    "NEARDUP_COMMON_SHARE": [-0.1, 0.6, "few"],
-    "NEARDUP_SAMPLE": [-1, 1.5, 1600],
-    "NEARDUP_LEAD_SHARE": [0, 1.1, 0.5],
-    "NEARDUP_COLLISIONS": [-1, 512, 2],
-    "NEARDUP_FEATURES": ["", "words", 5, "collections.Counter"],
-    "NEARDUP_STEMMING": ["", "Klingon", 5, "english"],
-    "NEARDUP_STOP_WORDS": [5, [1], ["the"]],
-    "NEARDUP_REFERENCE": ["", 5, "reference.json"],
+    "NEARDUP_PRESET_OPTIONS": [None, 5, "threshold", "{", [0.5], {5: 1}],
     "NEARDUP_SCOPE": ["source", None],
     "NEARDUP_KEEP_UPDATES": ["often"],
     "NEARDUP_MIN_WORDS": [0, 10_001, None],
-    "NEARDUP_MIN_BLOCK_WORDS": [-1, 1001],
     "NEARDUP_TEXT_FIELD": [5, ["text"]],
     "NEARDUP_URL_FIELD": [5],
     "NEARDUP_TITLE_FIELD": [5],
@@ -75,6 +60,27 @@ WRONG: dict[str, list[object]] = {
     "NEARDUP_EVENTS_PER_DAY": [-1, "few", None],
 }
 """Values a setting does not take, by its name."""
+
+WRONG_OPTIONS: dict[str, list[object]] = {
+    "num_perm": [0, 4, 513, "many", 64.5],
+    "bands": [0, 257, "optimal", 100],
+    "rows": [0, 65],
+    "shingle_words": [0, 21],
+    "shingle_characters": [0, 51],
+    "threshold": [0, 1.1, "50 %", float("inf")],
+    "related_threshold": [0, 1.1, 0.6],
+    "measure": ["jaccard"],
+    "common_share": [-0.1, 0.6, "few"],
+    "sample": [-1, 1.5, 1600],
+    "lead_share": [0, 1.1, 0.5],
+    "collisions": [-1, 512, 2],
+    "features": ["", "words", 5, "collections.Counter"],
+    "stemming": ["", "Klingon", 5, "english"],
+    "stop_words": [5, [1]],
+    "reference": ["", 5, "reference.json"],
+    "min_block_words": [-1, 1001],
+}
+"""Values a parameter of the preset does not take, by its name."""
 
 PAIRS = [pytest.param(name, value, id=f"{name}={value!r}") for name, values in WRONG.items() for value in values]
 
@@ -119,6 +125,19 @@ def test_a_wrong_value_stops_the_start_with_one_line(name: str, value: object) -
         assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize(("name", "value"), [(name, each) for name, values in WRONG_OPTIONS.items() for each in values])
+def test_a_wrong_option_of_the_preset_is_named(name: str, value: object) -> None:
+    with pytest.raises(SettingsError, match=says(option_name(name), value).replace('["', r'\["').replace('"]', r'"\]')):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {name: value}})
+
+
+def test_an_option_that_no_preset_has_and_an_old_name_are_named() -> None:
+    with pytest.raises(SettingsError, match=r"'treshold' is no parameter; must be among num_perm, bands, "):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"treshold": 0.5}})
+    with pytest.raises(SettingsError, match=r"no such setting; set NEARDUP_PRESET_OPTIONS = \{\"threshold\": "):
+        NearDupSettings.from_mapping({"NEARDUP_THRESHOLD": 0.5})
+
+
 @pytest.mark.parametrize("name", FIELDS)
 def test_its_own_default_is_a_value_every_setting_takes(name: str) -> None:
     default = getattr(NearDupSettings(), FIELDS[name])
@@ -148,8 +167,8 @@ def test_settings_of_others_are_none_of_ours() -> None:
         ("NEARDUP_ENABLED", "False", False),
         ("NEARDUP_KEEP_UPDATES", "0", False),
         ("NEARDUP_WINDOW", "7200", 7200),
-        ("NEARDUP_THRESHOLD", "0.75", 0.75),
-        ("NEARDUP_BANDS", "auto", "auto"),
+        ("NEARDUP_DROP_SHARE", "0.75", 0.75),
+        ("NEARDUP_PRESET_OPTIONS", '{"threshold": "0.75", "bands": "auto"}', {"threshold": 0.75, "bands": "auto"}),
         ("NEARDUP_FIELDS", "neardup_status, neardup_kind", {name: name for name in ("neardup_status", "neardup_kind")}),
         ("NEARDUP_ITEM_CLASSES", "a.B, c.D", ("a.B", "c.D")),
     ],
@@ -164,28 +183,26 @@ def test_settings_cannot_change_once_read() -> None:
         settings.action = "drop"  # type: ignore[misc]
 
 
-@given(
-    st.dictionaries(
-        st.sampled_from(["NEARDUP_NUM_PERM", "NEARDUP_BANDS", "NEARDUP_ROWS"]), st.integers(-1, 600), max_size=3
-    )
-)
-def test_bands_fit_into_the_signature_or_are_refused(values: dict[str, int]) -> None:
+@given(st.dictionaries(st.sampled_from(["num_perm", "bands", "rows"]), st.integers(-1, 600), max_size=3))
+def test_bands_fit_into_the_signature_or_are_refused(options: dict[str, int]) -> None:
     try:
-        preset = NearDupSettings.from_mapping(values).resolved_preset()
+        preset = NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": options}).resolved_preset()
     except SettingsError as error:
-        assert error.name in {"NEARDUP_NUM_PERM", "NEARDUP_BANDS", "NEARDUP_ROWS"}  # noqa: PT017
+        assert error.name in set(map(option_name, ("num_perm", "bands", "rows")))  # noqa: PT017
     else:
         assert 0 < preset.bands * preset.rows <= preset.num_perm
 
 
 def test_a_threshold_for_which_there_are_no_bands_is_an_error_of_the_setting() -> None:
-    with pytest.raises(SettingsError, match=r"NEARDUP_BANDS.*NEARDUP_THRESHOLD = 1"):
-        NearDupSettings.from_mapping({"NEARDUP_BANDS": "auto", "NEARDUP_THRESHOLD": 1})
+    with pytest.raises(SettingsError, match=r"bands.*threshold = 1"):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": 1}})
 
 
 def test_bands_and_rows_can_be_left_to_the_optimiser() -> None:
     low, high = (
-        NearDupSettings.from_mapping({"NEARDUP_BANDS": "auto", "NEARDUP_THRESHOLD": threshold}).resolved_preset()
+        NearDupSettings.from_mapping(
+            {"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": threshold}}
+        ).resolved_preset()
         for threshold in (0.3, 0.9)
     )
     assert low.rows < high.rows
@@ -209,7 +226,7 @@ def run(tmp_path: Path) -> Callable[..., Crawl]:
     ("settings", "message"),
     [
         ({"NEARDUP_ACTION": "delete"}, "NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'"),
-        ({"NEARDUP_TRESHOLD": 0.5}, "NEARDUP_TRESHOLD = 0.5: no such setting; is it NEARDUP_THRESHOLD?"),
+        ({"NEARDUP_WINDO": 7200}, "NEARDUP_WINDO = 7200: no such setting; is it NEARDUP_WINDOW?"),
         ({"NEARDUP_EXTRACTOR": "news.nowhere.extract"}, "NEARDUP_EXTRACTOR = 'news.nowhere.extract': No module named"),
         (
             {"NEARDUP_STORIES_FEED": "foo://x"},

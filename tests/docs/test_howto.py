@@ -263,6 +263,6 @@ def test_extractor_rule_and_features_of_the_page_work(project: Project) -> None:
         urls = [site.publish(path, page(article("ferry"), "Ferry")) for path in ("/a", "/b")]
         own = {"NEARDUP_EXTRACTOR": "news.extractors.paragraphs", "NEARDUP_EVENT_RULE": "news.rules.two_hundred_copies"}
         assert project.crawl(spider, urls=urls, **own).statuses == {"original": 1, "duplicate": 1}
-    features = {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "news.features.capitalised"}
+    features = {"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"features": "news.features.capitalised"}}
     named = FERRY.replace('"the ferry ran', '"The Ferry Ran')
     assert project.crawl(named, **features).statuses["duplicate"] == 6

@@ -29,9 +29,7 @@ async def test_comparison_of_an_abridged_copy() -> None:
     assert [passage.text for passage in comparison.first.own] == [FERRY]
     assert comparison.second.own == ()
     assert [(left.line, left.why) for left in comparison.first.left_out] == [("By our reporter", "3 words, under 8")]
-    assert any(
-        line.startswith("containment ") and line.endswith(" >= NEARDUP_THRESHOLD = 0.45") for line in comparison.why
-    )
+    assert any(line.startswith("containment ") and line.endswith(" >= threshold = 0.45") for line in comparison.why)
 
 
 async def test_comparison_names_what_changed() -> None:
@@ -65,7 +63,7 @@ async def test_comparison_of_strangers() -> None:
     )
     assert comparison.why[-2:] == (
         "terms that the topics share 0 < 5",
-        "score of the topics 0.00 < NEARDUP_TOPIC_THRESHOLD = 0.26",
+        "score of the topics 0.00 < topic_threshold = 0.26",
     )
 
 
@@ -74,12 +72,12 @@ async def test_comparison_of_two_reports_on_one_event() -> None:
     one = f"Lifeboats took everybody from the ferry when {names} to see what was left of the hull on the rocks."
     other = f"Nobody knows yet why the steering failed, but yesterday {names}, and today divers look at the rudder."
 
-    comparison = await compare(Given(one), Given(other), NearDupSettings(related_threshold=0.45))
+    comparison = await compare(Given(one), Given(other), NearDupSettings(preset_options={"related_threshold": 0.45}))
 
     assert comparison.verdict.status == "related"
     assert comparison.topic is not None
     score = f"{comparison.topic.score:.2f}"
-    assert comparison.why[-1] == f"score of the topics {score} >= NEARDUP_TOPIC_THRESHOLD = 0.26"
+    assert comparison.why[-1] == f"score of the topics {score} >= topic_threshold = 0.26"
 
 
 async def test_the_template_rule_is_named_if_the_topics_are_enough() -> None:
@@ -97,7 +95,7 @@ async def test_the_template_rule_is_named_if_the_topics_are_enough() -> None:
     assert comparison.verdict.status == "original"
     assert comparison.topic is not None
     *_, topics, reason = comparison.why
-    assert topics == f"score of the topics {comparison.topic.score:.2f} >= NEARDUP_TOPIC_THRESHOLD = 0.26"
+    assert topics == f"score of the topics {comparison.topic.score:.2f} >= topic_threshold = 0.26"
     assert reason.startswith("reports of one template: both are short")
 
 
@@ -155,7 +153,7 @@ async def test_most_of_the_larger_text_makes_a_copy_below_the_threshold() -> Non
         Given(f"{text('common', 200)}\n{text(title, 8)}", f"https://paper.example/{title[:4]}", title)
         for title in ("Ferry aground near Skerrow", "Harbour closed after storm")
     )
-    comparison = await compare(first, second, NearDupSettings(threshold=0.99))
+    comparison = await compare(first, second, NearDupSettings(preset_options={"threshold": 0.99}))
     assert comparison.verdict.status == "duplicate"
     assert not any("article number" in line for line in comparison.why)
     assert any(re.fullmatch(r"common share of the larger text 0\.\d+ >= 0\.9", line) for line in comparison.why)

@@ -207,7 +207,7 @@ def test_a_store_that_lasts_remembers_the_replay_before(replay: Replay, tmp_path
 def test_settings_and_preset_can_be_given(replay: Replay) -> None:
     rows = [{"id": 1, "text": text(1)}, {"id": 2, "text": " ".join(text(1).split()[:70])}]
     assert replay(rows, "--preset", "news")[1]["status"] == "duplicate"
-    strict = replay(rows, "-s", "NEARDUP_MEASURE=resemblance", "-s", "NEARDUP_THRESHOLD=0.9")
+    strict = replay(rows, "-s", 'NEARDUP_PRESET_OPTIONS={"measure": "resemblance", "threshold": 0.9}')
     assert strict[1]["status"] == "related"
 
 
@@ -221,8 +221,11 @@ def test_many_identical_documents_have_one_original(replay: Replay) -> None:
     [
         (["missing.jsonl"], "missing.jsonl: cannot be read"),
         (["input.jsonl", "-O", "no/such/folder/out.jsonl"], "no/such/folder/out.jsonl: cannot be written"),
-        (["input.jsonl", "-s", "NEARDUP_THRESHOLD=2"], "NEARDUP_THRESHOLD = '2': must be a number from 0.05 to 1"),
-        (["input.jsonl", "-s", "NEARDUP_TRESHOLD=0.5"], "is it NEARDUP_THRESHOLD?"),
+        (
+            ["input.jsonl", "-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 2}'],
+            'NEARDUP_PRESET_OPTIONS["threshold"] = 2: must be a number from 0.05 to 1',
+        ),
+        (["input.jsonl", "-s", "NEARDUP_WINDO=7200"], "is it NEARDUP_WINDOW?"),
         (["input.jsonl", "--store", "mysql://host"], "NEARDUP_STORE = 'mysql://host'"),
         (["input.jsonl", "--preset", "oldnews"], "NEARDUP_PRESET = 'oldnews': must be one of 'news'"),
         (["input.jsonl", "--workers", "0"], "argument --workers: must be 1 or more, not '0'"),
@@ -310,16 +313,20 @@ def test_pages_with_one_canonical_url_are_one_page(replay: Callable[..., list[di
     ("options", "code", "said"),
     [
         (["--preset", "news"], 0, '"documents": 1'),
-        (["--preset", "nrc", "-s", "NEARDUP_SAMPLE=20"], 0, '"documents": 1'),
+        (["--preset", "nrc", "-s", 'NEARDUP_PRESET_OPTIONS={"sample": 20}'], 0, '"documents": 1'),
         (["--store", "sqlite:///window.sqlite"], 0, '"documents": 1'),
-        (["--preset", "news", "-s", "NEARDUP_SAMPLE=20"], 2, "NEARDUP_PRESET = 'news' has no such parameter"),
+        (
+            ["--preset", "news", "-s", 'NEARDUP_PRESET_OPTIONS={"sample": 20}'],
+            2,
+            "NEARDUP_PRESET = 'news' has no such parameter",
+        ),
     ],
 )
 def test_another_preset_or_store_leaves_the_project_s_parameters_behind(
     project: Project, options: list[str], code: int, said: str
 ) -> None:
     settings = {"NEARDUP_STORE": "redis://localhost/0", "NEARDUP_PRESET": "nrc"}
-    project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_SAMPLE": 10})
+    project.prepare(ITEM_A_PAGE, {**settings, "NEARDUP_PRESET_OPTIONS": {"sample": 10}})
     project.write("input.jsonl", json.dumps({"id": 1, "text": text(1)}))
 
     process = project.start("neardup", "replay", "input.jsonl", "--json", *options)

@@ -286,7 +286,7 @@ async def test_lost_frequencies_stop_nothing(redis_url: str, namespace: str) -> 
 
 
 async def test_a_threshold_of_one_switches_topics_off() -> None:
-    chosen = NearDupSettings(store="memory://", topic_threshold=1)
+    chosen = NearDupSettings(store="memory://", preset_options={"topic_threshold": 1})
     preset = chosen.resolved_preset()
     sketcher = Sketcher(preset)
     made = sketcher.fingerprint(document(WIRE, "Ferry runs aground off Skerrow"))

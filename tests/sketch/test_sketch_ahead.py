@@ -58,7 +58,7 @@ def test_a_packed_sketch_is_the_sketch(text: str) -> None:
         {"preset": "ddd"},
         {"min_words": 100},
         {"keep_updates": False},
-        {"num_perm": 64, "shingle_words": 2},
+        {"preset_options": {"num_perm": 64, "shingle_words": 2}},
         {"scope": "same-source"},
     ],
 )

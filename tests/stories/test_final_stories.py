@@ -85,7 +85,7 @@ def test_without_the_feed_the_log_and_the_stat_say_it(project: Project) -> None:
 
 
 def test_a_crawl_in_which_no_story_moves_leaves_no_file(project: Project) -> None:
-    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_TOPIC_THRESHOLD=1)
+    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_PRESET_OPTIONS={"topic_threshold": 1})
     assert crawl.statuses == {"original": 3}
     assert feeds(project) == []
     assert "stories_united" not in crawl.neardup

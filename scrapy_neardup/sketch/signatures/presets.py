@@ -118,9 +118,6 @@ _TAKES: dict[Signature, set[str]] = {
     "reference": _ALWAYS | {"reference"},
 }
 
-PARAMETERS = frozenset({"topic_threshold"}).union(*_TAKES.values())
-"""Parameters that a user may set for at least one preset."""
-
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
@@ -216,17 +213,16 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
-    """Return a preset with the given parameters. If a parameter is None, the preset's own value stays.
+    """Return a preset with the given parameters.
 
     Raise SettingsError if the preset has no such parameter, or if two values do not go together.
     """
     base = PRESETS[name]
-    given = {parameter: value for parameter, value in given.items() if value is not None}
     for parameter in sorted(given):
         if parameter not in base.takes:
-            allowed = ", ".join(map(_setting, sorted(base.takes)))
+            allowed = ", ".join(sorted(base.takes))
             raise _error(given, parameter, f"NEARDUP_PRESET = {name!r} has no such parameter; it has {allowed}")
-    row = asdict(base) | given
+    row = {**asdict(base), **given}
     if base.signature == "minhash":
         row["bands"], row["rows"] = _bands_and_rows(base, row, given)
     elif base.signature == "simhash" and "bands" in given:
@@ -237,13 +233,13 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
     elif base.signature == "sketch":
         row["bands"] = row["num_perm"]
         if row["collisions"] >= row["num_perm"]:
-            allowed = f"must be under NEARDUP_NUM_PERM = {row['num_perm']}, or nothing is ever a candidate"
+            allowed = f"must be under num_perm = {row['num_perm']}, or nothing is ever a candidate"
             raise _error(row, "collisions", allowed)
     if row["topic_threshold"] >= 1:
         row["topic_terms"] = 0
     if row["related_threshold"] > row["threshold"]:
         if "related_threshold" in given:
-            raise _error(given, "related_threshold", f"must be at most NEARDUP_THRESHOLD = {row['threshold']:g}")
+            raise _error(given, "related_threshold", f"must be at most threshold = {row['threshold']:g}")
         row["related_threshold"] = row["threshold"]
     return Preset(**row)
 
@@ -255,16 +251,16 @@ def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, An
             return optimal_bands(row["threshold"], num_perm)
         except ValueError as error:
             allowed = (
-                f"must be a number, not 'auto', with NEARDUP_THRESHOLD = {row['threshold']:g}: datasketch finds no"
+                f"must be a number, not 'auto', with threshold = {row['threshold']:g}: datasketch finds no"
                 f" number of bands ({error})"
             )
             raise _error(given, "bands", allowed) from error
     most = num_perm // rows
     if bands is not None and bands * rows > num_perm:
-        allowed = f"with {rows} rows a band and NEARDUP_NUM_PERM = {num_perm} there are at most {most} bands"
+        allowed = f"with {rows} rows a band and num_perm = {num_perm} there are at most {most} bands"
         raise _error(given, "bands", allowed)
     if not most:
-        raise _error(row, "rows", f"must be at most NEARDUP_NUM_PERM = {num_perm}")
+        raise _error(row, "rows", f"must be at most num_perm = {num_perm}")
     if bands is None:
         bands = most if "rows" in given else min(most, base.bands)
     return bands, rows
@@ -280,8 +276,9 @@ def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
 
 
 def _error(values: Mapping[str, Any], parameter: str, allowed: str) -> SettingsError:
-    return SettingsError(_setting(parameter), values[parameter], allowed)
+    return SettingsError(option_name(parameter), values[parameter], allowed)
 
 
-def _setting(parameter: str) -> str:
-    return f"NEARDUP_{parameter.upper()}"
+def option_name(parameter: str) -> str:
+    """Return how messages name a parameter that the user set."""
+    return f'NEARDUP_PRESET_OPTIONS["{parameter}"]'

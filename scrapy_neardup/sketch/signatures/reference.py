@@ -89,6 +89,9 @@ def part_numbers(grams: int) -> NDArray[np.int64]:
     return np.arange(grams, dtype=np.int64) * PARTS // grams
 
 
+_OPTION = 'NEARDUP_PRESET_OPTIONS["reference"]'
+
+
 @cache
 def load_reference(path: str = "") -> Reference:
     """Read a reference file, or the one of this package if the path is "". Raise SettingsError if that fails."""
@@ -96,13 +99,11 @@ def load_reference(path: str = "") -> Reference:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingsError("NEARDUP_REFERENCE", path, f"{error.strerror}; {_MEND}") from error
+        raise SettingsError(_OPTION, path, f"{error.strerror}; {_MEND}") from error
     except ValueError as error:
-        raise SettingsError(
-            "NEARDUP_REFERENCE", path, f"is cut off, or is not a reference file ({error}); {_MEND}"
-        ) from error
+        raise SettingsError(_OPTION, path, f"is cut off, or is not a reference file ({error}); {_MEND}") from error
     if wrong := _wrong(content):
-        raise SettingsError("NEARDUP_REFERENCE", path, f"{wrong}; {_MEND}")
+        raise SettingsError(_OPTION, path, f"{wrong}; {_MEND}")
     return Reference.of(content["grams"], content["mean"])
 
 

@@ -26,6 +26,7 @@ from scrapy_neardup.text.reading import normalise
 
 BITS = 64
 
+_FEATURES = 'NEARDUP_PRESET_OPTIONS["features"]'
 ALLOWED_VECTORS = "the import path of a callable (text: str) -> mapping of features to weights"
 _HIGH = np.uint64(32)
 
@@ -43,7 +44,7 @@ class SimHashSigner:
         self._stop_words = frozenset(map(normalise, preset.stop_words))
         self._stem = _stemmer(preset.stemming) if preset.stemming else None
         if not preset.learns:
-            self._vector = cast("Vector", load_callable("NEARDUP_FEATURES", preset.features, ALLOWED_VECTORS))
+            self._vector = cast("Vector", load_callable(_FEATURES, preset.features, ALLOWED_VECTORS))
 
     def sign(self, bodies: Sequence[Body]) -> list[SignedText]:
         return list(map(self._sign, bodies))
@@ -77,14 +78,12 @@ class SimHashSigner:
             isinstance(name, str) and isinstance(weight, int | float) and math.isfinite(weight)
             for name, weight in found.items()
         ):
-            raise SettingsError(
-                "NEARDUP_FEATURES", self._preset.features, f"gave {found!r:.80}; must be {ALLOWED_VECTORS}"
-            )
+            raise SettingsError(_FEATURES, self._preset.features, f"gave {found!r:.80}; must be {ALLOWED_VECTORS}")
         return found
 
 
 def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
-    setting = "NEARDUP_STEMMING"
+    setting = 'NEARDUP_PRESET_OPTIONS["stemming"]'
     try:
         import snowballstemmer
     except ImportError as error:

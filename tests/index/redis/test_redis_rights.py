@@ -40,10 +40,10 @@ def refused(server: RedisServer) -> set[str]:
     return {str(entry["object"]) for entry in entries} - {OF_THE_CLIENT}
 
 
-@pytest.mark.parametrize(("preset", "bands"), [("news", None), ("simhash", None), ("simhash", 8)])
-async def test_no_command_is_refused(restricted: RedisServer, preset: str, bands: int | None) -> None:
+@pytest.mark.parametrize(("preset", "options"), [("news", {}), ("simhash", {}), ("simhash", {"bands": 8})])
+async def test_no_command_is_refused(restricted: RedisServer, preset: str, options: dict[str, int]) -> None:
     url = f"redis://neardup:password@127.0.0.1:{restricted.port}/0"
-    settings = NearDupSettings(store=url, preset=preset, bands=bands, event_rule="count")
+    settings = NearDupSettings(store=url, preset=preset, preset_options=options, event_rule="count")
     events = []
     for paper in ("one", "other"):
         detector = NearDupDetector(settings, delivers_later=True)

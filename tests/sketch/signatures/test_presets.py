@@ -190,13 +190,13 @@ async def _replayed(settings: NearDupSettings, store: type[SQLiteIndex], texts: 
         await detector.close()
 
 
-@pytest.mark.parametrize(("preset", "common_share"), [*((name, None) for name in NAMES), ("cedar", 0.05)])
+@pytest.mark.parametrize(("preset", "options"), [*((name, {}) for name in NAMES), ("cedar", {"common_share": 0.05})])
 @pytest.mark.slow
-async def test_verdicts_do_not_depend_on_how_soon_the_store_answers(preset: str, common_share: float | None) -> None:
+async def test_verdicts_do_not_depend_on_how_soon_the_store_answers(preset: str, options: dict[str, float]) -> None:
     """Of the same documents in the same order: what is learned from originals is learned at the same places."""
     common = "Every report of the agency begins with the same sentence about rights and prices"
     texts = [f"{common}.\n{noisy(article(number % 120, 120), 0.1, number)}" for number in range(240)]
-    settings = NearDupSettings(preset=preset, store="memory://", common_share=common_share)
+    settings = NearDupSettings(preset=preset, store="memory://", preset_options=options)
 
     assert await _replayed(settings, SQLiteIndex, texts) == await _replayed(settings, _LateStore, texts)
 
@@ -258,16 +258,15 @@ _VALUES = {
 @pytest.mark.parametrize("preset", NAMES)
 @pytest.mark.parametrize("name", sorted(_VALUES))
 def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None:
-    setting = f"NEARDUP_{name.upper()}"
-    values = {"NEARDUP_PRESET": preset, setting: _VALUES[name]}
+    values = {"NEARDUP_PRESET": preset, "NEARDUP_PRESET_OPTIONS": {name: _VALUES[name]}}
     taken = PRESETS[preset].takes
     if name in taken and name != "reference":
         row = NearDupSettings.from_mapping(values).resolved_preset()
         assert getattr(row, name) == _VALUES[name]
     else:
-        with pytest.raises(SettingsError, match=f"^{setting} = ") as refused:
+        with pytest.raises(SettingsError, match=rf"^NEARDUP_PRESET_OPTIONS\[.{name}.\] = ") as refused:
             NearDupSettings.from_mapping(values)
-        assert name == "reference" or f"{preset!r} has no such parameter; it has NEARDUP_" in str(refused.value)
+        assert name == "reference" or f"{preset!r} has no such parameter; it has " in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -275,22 +274,25 @@ def test_a_parameter_is_taken_or_refused_by_name(preset: str, name: str) -> None
     [
         ({"NEARDUP_PRESET": "winnow"}, "NEARDUP_PRESET = 'winnow': must be one of 'news', "),
         (
-            {"NEARDUP_PRESET": "simhash", "NEARDUP_NUM_PERM": 128},
-            "NEARDUP_NUM_PERM = 128: NEARDUP_PRESET = 'simhash' has no such parameter; it has NEARDUP_BANDS, ",
+            {"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"num_perm": 128}},
+            "NEARDUP_PRESET_OPTIONS[\"num_perm\"] = 128: NEARDUP_PRESET = 'simhash' has no such parameter; it has ",
         ),
         (
-            {"NEARDUP_PRESET": "simhash", "NEARDUP_BANDS": 6},
-            "NEARDUP_BANDS = 6: must, for a SimHash, be 8, 4 or 5 (one common block of ",
+            {"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"bands": 6}},
+            'NEARDUP_PRESET_OPTIONS["bands"] = 6: must, for a SimHash, be 8, 4 or 5 (one common block of ',
         ),
         (
-            {"NEARDUP_PRESET": "simhash", "NEARDUP_FEATURES": "nowhere.news.vector"},
-            "NEARDUP_FEATURES = 'nowhere.news.vector': No module named 'nowhere'; must be the import path of a",
+            {"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"features": "nowhere.news.vector"}},
+            "NEARDUP_PRESET_OPTIONS[\"features\"] = 'nowhere.news.vector': No module named 'nowhere'; must be",
         ),
         (
-            {"NEARDUP_PRESET": "nrc", "NEARDUP_COLLISIONS": 20},
-            "NEARDUP_COLLISIONS = 20: must be under NEARDUP_NUM_PERM",
+            {"NEARDUP_PRESET": "nrc", "NEARDUP_PRESET_OPTIONS": {"collisions": 20}},
+            'NEARDUP_PRESET_OPTIONS["collisions"] = 20: must be under num_perm',
         ),
-        ({"NEARDUP_PRESET": "ddd", "NEARDUP_MEASURE": "hamming"}, "NEARDUP_MEASURE = 'hamming': must be one of"),
+        (
+            {"NEARDUP_PRESET": "ddd", "NEARDUP_PRESET_OPTIONS": {"measure": "hamming"}},
+            "NEARDUP_PRESET_OPTIONS[\"measure\"] = 'hamming': must be one of",
+        ),
     ],
 )
 def test_what_cannot_be_is_named_at_the_start(values: dict[str, object], message: str) -> None:
@@ -391,7 +393,9 @@ async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: s
 
 async def test_nrc_takes_five_permutations() -> None:
     """As many as in the example of the paper: benchmarks/nrc_table1.py."""
-    async with opened("nrc", "memory://", "nrc", NEARDUP_NUM_PERM=5, NEARDUP_MIN_WORDS=5) as detector:
+    async with opened(
+        "nrc", "memory://", "nrc", NEARDUP_PRESET_OPTIONS={"num_perm": 5}, NEARDUP_MIN_WORDS=5
+    ) as detector:
         texts = (SENTENCES[0], f"{SENTENCES[0]} morning", SENTENCES[2])
         statuses = [(await detector.check(detector.document(text, seen_at=START))).status for text in texts]
 

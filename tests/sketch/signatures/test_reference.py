@@ -100,17 +100,20 @@ def test_a_file_that_is_no_reference_is_named_at_the_start(
     path.write_text(change(shipped.read_text("utf-8")), "utf-8")
 
     with pytest.raises(SettingsError) as refused:
-        NearDupSettings.from_mapping({"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": str(path)})
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "multiref", "NEARDUP_PRESET_OPTIONS": {"reference": str(path)}})
 
-    assert str(refused.value).startswith(f"NEARDUP_REFERENCE = {str(path)!r}: {message}")
+    assert str(refused.value).startswith(f'NEARDUP_PRESET_OPTIONS["reference"] = {str(path)!r}: {message}')
     assert str(refused.value).endswith("or leave the setting out")
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises(
-        SettingsError, match=r"^NEARDUP_REFERENCE = 'gone.json': No such file or directory; name a file"
+        SettingsError,
+        match=r"^NEARDUP_PRESET_OPTIONS\[.reference.\] = 'gone.json': No such file or directory; ",
     ):
-        NearDupSettings.from_mapping({"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": "gone.json"})
+        NearDupSettings.from_mapping(
+            {"NEARDUP_PRESET": "multiref", "NEARDUP_PRESET_OPTIONS": {"reference": "gone.json"}}
+        )
 
 
 def test_another_reference_is_another_configuration(tmp_path: Path) -> None:
@@ -119,7 +122,7 @@ def test_another_reference_is_another_configuration(tmp_path: Path) -> None:
     for name, grams in (("same", shipped["grams"]), ("turned", shipped["grams"][::-1])):
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps({**shipped, "grams": grams}), "utf-8")
-        values = {"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": str(path)}
+        values = {"NEARDUP_PRESET": "multiref", "NEARDUP_PRESET_OPTIONS": {"reference": str(path)}}
         configs.add(NearDupSettings.from_mapping(values).resolved_preset().config())
 
     assert len(configs) == 2
@@ -188,7 +191,7 @@ def test_the_command_writes_a_reference_that_a_crawl_takes(tmp_path: Path, corpu
     assert (tmp_path / "mine.json").read_bytes() == (tmp_path / "other.json").read_bytes()
     assert "mean absolute error" in again.stdout
     assert not list(tmp_path.glob("*.unfinished"))
-    values = {"NEARDUP_PRESET": "multiref", "NEARDUP_REFERENCE": str(tmp_path / "mine.json")}
+    values = {"NEARDUP_PRESET": "multiref", "NEARDUP_PRESET_OPTIONS": {"reference": str(tmp_path / "mine.json")}}
     NearDupSettings.from_mapping(values)
 
 

@@ -101,7 +101,9 @@ def vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def test_features_may_be_the_users(vectors: str, store_url: str, namespace: str) -> None:
-    async with opened("simhash", store_url, namespace, NEARDUP_FEATURES=f"{vectors}.vector") as detector:
+    async with opened(
+        "simhash", store_url, namespace, NEARDUP_PRESET_OPTIONS={"features": f"{vectors}.vector"}
+    ) as detector:
         assert detector.sketcher.frequencies is None
         texts = (article("wire"), article("wire").replace(" ", "  "), article("other"))
         documents = [detector.document(text, seen_at=START) for text in texts]
@@ -121,7 +123,10 @@ def test_stemming_and_stop_words_leave_the_terms_that_count() -> None:
     for one, other in INFLECTED.items():
         plain, stemmed = (
             NearDupSettings.from_mapping({**settings, **more})
-            for more in ({}, {"NEARDUP_STEMMING": "english", "NEARDUP_STOP_WORDS": ["A", "the", "was", "were"]})
+            for more in (
+                {},
+                {"NEARDUP_PRESET_OPTIONS": {"stemming": "english", "stop_words": ["A", "the", "was", "were"]}},
+            )
         )
         signatures = [
             [Sketcher(each.resolved_preset(), min_words=1).sketch(text).signed.signature for text in (one, other)]
@@ -138,7 +143,11 @@ def test_the_heaviest_terms_alone_may_make_the_signature() -> None:
     kept = "harbour " * 9 + "ferry " * 6
     row, one, of_all = (
         NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", **more}).resolved_preset()
-        for more in ({"NEARDUP_HEAVIEST_TERMS": 2}, {"NEARDUP_HEAVIEST_TERMS": 1}, {})
+        for more in (
+            {"NEARDUP_PRESET_OPTIONS": {"heaviest_terms": 2}},
+            {"NEARDUP_PRESET_OPTIONS": {"heaviest_terms": 1}},
+            {},
+        )
     )
 
     heaviest, all_of_one, two, all_of_kept = (
@@ -152,18 +161,22 @@ def test_the_heaviest_terms_alone_may_make_the_signature() -> None:
 
 
 def test_a_language_without_a_stemmer_is_named() -> None:
-    with pytest.raises(SettingsError, match=r"^NEARDUP_STEMMING = 'klingon': must be one of arabic, "):
-        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", "NEARDUP_STEMMING": "klingon"})
+    with pytest.raises(SettingsError, match=r"^NEARDUP_PRESET_OPTIONS\[.stemming.\] = 'klingon': must be one of "):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"stemming": "klingon"}})
 
 
 async def test_a_vector_that_is_none_is_named(vectors: str, namespace: str) -> None:
-    async with opened("simhash", "memory://", namespace, NEARDUP_FEATURES=f"{vectors}.nothing") as detector:
-        with pytest.raises(SettingsError, match=r"^NEARDUP_FEATURES = 'own_vectors.nothing': gave \['no', 'mapping'\]"):
+    async with opened(
+        "simhash", "memory://", namespace, NEARDUP_PRESET_OPTIONS={"features": f"{vectors}.nothing"}
+    ) as detector:
+        with pytest.raises(SettingsError, match=r"\] = 'own_vectors.nothing': gave \['no', 'mapping'\]"):
             await detector.check(detector.document(article("wire"), seen_at=START))
 
 
 async def test_an_empty_vector_leaves_the_text_alone_to_be_compared(vectors: str, namespace: str) -> None:
-    async with opened("simhash", "memory://", namespace, NEARDUP_FEATURES=f"{vectors}.empty") as detector:
+    async with opened(
+        "simhash", "memory://", namespace, NEARDUP_PRESET_OPTIONS={"features": f"{vectors}.empty"}
+    ) as detector:
         document = detector.document(article("wire"), seen_at=START)
         again = detector.document(article("wire"), seen_at=START + 1)
 
@@ -192,7 +205,9 @@ def test_the_same_text_has_one_signature_while_frequencies_are_learned() -> None
 # What is like a document.
 
 
-@pytest.mark.parametrize(("preset", "settings"), [("simhash", {}), ("simhash", {"NEARDUP_BANDS": 8}), ("news", {})])
+@pytest.mark.parametrize(
+    ("preset", "settings"), [("simhash", {}), ("simhash", {"NEARDUP_PRESET_OPTIONS": {"bands": 8}}), ("news", {})]
+)
 async def test_similar_lists_what_is_alike_and_registers_nothing(
     preset: str, settings: dict[str, object], store_url: str, namespace: str
 ) -> None:
