@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.report.rows import UNTAGGED, Row
@@ -88,7 +87,6 @@ class Overview:
     by_source: list[SourceLine] = field(default_factory=list)
     copied_sources: list[str] = field(default_factory=list)
     copying: list[tuple[str, list[Cell]]] = field(default_factory=list)
-    hours: list[tuple[str, list[Cell]]] = field(default_factory=list)
     unchecked: list[tuple[str, int, str]] = field(default_factory=list)  # reason, items, mend
 
 
@@ -111,7 +109,6 @@ def overview_of(rows: Sequence[Row], stories: Sequence[Story], links: Links) -> 
     overview.step, overview.bars, overview.outside = _over_time(rows, times)
     overview.by_source = _by_source(rows, stories, top)
     overview.copied_sources, overview.copying = _copying(rows, links)
-    overview.hours = _hours(rows, top)
     reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
     overview.unchecked = [(name, count, MENDS.get(name, OTHER_MEND)) for name, count in reasons.most_common()]
     return overview
@@ -175,16 +172,6 @@ def _copying(rows: Sequence[Row], links: Links) -> tuple[list[str], list[tuple[s
     lines = [source for source, _ in copying.most_common(_MOST_PARTNERS)]
     numbers = [[pairs[line, column] for column in columns] for line in lines]
     return columns, list(zip(lines, _cells(numbers), strict=True))
-
-
-def _hours(rows: Sequence[Row], top: Sequence[str]) -> list[tuple[str, list[Cell]]]:
-    """Count the items of each source in each hour of the day, in UTC."""
-    counts = {source: [0] * 24 for source in top}
-    for row in rows:
-        if row.time is not None and row.source in counts:
-            counts[row.source][datetime.fromtimestamp(row.time, timezone.utc).hour] += 1
-    shown = {source: hours for source, hours in counts.items() if any(hours)}
-    return list(zip(shown, _cells(list(shown.values())), strict=True))
 
 
 def _cells(numbers: Sequence[Sequence[int]]) -> list[list[Cell]]:

@@ -1,4 +1,4 @@
-"""Read the rows of a feed in any form that Scrapy exports: JSON lines, JSON, CSV or XML, plain or packed.
+"""Read the rows of a feed in any form that Scrapy exports: JSON lines, JSON or CSV, plain or packed.
 
 What cannot be read is yielded as a WrongLine, so that a report can say what it left out. A crawl that was killed leaves
 a feed whose last item is half written.
@@ -16,8 +16,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-from lxml import etree
-
 from scrapy_neardup.evaluation.feed import (
     CUT_OFF,
     LONGEST_LINE,
@@ -34,7 +32,6 @@ Raw = dict[str, Any]
 
 _CHUNK = 1 << 20  # characters
 _BETWEEN_ITEMS = re.compile(r"[\s,\[\]]*")  # a crawl that appends to a JSON file leaves "][" in it
-_NONE = "None"  # how Scrapy writes None into XML
 
 
 def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Raw | WrongLine]:
@@ -47,7 +44,7 @@ def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Raw | WrongLi
 
 
 def _rows(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
-    forms = {b"{": _json_lines, b"[": _json_array, b"<": _xml}
+    forms = {b"{": _json_lines, b"[": _json_array}
     read = forms.get(_first_character(file))
     return read(file, path) if read else _csv(file, path, columns)
 
@@ -98,7 +95,7 @@ def _csv(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | 
             return
         if columns and not set(columns) & set(names):
             raise InputError(
-                f"{path}: is neither JSON lines, JSON nor XML, and has no column {' or '.join(map(repr, columns[:3]))}"
+                f"{path}: is neither JSON lines nor JSON, and has no column {' or '.join(map(repr, columns[:3]))}"
             )
         for row in reader:
             row.pop(None, None)  # cells without a column
@@ -114,30 +111,3 @@ def _csv_lines(source: io.TextIOWrapper) -> Iterator[str]:
         if len(line) == LONGEST_LINE:
             raise csv.Error(TOO_LONG)
         yield line
-
-
-def _xml(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
-    """Read the children of the root element. Entities and DTDs are not loaded."""
-    options: dict[str, Any] = {"recover": True, "resolve_entities": False}
-    items = etree.iterparse(file, events=("start", "end"), no_network=True, load_dtd=False, **options)
-    depth = number = 0
-    try:
-        for event, element in items:
-            depth += 1 if event == "start" else -1
-            if event == "end" and depth == 1:
-                number += 1
-                yield {str(field.tag): _xml_value(field) for field in element if isinstance(field.tag, str)}
-                element.clear()
-                while element.getprevious() is not None:
-                    del element.getparent()[0]
-    except etree.XMLSyntaxError as error:
-        yield WrongLine(number + 1, None, f"{path}: not XML after item {number}: {error}")
-        return
-    if errors := [entry.message for entry in items.error_log if entry.level >= etree.ErrorLevels.ERROR]:
-        yield WrongLine(number + 1, None, f"{path}: after item {number}: {errors[0].strip()}: perhaps {CUT_OFF}")
-
-
-def _xml_value(field: etree._Element) -> object:
-    if values := [value for value in field if isinstance(value.tag, str)]:
-        return [_xml_value(value) for value in values]
-    return None if field.text in (None, _NONE) else field.text

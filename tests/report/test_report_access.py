@@ -63,7 +63,9 @@ def test_filters_do_not_hide_the_stories_on_a_phone(browser: Browser, day_report
 
 def test_a_wide_table_on_a_phone_says_on_which_side_there_is_more(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#overview", **PHONE) as watched:
-        table = watched.page.get_by_role("region", name="Number of items, by source and hour of the day")
+        table = watched.page.get_by_role(
+            "region", name="Number of copies, by copying source and by source of the match"
+        )
         for left, side in ((100, "both"), (10_000, "left"), (0, "right")):
             table.evaluate("(node, left) => { node.scrollLeft = left; }", left)
             watched.page.wait_for_function(

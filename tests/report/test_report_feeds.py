@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_items import item
-from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter, XmlItemExporter
+from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter
 
 from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.exceptions import InputError
@@ -24,9 +24,9 @@ from scrapy_neardup.report.reading import read_rows
 from scrapy_neardup.report.rows import LONGEST_TITLE
 from scrapy_neardup.settings import NearDupSettings
 
-EXPORTERS = {"jsonl": JsonLinesItemExporter, "json": JsonItemExporter, "csv": CsvItemExporter, "xml": XmlItemExporter}
+EXPORTERS = {"jsonl": JsonLinesItemExporter, "json": JsonItemExporter, "csv": CsvItemExporter}
 ITEMS = [item(), item(1, "duplicate"), item(2, "update"), item(3, "unchecked", neardup_reason="too-short")]
-# XML and CSV cannot hold every character.
+# CSV cannot hold every character.
 TEXTS = st.text(
     st.characters(blacklist_categories=("Cs", "Cc", "Cn"), blacklist_characters="\ufffe\uffff"), max_size=40
 )
@@ -112,23 +112,9 @@ def test_a_wrong_line_in_the_middle_costs_one_line(tmp_path: Path) -> None:
     assert [problem.partition(": ")[0][-2:] for problem in gathered.problems] == [":2", ":3"]
 
 
-def test_an_xml_feed_loads_no_file(tmp_path: Path) -> None:
-    secret = written(tmp_path, b"secret", "secret")
-    dtd = f'<!DOCTYPE items [<!ENTITY file SYSTEM "{secret.as_uri()}">]>'
-    path = written(tmp_path, f"<?xml version='1.0'?>{dtd}<items><item><url>&file;</url></item></items>".encode())
-    assert list(read_rows(path)) == [{"url": None}]
-
-
-def test_an_xml_feed_of_entities_in_entities_takes_no_memory(tmp_path: Path) -> None:
-    entities = "".join(f'<!ENTITY e{number} "{f"&e{number - 1};" * 10}">' for number in range(1, 12))
-    dtd = f'<!DOCTYPE items [<!ENTITY e0 "x">{entities}]>'
-    path = written(tmp_path, f"<?xml version='1.0'?>{dtd}<items><item><url>&e11;</url></item></items>".encode())
-    assert len(str(list(read_rows(path)))) < 1000
-
-
 @pytest.mark.parametrize("content", [b"just words\nand more", b"\x00\x01\x02", b"a,b\n1,2\n"])
 def test_a_file_that_is_no_feed_is_refused_with_its_name(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(InputError, match=r"feed: is neither JSON lines, JSON nor XML, and has no column 'url'"):
+    with pytest.raises(InputError, match=r"feed: is neither JSON lines nor JSON, and has no column 'url'"):
         gather([written(tmp_path, content)], NearDupSettings())
 
 
