@@ -13,9 +13,9 @@ from scrapy.settings import Settings
 from scrapy.utils.project import inside_project
 
 from scrapy_neardup.addon import checked_settings
+from scrapy_neardup.commands.checkup import Finding, check_add_on, check_up, left_out
 from scrapy_neardup.commands.inputs import add_json, add_store
 from scrapy_neardup.commands.terminal import print_json, print_wrapped, working
-from scrapy_neardup.crawl.checkup import Finding, check_add_on, check_up, left_out
 from scrapy_neardup.crawl.file_locations import locate_files
 
 _MARKS = {"ok": "ok", "warning": "WARNING", "failed": "FAILED"}

@@ -1,4 +1,7 @@
-"""Draw the Mermaid blocks of the pages as SVG while the site is built, so that the site needs no network."""
+"""Draw the Mermaid blocks of the pages as SVG while the site is built, so that the site needs no network.
+
+Also keep the decision records out of the search: they answer questions about the code, not about its use.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ import mermaidx  # type: ignore[import-untyped]
 BLOCK = re.compile("^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    if page.file.src_uri.startswith("decisions/"):
+        page.meta["search"] = {"exclude": True}
     return BLOCK.sub(lambda block: f'<div class="picture">{_svg(block[1])}</div>', markdown)
 
 
