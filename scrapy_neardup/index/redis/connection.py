@@ -56,7 +56,7 @@ _MENDS = {
     "unknown command 'evalsha'": "the server runs no Lua scripts: use Redis 6.2 or later, or Valkey",
 }
 
-_DAMAGE = ("WRONGTYPE", "attempt to", "bad argument", "data string too short", "not an integer")
+_DAMAGE = ("attempt to", "bad argument", "data string too short", "not an integer")
 """Words in errors about damaged data: the store works, and only some documents are affected."""
 
 R = TypeVar("R")
@@ -214,6 +214,8 @@ def explain_error(url: str, error: Exception) -> StoreError:
         return StoreError(f"{location}: {error}; {_RIGHTS_MEND}")
     if isinstance(error, exceptions.MovedError) and "+cluster" not in url:
         return StoreError(f"{location}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
+    if "WRONGTYPE" in str(error):
+        return StoreError(f"{location}: a key of the namespace is of another type: scrapy neardup status names it")
     if any(words in str(error) for words in _DAMAGE):
         return StoreError(f"{location}: the data of a document or story is damaged: {error}")
     # The client of a cluster hides the answer of the first node behind its own error.

@@ -31,10 +31,10 @@ from scrapy_neardup.document import (
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
-from scrapy_neardup.index.redis import verdict_counts
+from scrapy_neardup.index.redis import lua, verdict_counts
 from scrapy_neardup.index.redis.connection import Address, Connection, explain_error, without_password
 from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import Call, WrongTypes, is_wrong_type
+from scrapy_neardup.index.redis.lua import Call
 from scrapy_neardup.index.redis.runs import beat, deliver, withdraw
 from scrapy_neardup.index.redis.stories import RedisStories
 from scrapy_neardup.index.redis.survey import purge, records_of, server_facts, survey
@@ -66,10 +66,9 @@ class RedisIndex(Index):
         self.layout = RedisLayout(namespace, config, policy.window)
         self._checks: Batcher[tuple[Fingerprint, Document], Checked] = Batcher(self._run_checks, BATCH)
         self._joins: Batcher[Join, Story] = Batcher(self._run_joins, BATCH)
-        self._types = WrongTypes()
         self._damage = DamageLog(self.layout.prefix)
-        self._window = RedisWindow(self.layout, policy, self._types, self._damage)
-        self._stories = RedisStories(self.layout, policy.window, self._types, self._damage)
+        self._window = RedisWindow(self.layout, policy, self._damage)
+        self._stories = RedisStories(self.layout, policy.window, self._damage)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
 
@@ -114,13 +113,13 @@ class RedisIndex(Index):
 
     async def _beat(self, run: int, alive: Collection[int], dead: Collection[int]) -> None:
         seconds = 2 * self.policy.window
-        await self._change(lambda client: beat(client, self._types, self.layout, seconds, run, alive, dead))
+        await self._change(lambda client: beat(client, self.layout, seconds, run, alive, dead))
 
     async def deliver(self, documents: Sequence[str]) -> None:
-        await self._change(lambda client: deliver(client, self._types, self.layout, documents))
+        await self._change(lambda client: deliver(client, self.layout, documents))
 
     async def withdraw(self, documents: Sequence[str]) -> None:
-        await self._ask(lambda client: withdraw(client, self._types, self.layout, documents))
+        await self._ask(lambda client: withdraw(client, self.layout, documents))
 
     async def _change(self, steps: Callable[[Redis], Awaitable[R]]) -> R:
         """Return the answer of ``steps``, which read, decide and swap. Repeat them if others were faster."""
@@ -128,7 +127,7 @@ class RedisIndex(Index):
 
     async def _call_all(self, calls: Sequence[Call]) -> list[object]:
         """Return the answers of all calls. Raise a StoreError if one of them failed."""
-        return await self._ask(lambda client: self._types.run_or_raise(client, calls))
+        return await self._ask(lambda client: lua.run_or_raise(client, calls))
 
     async def join(self, join: Join) -> Story:
         return await self._joins.submit(join)
@@ -168,13 +167,13 @@ class RedisIndex(Index):
         return await self._change(lambda client: self._add_frequencies(client, key, counted))
 
     async def _add_frequencies(self, client: Redis, key: str, counted: bytes) -> bytes:
-        (answer,) = await self._types.run_or_raise(client, [("GET", (key,), ())])
+        (answer,) = await lua.run_or_raise(client, [("GET", (key,), ())])
         before = cast("bytes", answer or b"")
         total = add_counts(before, counted)
         if counted != NOTHING:  # else somebody only reads: an idle namespace stays empty, and expires
             documents = ("GETRANGE", (key,), (0, DOCUMENTS_BYTES - 1)), before[:DOCUMENTS_BYTES]
             write = "SET", (key,), (total, "EX", self.policy.window + HOUR)
-            await swap(client, self._types, [documents], [write])
+            await swap(client, [documents], [write])
         return total
 
     async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
@@ -196,7 +195,7 @@ class RedisIndex(Index):
         return {source: KnownBoilerplate(tuple(next(lists)), tuple(next(lists))) for source in learned}
 
     async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
-        await self._ask(lambda client: verdict_counts.add(client, self._types, self.layout, minute, counts))
+        await self._ask(lambda client: verdict_counts.add(client, self.layout, minute, counts))
 
     async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
         return await self._ask(lambda client: verdict_counts.read(client, self.layout, since, until))
@@ -213,11 +212,6 @@ class RedisIndex(Index):
         try:
             return await self._connection.ask(question)
         except Exception as error:
-            if is_wrong_type(error):
-                # Keys of an hour or a story stop nobody else.
-                names = self.layout.names("stories", "events", "ended", "grants")
-                if lines := await self._ask(lambda client: self._types.look_at(client, names)):
-                    raise StoreError(f"{without_password(self.url)}: {'; '.join(lines.values())}") from error
             raise self._explained(error) from error
 
     def _explained(self, error: Exception) -> StoreError:

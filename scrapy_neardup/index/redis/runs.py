@@ -12,8 +12,9 @@ from typing import cast
 
 from redis.asyncio import Redis
 
+from scrapy_neardup.index.redis import lua
 from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import Argument, Call, WrongTypes, script
+from scrapy_neardup.index.redis.lua import Argument, Call, script
 from scrapy_neardup.index.redis.swap import ConflictError, Expected, swap, swap_call
 from scrapy_neardup.index.runs import FORGOTTEN_SECONDS
 from scrapy_neardup.records.documents import read_record
@@ -35,7 +36,6 @@ def heartbeats(kept: Mapping[bytes, bytes]) -> dict[bytes, tuple[int, int]]:
 
 async def beat(
     client: Redis,
-    types: WrongTypes,
     layout: RedisLayout,
     seconds: int,
     run: int,
@@ -47,7 +47,7 @@ async def beat(
     All are forgotten after ``seconds``. Raise ConflictError if a run has changed meanwhile.
     """
     (name,) = layout.names("runs")
-    now, kept = read_runs(*await types.run_or_raise(client, [(script("runs"), (name,), ())]))
+    now, kept = read_runs(*await lua.run_or_raise(client, [(script("runs"), (name,), ())]))
     beats = heartbeats(kept)
     of_run = str(run).encode()
     lives = {number for number in (of_run, *(str(each).encode() for each in alive)) if number in beats}
@@ -63,24 +63,24 @@ async def beat(
     gone.update(str(each).encode() for each in dead)
     writes: list[Call] = [("HDEL", (name,), [*gone])] if gone else []
     writes += [("HSET", (name,), [part for each in changed.items() for part in each])] if changed else []
-    await swap(client, types, expected, [*writes, ("EXPIRE", (name,), (seconds,))])
+    await swap(client, expected, [*writes, ("EXPIRE", (name,), (seconds,))])
 
 
-async def deliver(client: Redis, types: WrongTypes, layout: RedisLayout, documents: Sequence[str]) -> None:
+async def deliver(client: Redis, layout: RedisLayout, documents: Sequence[str]) -> None:
     """Note in their records that documents are delivered. Raise ConflictError if one has changed meanwhile."""
     keys = [bytes.fromhex(document) for document in documents]
     calls: list[Call] = [("HGET", (layout.records(key),), (key,)) for key in keys]
     swaps = []
-    for key, read, packed in zip(keys, calls, await types.run_or_raise(client, calls), strict=True):
+    for key, read, packed in zip(keys, calls, await lua.run_or_raise(client, calls), strict=True):
         record = read_record(packed) if isinstance(packed, bytes) else None
         if record is not None and record.run:
             write: Call = "HSET", (layout.records(key),), (key, replace(record, run=0).pack())
             swaps.append(swap_call([(read, cast("bytes", packed))], [write]))
-    if None in await types.run_or_raise(client, swaps):
+    if None in await lua.run_or_raise(client, swaps):
         raise ConflictError
 
 
-async def withdraw(client: Redis, types: WrongTypes, layout: RedisLayout, documents: Sequence[str]) -> None:
+async def withdraw(client: Redis, layout: RedisLayout, documents: Sequence[str]) -> None:
     """Remove the records of documents that nobody will deliver."""
     keys = [bytes.fromhex(document) for document in documents]
-    await types.run_or_raise(client, [("HDEL", (layout.records(key),), (key,)) for key in keys])
+    await lua.run_or_raise(client, [("HDEL", (layout.records(key),), (key,)) for key in keys])

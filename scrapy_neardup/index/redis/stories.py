@@ -32,8 +32,9 @@ from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, 
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index.base import ENDED_SECONDS, MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
+from scrapy_neardup.index.redis import lua
 from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import Argument, Call, WrongTypes
+from scrapy_neardup.index.redis.lua import Argument, Call
 from scrapy_neardup.index.redis.swap import ConflictError, Expected, retried, swap, swap_call
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import read_members
@@ -59,10 +60,9 @@ _DEFAULTS: tuple[object, ...] = _values_of(StoryCounters())
 class RedisStories:
     """The stories of one namespace and configuration. Errors of redis-py are passed on."""
 
-    def __init__(self, layout: RedisLayout, window: int, types: WrongTypes, damage: DamageLog) -> None:
+    def __init__(self, layout: RedisLayout, window: int, damage: DamageLog) -> None:
         self._layout = layout
         self._window = window
-        self._types = types
         self._damage = damage
         self._stories, self._events, self._ended, self._grants = layout.names("stories", "events", "ended", "grants")
 
@@ -97,7 +97,7 @@ class RedisStories:
             swaps: dict[bytes, Call] = {}
             remembered: list[Call] = []
             for call, values, (key, joins) in zip(
-                calls, await self._types.run(client, calls), joins_of.items(), strict=True
+                calls, await lua.run_all(client, calls), joins_of.items(), strict=True
             ):
                 try:
                     story = self._read_joined(key, call, values)
@@ -110,7 +110,7 @@ class RedisStories:
                     after[key], writes = [error] * len(joins), []
                 if writes:
                     swaps[key] = swap_call([self._expected(story)], writes)
-            swapped = dict(zip(swaps, await self._types.run(client, [*swaps.values(), *remembered]), strict=False))
+            swapped = dict(zip(swaps, await lua.run_all(client, [*swaps.values(), *remembered]), strict=False))
             for key, stories in after.items():
                 if (outcome := swapped.get(key, True)) is not None:
                     for number, answer in zip(numbers_of[key], stories, strict=True):
@@ -185,7 +185,7 @@ class RedisStories:
         to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, moving)
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         writes = self._writes(stays, 2 * self._window, members) + self._writes(moves, 2 * self._window)
-        await swap(client, self._types, [self._expected(stays), self._expected(moves)], writes)
+        await swap(client, [self._expected(stays), self._expected(moves)], writes)
         return stays.counters.story(stays.key)
 
     async def final_stories(self, client: Redis, stories: Collection[str]) -> dict[str, str]:
@@ -193,7 +193,7 @@ class RedisStories:
         asked = {story: bytes.fromhex(story) for story in stories}
         for _ in range(MOST_FOLLOWED):
             calls: list[Call] = [("HGET", (self._layout.story(key),), ("moved",)) for key in asked.values()]
-            moved = zip(asked, await self._types.run(client, calls), strict=True)
+            moved = zip(asked, await lua.run_all(client, calls), strict=True)
             asked = {story: key for story, key in moved if isinstance(key, bytes) and len(key) == KEY_BYTES}
             final |= {story: key.hex() for story, key in asked.items()}
             if not asked:
@@ -208,7 +208,7 @@ class RedisStories:
         return found
 
     async def _whole(self, client: Redis, key: bytes) -> _StoredStory:
-        return self._read_whole(key, (await self._types.run_or_raise(client, [self._whole_call(key)]))[0])
+        return self._read_whole(key, (await lua.run_or_raise(client, [self._whole_call(key)]))[0])
 
     def _whole_call(self, key: bytes) -> Call:
         return "HGETALL", (self._layout.story(key),), ()
@@ -257,7 +257,7 @@ class RedisStories:
         key = bytes.fromhex(claim.story)
         name = self._layout.story(key)
         calls: list[Call] = [("HGET", (self._grants,), (claim.token,)), ("HLEN", (self._grants,), ())]
-        granted, grants, values = await self._types.run_or_raise(client, [*calls, ("HMGET", (name,), _FIELDS)])
+        granted, grants, values = await lua.run_or_raise(client, [*calls, ("HMGET", (name,), _FIELDS)])
         if granted:
             found = _GRANT.fullmatch(cast("bytes", granted))
             final = (await self.final_stories(client, [claim.story])).get(claim.story, claim.story)
@@ -281,16 +281,16 @@ class RedisStories:
                 ("EXPIRE", (self._grants,), (2 * self._window,)),
             ]
         writes += self._writes(story)
-        await swap(client, self._types, [self._expected(story)], writes)
+        await swap(client, [self._expected(story)], writes)
         return Granted(await self.members(client, claim.story), signalled)
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
         if grants:
-            await self._types.run_or_raise(client, [("HDEL", (self._grants,), [token for _, token in grants])])
+            await lua.run_or_raise(client, [("HDEL", (self._grants,), [token for _, token in grants])])
 
     async def take_over(self, client: Redis, seconds: float) -> list[UnconfirmedGrant]:
         """See ``Index.take_over``. A grant that another process takes over meanwhile is left to it."""
-        (answer,) = await self._types.run_or_raise(client, [("HGETALL", (self._grants,), ())])
+        (answer,) = await lua.run_or_raise(client, [("HGETALL", (self._grants,), ())])
         now, due, damaged = int(time.time()), list[tuple[bytes, re.Match[bytes]]](), list[Argument]()
         for token, kept in cast("dict[bytes, bytes]", answer).items():
             if (found := _GRANT.fullmatch(kept)) is None:
@@ -306,7 +306,7 @@ class RedisStories:
         ]
         calls += [("HDEL", (self._grants,), damaged)] if damaged else []
         taken_over = []
-        for (token, found), was_taken in zip(due, await self._types.run_or_raise(client, calls), strict=False):
+        for (token, found), was_taken in zip(due, await lua.run_or_raise(client, calls), strict=False):
             if was_taken is None:
                 continue
             key, told, note = (part.decode("utf-8", "replace") for part in found.groups()[1:])
@@ -334,10 +334,10 @@ class RedisStories:
 
     async def _counters_of(self, client: Redis, keys: Sequence[bytes]) -> list[list[bytes | None]]:
         calls: list[Call] = [("HMGET", (self._layout.story(key),), COUNTERS) for key in keys]
-        return cast("list[list[bytes | None]]", await self._types.run_or_raise(client, calls))
+        return cast("list[list[bytes | None]]", await lua.run_or_raise(client, calls))
 
     async def members(self, client: Redis, story: str) -> tuple[Member, ...]:
-        (answer,) = await self._types.run_or_raise(client, [self._whole_call(bytes.fromhex(story))])
+        (answer,) = await lua.run_or_raise(client, [self._whole_call(bytes.fromhex(story))])
         return read_members(_members(answer).items())
 
     async def ended_events(self, client: Redis, since: int) -> list[EventSources]:

@@ -12,9 +12,9 @@ from redis.exceptions import ResponseError
 
 from scrapy_neardup.document import EVERYWHERE
 from scrapy_neardup.index.base import Selection, StoreSummary, names_any_document, remaining_neighbours
+from scrapy_neardup.index.redis import lua
 from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, hours_of_slice
-from scrapy_neardup.index.redis.lua import WrongTypes, run_all
 from scrapy_neardup.index.redis.stories import new_version
 from scrapy_neardup.index.redis.swap import swap_call
 from scrapy_neardup.records.documents import Record, read_record, seconds_of
@@ -33,7 +33,7 @@ async def survey(client: Redis, url: str, layout: RedisLayout) -> StoreSummary:
             own.append(name)
         else:
             others.add(_configuration(name))
-    wrong = await WrongTypes().look_at(client, own)
+    wrong = await lua.wrong_types(client, own)
     whole = [name for name in own if name not in wrong]
 
     facts, warnings = await server_facts(client, layout.prefix)
@@ -132,7 +132,7 @@ async def _purge_members(client: Redis, story: str, selection: Selection, select
             await client.hdel(story, key)
         elif key == b"neighbours" and (kept := remaining_neighbours(packed, selection, selected)) != packed:
             read = "HGET", (story,), ("neighbours",)
-            await run_all(
+            await lua.run_all(
                 client, [swap_call([(read, packed)], [("HSET", (story,), ("neighbours", kept, *new_version()))])]
             )
 

@@ -14,7 +14,8 @@ from typing import TypeVar
 from redis.asyncio import Redis
 
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.redis.lua import Argument, Call, WrongTypes, script
+from scrapy_neardup.index.redis import lua
+from scrapy_neardup.index.redis.lua import Argument, Call, script
 
 _MOST_ATTEMPTS = 100
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds, at most; doubled each time that somebody else was faster
@@ -50,9 +51,9 @@ def swap_call(expected: Sequence[Expected], writes: Sequence[Call]) -> Call:
     return script("swap"), tuple(keys), arguments
 
 
-async def swap(client: Redis, types: WrongTypes, expected: Sequence[Expected], writes: Sequence[Call]) -> None:
+async def swap(client: Redis, expected: Sequence[Expected], writes: Sequence[Call]) -> None:
     """Do all ``writes`` in one step. Raise ConflictError if an answer is not as expected."""
-    (answer,) = await types.run_or_raise(client, [swap_call(expected, writes)])
+    (answer,) = await lua.run_or_raise(client, [swap_call(expected, writes)])
     if answer is None:
         raise ConflictError
 

@@ -19,8 +19,9 @@ from redis.asyncio import Redis
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import StoreUnavailable
 from scrapy_neardup.index.base import Checked, DamageLog
+from scrapy_neardup.index.redis import lua
 from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import Call, WrongTypes, script
+from scrapy_neardup.index.redis.lua import Call, script
 from scrapy_neardup.index.redis.postings import Generation, Keys, bits_of_new_generation, find_candidates, read_bits
 from scrapy_neardup.index.redis.runs import heartbeats, read_runs
 from scrapy_neardup.index.runs import Runs
@@ -63,10 +64,9 @@ class _New:
 class RedisWindow:
     """Records and postings of one namespace and configuration. Errors of redis-py are passed on."""
 
-    def __init__(self, layout: RedisLayout, policy: Policy, types: WrongTypes, damage: DamageLog) -> None:
+    def __init__(self, layout: RedisLayout, policy: Policy, damage: DamageLog) -> None:
         self._layout = layout
         self._policy = policy
-        self._types = types
         self._damage = damage
         self._bits: dict[int, int] = {}  # by generation: how many bits name a shard
 
@@ -105,7 +105,7 @@ class RedisWindow:
                 batch.vote(new)
         await self._read_linked_records(client, batch, news)
         calls = {new: self._commit(new, record) for new in news if (record := batch.decide(new)) is not None}
-        results = await self._types.run(client, list(calls.values()))
+        results = await lua.run_all(client, list(calls.values()))
         answers: dict[_New, Checked | BaseException] = {}
         for (new, (_, _, arguments)), result in zip(calls.items(), results, strict=True):
             if isinstance(result, BaseException):
@@ -132,9 +132,7 @@ class RedisWindow:
         records = self._records_of({new.key for new in news})
         asked = [(new, each) for new in news for each in new.generations if each.number in self._bits]
         calls = [*records, *(self._postings_of(*each) for each in asked)]
-        runs, *answers = await self._types.run_or_raise(
-            client, [(script("runs"), self._layout.names("runs"), ()), *calls]
-        )
+        runs, *answers = await lua.run_or_raise(client, [(script("runs"), self._layout.names("runs"), ()), *calls])
         milliseconds, kept = read_runs(runs)
         batch.runs.now = milliseconds / 1000
         batch.runs.beats = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
@@ -153,7 +151,7 @@ class RedisWindow:
         """Read how many bits name a shard in each generation, and its version in case the bits are damaged."""
         numbers = list({generation.number for generation in generations})
         calls: list[Call] = [("HMGET", [self._layout.bands(number)], [b"bits", b"version"]) for number in numbers]
-        found = dict(zip(numbers, await self._types.run_or_raise(client, calls), strict=True))
+        found = dict(zip(numbers, await lua.run_or_raise(client, calls), strict=True))
         for generation in generations:
             bits, version = cast("list[bytes | None]", found[generation.number])
             generation.version = version or b""
@@ -175,7 +173,7 @@ class RedisWindow:
     async def _choose_bits(self, client: Redis, new: _New) -> int:
         """Choose the bits of a generation that has no postings yet."""
         names = self._layout.slices(seconds_of(new.key))
-        lengths = cast("list[int]", await self._types.run_or_raise(client, [("HLEN", [name], []) for name in names]))
+        lengths = cast("list[int]", await lua.run_or_raise(client, [("HLEN", [name], []) for name in names]))
         slices = new.own.seconds / self._layout.slice_seconds
         return bits_of_new_generation(lengths, slices * len(new.keys.weights))
 
@@ -218,7 +216,7 @@ class RedisWindow:
     async def _read_packed(self, client: Redis, batch: _Batch, keys: AbstractSet[bytes]) -> None:
         """Read what is stored under these keys, unless it was read before."""
         if calls := self._records_of(keys - batch.packed.keys()):
-            batch.note(calls, await self._types.run_or_raise(client, calls))
+            batch.note(calls, await lua.run_or_raise(client, calls))
 
     def _commit(self, new: _New, record: Record) -> Call:
         own, second = new.own, seconds_of(new.key)

@@ -22,18 +22,21 @@ Meanwhile = Callable[[], Awaitable[object]]
 def interrupt(index: Index, monkeypatch: pytest.MonkeyPatch, *steps: Meanwhile) -> list[object]:
     """Before each of the next commits of this index, take a step. Return the answers of all commits."""
     assert isinstance(index, RedisIndex)
-    types, left, answers = index._types, list(steps), list[object]()
-    run = types.run
+    assert index._connection is not None
+    own, left, answers = index._connection._client, list(steps), list[object]()
+    run = lua.run_all
 
     async def run_later(client: Redis, calls: Sequence[lua.Call]) -> list[object]:
         commits = [number for number, (called, _, _) in enumerate(calls) if called is lua.script("commit")]
+        if client is not own:
+            return await run(client, calls)
         if commits and left:
             await left.pop(0)()
         found = await run(client, calls)
         answers.extend(found[number] for number in commits)
         return found
 
-    monkeypatch.setattr(types, "run", run_later)
+    monkeypatch.setattr(lua, "run_all", run_later)
     return answers
 
 

@@ -17,39 +17,56 @@ from redis.asyncio import Redis as AsyncRedis
 
 from scrapy_neardup.document import Claim, Extent
 from scrapy_neardup.index.base import MOST_TAKEN_OVER
-from scrapy_neardup.index.redis import swap
+from scrapy_neardup.index.redis import lua, swap
 from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.index.redis.lua import Call, WrongTypes, script
+from scrapy_neardup.index.redis.lua import Call, script
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted, unpack_sum
 
 OTHER = beginning("other", 20)
 
 
-class Interrupted(WrongTypes):
+RunAll = Callable[[AsyncRedis, Sequence[Call]], Awaitable[list[object]]]
+
+
+class Interrupted:
     """Lets somebody else in before each of the first swaps, or loses their answers."""
 
     def __init__(self, *others: Callable[[], Awaitable[object]], loses_answers: int = 0) -> None:
-        super().__init__()
         self.others = list(others)
         self.lost = loses_answers
         self.swaps: list[object] = []  # the answers
 
-    async def run(self, client: AsyncRedis, calls: Sequence[Call]) -> list[object]:
+    def of(self, index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Interrupt this index, and no other."""
+        assert index._connection is not None
+        own, run_all = index._connection._client, lua.run_all
+
+        async def run(client: AsyncRedis, calls: Sequence[Call]) -> list[object]:
+            return await (self._run(run_all, client, calls) if client is own else run_all(client, calls))
+
+        monkeypatch.setattr(lua, "run_all", run)
+
+    async def _run(self, run_all: RunAll, client: AsyncRedis, calls: Sequence[Call]) -> list[object]:
         swaps = [number for number, (called, _, _) in enumerate(calls) if called is script("swap")]
         if swaps and self.others:
             await self.others.pop(0)()
-        answers = await super().run(client, calls)
+        answers = await run_all(client, calls)
         if swaps and self.lost:  # as redis-py, which sends the command again
             self.lost -= 1
-            answers = await super().run(client, calls)
+            answers = await run_all(client, calls)
         self.swaps += [answers[number] for number in swaps]
         return answers
 
 
-async def interrupted(open_index: OpenIndex, url: str, types: Interrupted) -> RedisIndex:
+async def interrupted(
+    open_index: OpenIndex,
+    url: str,
+    interruptions: Interrupted,
+    monkeypatch: pytest.MonkeyPatch,
+) -> RedisIndex:
     index = await open_index(url)
     assert isinstance(index, RedisIndex)
-    index._types = index._stories._types = types
+    interruptions.of(index, monkeypatch)
     return index
 
 
@@ -61,7 +78,13 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("change", ["join", "claim", "unite", "vanish"])
 @pytest.mark.parametrize("step", ["join", "claim", "unite"])
 async def test_a_story_that_others_change_is_read_again(
-    open_index: OpenIndex, redis_url: str, redis_keys: Redis, step: str, change: str, at_once: None
+    open_index: OpenIndex,
+    redis_url: str,
+    redis_keys: Redis,
+    step: str,
+    change: str,
+    at_once: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = await open_index(redis_url)
     await other.join(join("a", MINUTE, "a.example"))
@@ -77,8 +100,8 @@ async def test_a_story_that_others_change_is_read_again(
         else:
             redis_keys.delete(f"{other.layout.prefix}:story:{FIRST.id}")  # type: ignore[attr-defined]
 
-    types = Interrupted(changed)
-    index = await interrupted(open_index, redis_url, types)
+    interruptions = Interrupted(changed)
+    index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
     gone = change == "vanish"
     before = 3 if change in ("join", "unite") else 2
     if step == "join":
@@ -94,16 +117,21 @@ async def test_a_story_that_others_change_is_read_again(
         story = await index.unite(FIRST.id, OTHER)
         assert story.items == before + 2 - (2 if gone else 0)
         assert OTHER.id in story.united
-    assert types.swaps == ([None] if step == "claim" and (change == "claim" or gone) else [None, 1])
+    assert interruptions.swaps == ([None] if step == "claim" and (change == "claim" or gone) else [None, 1])
     kept = await index.open_events()
     assert [each.levels for each in kept] == (
         [("watch",)] if change == "claim" or (step == "claim" and not gone) else []
     )
 
 
-async def test_a_swap_whose_answer_was_lost_counts_once(open_index: OpenIndex, redis_url: str, at_once: None) -> None:
-    types = Interrupted(loses_answers=99)
-    index = await interrupted(open_index, redis_url, types)
+async def test_a_swap_whose_answer_was_lost_counts_once(
+    open_index: OpenIndex,
+    redis_url: str,
+    at_once: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    interruptions = Interrupted(loses_answers=99)
+    index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
     joins = [join(str(number), MINUTE, f"{number}.example") for number in range(5)]
 
     stories = await asyncio.gather(*map(index.join, joins))
@@ -115,39 +143,46 @@ async def test_a_swap_whose_answer_was_lost_counts_once(open_index: OpenIndex, r
     assert (united.items, united.joined) == (7, 7)
     assert granted is not None
     assert granted == await index.claim(claim)
-    assert types.swaps == [None, None, None]
+    assert interruptions.swaps == [None, None, None]
 
 
 async def test_joins_under_way_together_are_one_swap_a_story(
-    open_index: OpenIndex, redis_url: str, redis_keys: Redis
+    open_index: OpenIndex,
+    redis_url: str,
+    redis_keys: Redis,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    types = Interrupted()
-    index = await interrupted(open_index, redis_url, types)
+    interruptions = Interrupted()
+    index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
     joins = [joining(first, f"{n}", MINUTE, f"{n}.example") for n in range(30) for first in (FIRST, OTHER)]
     random.Random(1).shuffle(joins)
 
     stories = await asyncio.gather(*map(index.join, joins))
 
-    assert types.swaps == [1, 1]
+    assert interruptions.swaps == [1, 1]
     for first in (FIRST, OTHER):
         own = [story for story, each in zip(stories, joins, strict=True) if each.first == first]
         assert [story.items for story in own] == [*range(2, 32)], "each answer is the story after its own join"
     assert stories[-1] == await index.join(joins[-1])
 
 
-async def test_a_story_that_became_a_part_of_another_costs_no_conflict(open_index: OpenIndex, redis_url: str) -> None:
-    types = Interrupted()
-    index = await interrupted(open_index, redis_url, types)
+async def test_a_story_that_became_a_part_of_another_costs_no_conflict(
+    open_index: OpenIndex,
+    redis_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    interruptions = Interrupted()
+    index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
     await index.join(join("a", MINUTE, "a.example"))
     await index.unite(FIRST.id, OTHER)
-    types.swaps.clear()
+    interruptions.swaps.clear()
 
     mixed = [join("b", MINUTE, "b.example"), joining(OTHER, "c", MINUTE, "c.example"), join("d", MINUTE, "d.example")]
     stories = await asyncio.gather(*map(index.join, mixed))
 
     assert {story.id for story in stories} == {FIRST.id}
     assert sorted(story.items for story in stories) == [4, 5, 6]
-    assert types.swaps == [1, 1]
+    assert interruptions.swaps == [1, 1]
 
 
 async def test_one_damaged_story_fails_only_its_own_joins(
@@ -169,7 +204,11 @@ async def test_one_damaged_story_fails_only_its_own_joins(
 
 
 async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_read(
-    open_index: OpenIndex, redis_url: str, redis_keys: Redis, at_once: None
+    open_index: OpenIndex,
+    redis_url: str,
+    redis_keys: Redis,
+    at_once: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index, other = await open_index(redis_url), await open_index(redis_url)
     index.run, other.run = 1, 2
@@ -177,26 +216,30 @@ async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_rea
     article = Article()
     await check(index, article)
 
-    types = Interrupted(other.end_run)
-    index._types = types  # type: ignore[attr-defined]
+    interruptions = Interrupted(other.end_run)
+    interruptions.of(index, monkeypatch)  # type: ignore[arg-type]
     await index.beat(alive=[2])
     assert set(redis_keys.hgetall(f"{index.layout.prefix}:runs")) == {b"1"}, "the run that ended stays dead"  # type: ignore[attr-defined]
-    types.others.append(lambda: other.withdraw([article.id]))
+    interruptions.others.append(lambda: other.withdraw([article.id]))
     await index.deliver([article.id])
     assert await index.records() == [], "a record that was removed stays removed"
-    assert types.swaps == [None, 1, None]
+    assert interruptions.swaps == [None, 1, None]
 
 
 async def test_what_was_learned_is_added_up_whoever_is_faster(
-    open_index: OpenIndex, redis_url: str, at_once: None
+    open_index: OpenIndex,
+    redis_url: str,
+    at_once: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     index, other = await open_index(redis_url), await open_index(redis_url)
     counted = pack_counted(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
-    index._types = types = Interrupted(lambda: other.add_frequencies("x", counted))  # type: ignore[attr-defined]
+    interruptions = Interrupted(lambda: other.add_frequencies("x", counted))
+    interruptions.of(index, monkeypatch)  # type: ignore[arg-type]
 
     total = await index.add_frequencies("x", counted)
 
-    assert types.swaps == [None, 1]
+    assert interruptions.swaps == [None, 1]
     assert unpack_sum(total)[0] == 6
     assert total == await other.add_frequencies("x", NOTHING)
 
