@@ -100,16 +100,15 @@ def test_a_line_that_is_too_long_is_named_and_the_others_are_read(tmp_path: Path
         f'[{{"id": "1"}}, {{"id": "{LONG * 2}"}}',
         f'id\n1\n"{LONG}"\n',
         f"id\n1\n{LONG}\n",
-        f"<items><item><id>1</id></item><item><id>{LONG}</id></item></items>",
     ],
-    ids=["json", "csv", "csv without quotes", "xml"],
+    ids=["json", "csv", "csv without quotes"],
 )
 def test_a_report_reads_no_item_of_any_length(tmp_path: Path, feed: str) -> None:
     (tmp_path / "items").write_text(feed, encoding="utf-8")
     first, *_, wrong = read_rows(tmp_path / "items")
     assert first == {"id": "1"}
     assert isinstance(wrong, WrongLine)
-    assert "too long" in wrong.error or TOO_LONG in wrong.error
+    assert TOO_LONG in wrong.error
 
 
 def test_long_documents_are_not_read_far_ahead() -> None:
