@@ -293,6 +293,7 @@ def test_hostile_values_are_text_in_every_part(browser: Browser, write_report: W
             page.evaluate(f"location.hash = '#{part}'")
             page.locator(f"#{part}").wait_for()
         page.evaluate("location.hash = '#story/0'")
+        page.locator("#story .members").wait_for()  # the browser tells the page of the new hash later
         press(page, "j", "j")
         page.locator("#story .compare .sides ins").first.wait_for()
         assert page.title() == "Near-duplicates in items.jsonl"
