@@ -118,8 +118,11 @@ def test_the_theme_is_chosen_and_kept(browser: Browser, day_report: Path) -> Non
         page.get_by_role("button", name="Theme: auto").click()
         page.get_by_role("button", name="Theme: light").click()
         assert page.evaluate(background) != light
-        page.reload()
-        page.wait_for_selector("html[data-ready]")
+        for _ in range(20):  # a browser hands localStorage to its next process a moment after the click
+            page.reload()
+            page.wait_for_selector("html[data-ready]")
+            if page.evaluate(background) != light:
+                break
         assert page.evaluate(background) != light
 
 
