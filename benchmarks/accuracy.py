@@ -28,10 +28,10 @@ from edits import EDITS, dressed
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.evaluation.feed import Recorded
-from scrapy_neardup.evaluation.labels import read_background, read_labelled
-from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.protocols import COPIES, evaluate
+from scrapy_neardup.lab.feed import Recorded
+from scrapy_neardup.lab.labels import read_background, read_labelled
+from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.protocols import COPIES, evaluate
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_neardup.document import Fingerprint
-from scrapy_neardup.evaluation.metrics import Score, b_cubed
 from scrapy_neardup.evidence.minima import BY_CHANCE, LEAD_LANES, LEAST_RESEMBLANCE, Measure
+from scrapy_neardup.lab.metrics import Score, b_cubed
 from scrapy_neardup.sketch import Preset
 
 _STEPS = 1 << 20

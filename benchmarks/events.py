@@ -28,11 +28,11 @@ from simulated_news import DAYS, News, simulate
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, Story, UnconfirmedGrant
-from scrapy_neardup.evaluation.feed import read_feed
-from scrapy_neardup.evaluation.labels import read_background, read_labelled
-from scrapy_neardup.evaluation.metrics import b_cubed
-from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.replay import Judged, replay
+from scrapy_neardup.lab.feed import read_feed
+from scrapy_neardup.lab.labels import read_background, read_labelled
+from scrapy_neardup.lab.metrics import b_cubed
+from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.replay import Judged, replay
 from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.records.stories import StoryCounters, read_sources
 from scrapy_neardup.rules.membership import count_join, grant

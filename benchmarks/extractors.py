@@ -23,9 +23,9 @@ from pathlib import Path
 
 from scrapy_neardup.content import decode_html, load_extractor
 from scrapy_neardup.content.extractors import BUILT_IN
-from scrapy_neardup.evaluation.labels import read_labelled
-from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.protocols import evaluate
+from scrapy_neardup.lab.labels import read_labelled
+from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.protocols import evaluate
 from scrapy_neardup.settings import NearDupSettings
 
 RUN = 4  # words

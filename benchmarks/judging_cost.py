@@ -18,9 +18,9 @@ from pathlib import Path
 ROUND = """
 import asyncio, json, statistics, sys, time
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.evaluation.feed import Recorded
-from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.replay import OutputFormat, opened, replay
+from scrapy_neardup.lab.feed import Recorded
+from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.replay import OutputFormat, opened, replay
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
 rows = [row for line in open(sys.argv[1], encoding="utf-8") if (row := json.loads(line)).get("text")]

@@ -18,9 +18,9 @@ from pathlib import Path
 from accuracy import _default_data, _pages, _table, _unpacked
 from stories import SETTINGS, _judge
 
-from scrapy_neardup.evaluation.labels import read_background
-from scrapy_neardup.evaluation.pages import PageReader
-from scrapy_neardup.evaluation.sketches import SharedSketches
+from scrapy_neardup.lab.labels import read_background
+from scrapy_neardup.lab.pages import PageReader
+from scrapy_neardup.lab.sketches import SharedSketches
 
 
 def main() -> None:

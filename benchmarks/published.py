@@ -19,10 +19,10 @@ from all_pairs import score_all_pairs
 
 from scrapy_neardup.content import source_of
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evaluation.labels import read_labelled
-from scrapy_neardup.evaluation.metrics import Score, mean, online
-from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.protocols import Order, evaluate
+from scrapy_neardup.lab.labels import read_labelled
+from scrapy_neardup.lab.metrics import Score, mean, online
+from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.protocols import Order, evaluate
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
 

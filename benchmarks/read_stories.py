@@ -15,7 +15,7 @@ from typing import NamedTuple
 import xxhash
 from accuracy import _table
 
-from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.lab.pages import Page
 
 LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")

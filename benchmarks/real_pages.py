@@ -30,10 +30,10 @@ from accuracy import _default_data, _table, _unpacked
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.evaluation.labels import read_background
-from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.protocols import COPIES
-from scrapy_neardup.evaluation.replay import replay
+from scrapy_neardup.lab.labels import read_background
+from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.protocols import COPIES
+from scrapy_neardup.lab.replay import replay
 from scrapy_neardup.settings import NearDupSettings
 
 EXTRACTORS = ("trafilatura", "resiliparse")

@@ -21,8 +21,8 @@ from pathlib import Path
 from edits import dressed
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.evaluation.labels import read_background
-from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.lab.labels import read_background
+from scrapy_neardup.lab.pages import Page, PageReader
 
 SEED = 2019
 MOST_PAGES = 400  # of a language

@@ -33,12 +33,12 @@ from read_stories import Link, report_links, report_stories, write_unread
 from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Match
-from scrapy_neardup.evaluation.labels import read_background, read_labelled
-from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
-from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.protocols import COPIES
-from scrapy_neardup.evaluation.replay import replay
-from scrapy_neardup.evaluation.sketches import SharedSketches
+from scrapy_neardup.lab.labels import read_background, read_labelled
+from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
+from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.protocols import COPIES
+from scrapy_neardup.lab.replay import replay
+from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
 
 SETS = ("rewritten", "same", "gold", "stream")

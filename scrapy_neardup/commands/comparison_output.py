@@ -8,11 +8,11 @@ from dataclasses import asdict, fields
 
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, print_table
 from scrapy_neardup.document import counted, printable
-from scrapy_neardup.evaluation.comparison import Comparison
-from scrapy_neardup.evaluation.passages import Passage
-from scrapy_neardup.evaluation.registered import Registered, SketchComparison
-from scrapy_neardup.evaluation.topics import TopicComparison
 from scrapy_neardup.evidence.topic import FEWEST_DOCUMENTS
+from scrapy_neardup.lab.comparison import Comparison
+from scrapy_neardup.lab.passages import Passage
+from scrapy_neardup.lab.registered import Registered, SketchComparison
+from scrapy_neardup.lab.topics import TopicComparison
 
 _PASSAGES = 5
 _WORDS = 60

@@ -13,9 +13,9 @@ from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, read_
 from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
 from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
-from scrapy_neardup.evaluation.labels import LabelledPages
-from scrapy_neardup.evaluation.protocols import PROTOCOLS, measure
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.lab.labels import LabelledPages
+from scrapy_neardup.lab.protocols import PROTOCOLS, measure
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 

@@ -13,10 +13,11 @@ from scrapy_neardup.commands.comparison_output import show_comparison, show_sket
 from scrapy_neardup.commands.inputs import add_json, add_preset, live_detector, read_pages
 from scrapy_neardup.commands.terminal import print_error, working
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.evaluation.comparison import Comparison, compare
-from scrapy_neardup.evaluation.feed import read_feed
-from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.registered import (
+from scrapy_neardup.exceptions import InputError, StoreError
+from scrapy_neardup.lab.comparison import Comparison, compare
+from scrapy_neardup.lab.feed import read_feed
+from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.registered import (
     Registered,
     SketchComparison,
     compare_sketches,
@@ -26,9 +27,8 @@ from scrapy_neardup.evaluation.registered import (
     missing_page,
     sketched,
 )
-from scrapy_neardup.evaluation.single import Given, read_single
-from scrapy_neardup.evaluation.topics import LearnedTerms
-from scrapy_neardup.exceptions import InputError, StoreError
+from scrapy_neardup.lab.single import Given, read_single
+from scrapy_neardup.lab.topics import LearnedTerms
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.settings import NearDupSettings
 

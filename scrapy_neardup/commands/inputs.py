@@ -18,17 +18,17 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, working
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.evaluation.feed import Recorded, WrongLine, shown
-from scrapy_neardup.evaluation.labels import (
+from scrapy_neardup.exceptions import InputError, SettingsError, StoreError
+from scrapy_neardup.lab.feed import Recorded, WrongLine, shown
+from scrapy_neardup.lab.labels import (
     DEFAULT_LABEL,
     LabelledPages,
     read_background,
     read_labelled,
     without_labelled,
 )
-from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.replay import opened
-from scrapy_neardup.exceptions import InputError, SettingsError, StoreError
+from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.settings import NearDupSettings
 
 ORDERS = 5

@@ -17,10 +17,10 @@ from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
 from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import LEVELS, STATUSES, counted
-from scrapy_neardup.evaluation.feed import read_feed, shown
-from scrapy_neardup.evaluation.pages import PageReader
-from scrapy_neardup.evaluation.replay import OutputFormat, Tally, opened, replay
 from scrapy_neardup.exceptions import InputError, SettingsError
+from scrapy_neardup.lab.feed import read_feed, shown
+from scrapy_neardup.lab.pages import PageReader
+from scrapy_neardup.lab.replay import OutputFormat, Tally, opened, replay
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent, special_report
 

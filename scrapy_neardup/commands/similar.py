@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, working
 from scrapy_neardup.document import Match, Status, counted, printable
-from scrapy_neardup.evaluation.registered import (
+from scrapy_neardup.lab.registered import (
     Registered,
     find,
     may_be_registered,
@@ -19,7 +19,7 @@ from scrapy_neardup.evaluation.registered import (
     similar_to,
     sketched,
 )
-from scrapy_neardup.evaluation.single import read_single
+from scrapy_neardup.lab.single import read_single
 
 BY_STORY = "story"
 """Stands for the likeness of a document that joined the story by way of another one."""

@@ -10,11 +10,11 @@ from typing import Any
 
 from scrapy_neardup.commands.inputs import STDOUT, add_json, add_workers, number
 from scrapy_neardup.commands.terminal import print_json, print_table, track
-from scrapy_neardup.evaluation.pages import read_corpus
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.pages import read_corpus
+from scrapy_neardup.lab.training import State, Task, begin, generations, reference_file, restore, saved
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.sketch.signatures.training import State, Task, begin, generations, reference_file, restore, saved
 
 _REFERENCE = Path("reference.json")
 

@@ -13,7 +13,8 @@ from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label_names, number, read_labelled_pages
 from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
-from scrapy_neardup.evaluation.curve import (
+from scrapy_neardup.exceptions import InputError, SettingsError
+from scrapy_neardup.lab.curve import (
     AnyPoint,
     Point,
     TopicPoint,
@@ -24,9 +25,8 @@ from scrapy_neardup.evaluation.curve import (
     suggest_topic,
     thresholds,
 )
-from scrapy_neardup.evaluation.feed import shown
-from scrapy_neardup.evaluation.labels import LabelledPages
-from scrapy_neardup.exceptions import InputError, SettingsError
+from scrapy_neardup.lab.feed import shown
+from scrapy_neardup.lab.labels import LabelledPages
 from scrapy_neardup.settings import NearDupSettings
 
 TOPIC_PRECISION = 0.9

@@ -16,8 +16,8 @@ from typing import Any
 
 from scrapy_neardup.content import language_code
 from scrapy_neardup.document import LEVELS
-from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed
-from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.lab.feed import Recorded, WrongLine, read_feed
+from scrapy_neardup.lab.pages import Page, PageReader
 from scrapy_neardup.report.clean import clean_line, clean_text
 from scrapy_neardup.report.reading import Raw, read_rows
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_TITLE, LONGEST_URL, Row, RowFormat, source_in

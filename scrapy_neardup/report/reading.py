@@ -16,7 +16,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-from scrapy_neardup.evaluation.feed import (
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.feed import (
     CUT_OFF,
     LONGEST_LINE,
     TOO_LONG,
@@ -26,7 +27,6 @@ from scrapy_neardup.evaluation.feed import (
     read_packed,
     require_object,
 )
-from scrapy_neardup.exceptions import InputError
 
 Raw = dict[str, Any]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from scrapy_processes import run_scrapy
 
-from scrapy_neardup.evaluation.protocols import PROTOCOLS
+from scrapy_neardup.lab.protocols import PROTOCOLS
 
 Neardup = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -21,7 +21,7 @@ from projects import FERRY, ITEM_A_PAGE, Project
 from scrapy_processes import neardup, run_scrapy
 
 from scrapy_neardup import NearDupDetector, NearDupSettings, StoreError
-from scrapy_neardup.evaluation.replay import opened
+from scrapy_neardup.lab.replay import opened
 
 STORE = "sqlite:///window.sqlite"
 

@@ -14,7 +14,8 @@ from newsdesk import text
 from scrapy_processes import neardup
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.evaluation.feed import (
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.feed import (
     LONGEST_LINE,
     TOO_LONG,
     NoDocumentsError,
@@ -22,10 +23,9 @@ from scrapy_neardup.evaluation.feed import (
     WrongLine,
     read_feed,
 )
-from scrapy_neardup.evaluation.labels import read_labelled
-from scrapy_neardup.evaluation.pages import PageReader
-from scrapy_neardup.evaluation.single import read_single
-from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.labels import read_labelled
+from scrapy_neardup.lab.pages import PageReader
+from scrapy_neardup.lab.single import read_single
 from scrapy_neardup.report.reading import read_rows
 
 

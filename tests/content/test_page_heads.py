@@ -12,8 +12,8 @@ from news_site import Answer, NewsSite, article, page
 from projects import NOTING, Project
 
 from scrapy_neardup.content import read_head
-from scrapy_neardup.evaluation.feed import read_feed
-from scrapy_neardup.evaluation.pages import Page, PageReader
+from scrapy_neardup.lab.feed import read_feed
+from scrapy_neardup.lab.pages import Page, PageReader
 from scrapy_neardup.settings import NearDupSettings
 
 pytestmark = pytest.mark.versions

@@ -24,9 +24,9 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.document import STATUSES, Verdict
-from scrapy_neardup.evaluation.feed import WrongLine, read_feed
-from scrapy_neardup.evaluation.pages import PageReader
-from scrapy_neardup.evaluation.replay import OutputFormat, replay
+from scrapy_neardup.lab.feed import WrongLine, read_feed
+from scrapy_neardup.lab.pages import PageReader
+from scrapy_neardup.lab.replay import OutputFormat, replay
 from scrapy_neardup.middleware import NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from report_items import item
 from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter
 
-from scrapy_neardup.evaluation.feed import WrongLine
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.feed import WrongLine
 from scrapy_neardup.report import build_report, gather
 from scrapy_neardup.report.clean import clean_line
 from scrapy_neardup.report.reading import read_rows

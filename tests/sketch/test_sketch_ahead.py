@@ -20,10 +20,10 @@ from projects import ITEM_A_PAGE, Project
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching
 from scrapy_neardup.document import Document
-from scrapy_neardup.evaluation.feed import read_feed
-from scrapy_neardup.evaluation.pages import Page, PageReader
-from scrapy_neardup.evaluation.replay import opened, replay
 from scrapy_neardup.exceptions import ExtractionError, StoreError
+from scrapy_neardup.lab.feed import read_feed
+from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.replay import opened, replay
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
 from scrapy_neardup.sketch.running import PacedSketcher

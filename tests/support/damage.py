@@ -12,10 +12,10 @@ from pathlib import Path
 from documents import Article, topic
 
 from scrapy_neardup.document import Join, Member, Neighbour
-from scrapy_neardup.evaluation.feed import WrongLine, _parse
 from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
+from scrapy_neardup.lab.feed import WrongLine, _parse
 from scrapy_neardup.records.documents import new_record, read_record
 from scrapy_neardup.records.members import pack_member, pack_neighbour, read_members, unpack_neighbours
 from scrapy_neardup.records.stories import StoryCounters

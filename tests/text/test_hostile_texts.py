@@ -29,10 +29,10 @@ from scrapy_neardup.content import (
 )
 from scrapy_neardup.content.decoding import SHORT_PAGE
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
-from scrapy_neardup.evaluation.feed import Recorded
-from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.replay import Judged, OutputFormat
 from scrapy_neardup.evidence.boilerplate import Trace
+from scrapy_neardup.lab.feed import Recorded
+from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.replay import Judged, OutputFormat
 from scrapy_neardup.sketch import PRESETS, BoilerplateGuard, Sketcher
 from scrapy_neardup.text.reading import Reading
 

@@ -3,7 +3,7 @@
 The signatures are found by the sides of random planes on which they lie (Charikar 2002).
 
 Mohammadi and Khasteh (2020), "A fast text similarity measure for large document collections using multireference cosine
-and genetic algorithm". ``sketch.signatures.training`` finds the list. A reference file is JSON.
+and genetic algorithm". ``lab.training`` finds the list. A reference file is JSON.
 """
 
 from __future__ import annotations

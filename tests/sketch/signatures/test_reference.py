@@ -17,9 +17,9 @@ from texts import article
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.evidence.minima import cosine
 from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.lab.training import Task, begin, generations, reference_file, restore, saved
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.sketch.signatures.reference import GRAMS, PARTS, gram_keys, load_reference, part_numbers
-from scrapy_neardup.sketch.signatures.training import Task, begin, generations, reference_file, restore, saved
 
 TEXTS = [article(number, 120).replace("\n", " ").lower() for number in range(40)]
 REFERENCE = load_reference()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from newsdesk import text
 from other_words import report
 
-from scrapy_neardup.evaluation.comparison import compare
-from scrapy_neardup.evaluation.single import Given
+from scrapy_neardup.lab.comparison import compare
+from scrapy_neardup.lab.single import Given
 from scrapy_neardup.rules.policy import Scope
 from scrapy_neardup.rules.trace import Asked
 from scrapy_neardup.settings import NearDupSettings

@@ -17,8 +17,8 @@ from scrapy_neardup.content import (
     read_head,
 )
 from scrapy_neardup.document import Reason
-from scrapy_neardup.evaluation.feed import LONGEST_LINE, Recorded, WrongLine, read_feed, take
 from scrapy_neardup.exceptions import ExtractionError, InputError
+from scrapy_neardup.lab.feed import LONGEST_LINE, Recorded, WrongLine, read_feed, take
 from scrapy_neardup.settings import NearDupSettings
 
 _TOGETHER = 16  # entries of a feed; the texts among them are sketched together

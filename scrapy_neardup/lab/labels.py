@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from scrapy_neardup.evaluation.feed import Recorded, WrongLine, read_feed, shown
-from scrapy_neardup.evaluation.pages import Page
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.feed import Recorded, WrongLine, read_feed, shown
+from scrapy_neardup.lab.pages import Page
 
 DEFAULT_LABEL = "cluster"
 _SHOWN = 20  # errors listed; the others are counted

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published import Originals, online_once
 
-from scrapy_neardup.evaluation.curve import Point, TopicPoint, plateau, suggest, suggest_topic, thresholds
-from scrapy_neardup.evaluation.feed import Recorded
-from scrapy_neardup.evaluation.labels import read_background, read_labelled, without_labelled
-from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
-from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.protocols import Order, evaluate, shuffled
-from scrapy_neardup.evaluation.sketches import SharedSketches
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.curve import Point, TopicPoint, plateau, suggest, suggest_topic, thresholds
+from scrapy_neardup.lab.feed import Recorded
+from scrapy_neardup.lab.labels import read_background, read_labelled, without_labelled
+from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
+from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.protocols import Order, evaluate, shuffled
+from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
 
 BAKERY = (

@@ -13,8 +13,8 @@ from typing import Any, get_args
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import KINDS, STATUSES, Document, Reason, Verdict, unchecked
-from scrapy_neardup.evaluation.feed import WrongLine, take
-from scrapy_neardup.evaluation.pages import Page
+from scrapy_neardup.lab.feed import WrongLine, take
+from scrapy_neardup.lab.pages import Page
 from scrapy_neardup.stories import StoryEvent
 
 _ENTRY_BYTES = 100  # of an ordered dictionary

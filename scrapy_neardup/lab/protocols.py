@@ -12,11 +12,11 @@ from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evaluation.labels import LabelledPages
-from scrapy_neardup.evaluation.metrics import Score, b_cubed, mean, online, pairwise
-from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.replay import Judged, opened, replay
-from scrapy_neardup.evaluation.sketches import SharedSketches
+from scrapy_neardup.lab.labels import LabelledPages
+from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
+from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.replay import Judged, opened, replay
+from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")

@@ -13,8 +13,8 @@ from all_pairs import ScoreTable, score_all_pairs
 from texts import NAMES, article, noisy
 
 from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.evaluation.metrics import b_cubed
 from scrapy_neardup.evidence.minima import LEAD_LANES, Measure, likeness, likeness_of
+from scrapy_neardup.lab.metrics import b_cubed
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 
 

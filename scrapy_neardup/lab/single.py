@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scrapy_neardup.content import decode_html
-from scrapy_neardup.evaluation.feed import STDIN, NoDocumentsError, Recorded, WrongLine, read_feed, shown
-from scrapy_neardup.evaluation.pages import PageReader
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.feed import STDIN, NoDocumentsError, Recorded, WrongLine, read_feed, shown
+from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.settings import NearDupSettings
 
 _TIMEOUT = 20.0  # seconds

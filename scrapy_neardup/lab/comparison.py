@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict, counted
-from scrapy_neardup.evaluation.passages import LeftOut, Passage, cut_passages, left_out
-from scrapy_neardup.evaluation.replay import opened
-from scrapy_neardup.evaluation.single import Given
-from scrapy_neardup.evaluation.topics import LearnedTerms, TopicComparison, compare_topics
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
+from scrapy_neardup.lab.passages import LeftOut, Passage, cut_passages, left_out
+from scrapy_neardup.lab.replay import opened
+from scrapy_neardup.lab.single import Given
+from scrapy_neardup.lab.topics import LearnedTerms, TopicComparison, compare_topics
 from scrapy_neardup.records.documents import new_record
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, score_candidate, to_match, weights_of
 from scrapy_neardup.rules.trace import Trace

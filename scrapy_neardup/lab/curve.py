@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeVar
 
-from scrapy_neardup.evaluation.metrics import Score
-from scrapy_neardup.evaluation.pages import Page
-from scrapy_neardup.evaluation.protocols import OnJudged, evaluate, ignore
-from scrapy_neardup.evaluation.sketches import SharedSketches
+from scrapy_neardup.lab.metrics import Score
+from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.protocols import OnJudged, evaluate, ignore
+from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
 
 

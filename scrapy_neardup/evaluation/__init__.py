@@ -1,1 +1,0 @@
-"""Run recorded documents through the detector, and measure its verdicts."""
