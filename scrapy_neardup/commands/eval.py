@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterator, Sequence
+import operator
+import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrapy_neardup.commands import INTERRUPTED
 from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, read_labelled_pages
-from scrapy_neardup.commands.limits import Limit, add_fail_on, exceeds
-from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
+from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
-from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.lab.labels import LabelledPages
 from scrapy_neardup.lab.protocols import PROTOCOLS, measure
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 
 _RATES = ("precision", "recall", "F1")
+_RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+_LIMIT = re.compile(rf"(?:({'|'.join(PROTOCOLS)})\.)?(precision|recall|f1)(<=|>=|<|>)(\d*\.?\d+)(%?)")
+
+
+class Limit(NamedTuple):
+    """A condition under which the command fails: ``online.precision < 0.95``."""
+
+    protocol: str
+    rate: str
+    relation: str
+    bound: float
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +43,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     presets = parser.add_mutually_exclusive_group()
     add_preset(presets)
     presets.add_argument("--all-presets", action="store_true", help="all presets, side by side")
-    add_fail_on(parser, "precision, recall and f1, of online or of another protocol as in pairwise.precision<0.9")
+    parser.add_argument(
+        "--fail-on",
+        metavar="LIMIT",
+        type=_limits,
+        action="extend",
+        default=[],
+        help="exit with status 1 if a limit is met; separate several by commas; a limit is about precision, recall or"
+        " f1 of online, or of another protocol as in pairwise.precision<0.9",
+    )
+
+
+def _limits(text: str) -> list[Limit]:
+    found = [_LIMIT.fullmatch("".join(part.split())) for part in text.split(",")]
+    if None in found:
+        raise argparse.ArgumentTypeError(f"must be limits such as precision<0.95 or pairwise.f1<90%, not {text!r}")
+    return [
+        Limit(each[1] or PROTOCOLS[0], each[2], each[3], float(each[4]) / (100 if each[5] else 1))
+        for each in filter(None, found)
+    ]
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    _check_names(options.fail_on)
     names = list(PRESETS) if options.all_presets else [settings.get("NEARDUP_PRESET", "news")]
     # Wrong settings stop the command before the pages are read.
     configured = [NearDupSettings.from_mapping({**settings, "NEARDUP_PRESET": name}) for name in names]
@@ -44,18 +77,14 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             presets[each.preset] = _without_unmeasured(asyncio.run(measuring), source)
     if len(presets) < len(configured):
         print_error(f"Interrupted: {len(presets)} of {len(configured)} presets were measured.")
-        if not presets:
-            return INTERRUPTED
-    _print_labels_without_copies(source)
-    has_failed = exceeds(options.fail_on, _values(options.fail_on, presets)) or source.errors > 0
-    status = INTERRUPTED if len(presets) < len(configured) else int(has_failed)
-    background = source.background
+    for label in _labels_without_copies(source):
+        print_error(f"No {label} has two documents, so there are no copies to find: only wrong links can be counted.")
     if options.json:
         print_json(
             {
                 "input": str(options.input),
                 "documents": source.labelled,
-                "background": background,
+                "background": source.background,
                 "left_out_of_background": len(source.left_out),
                 "without_text": source.without_text,
                 "errors": source.errors,
@@ -64,34 +93,34 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
                 "presets": presets,
             }
         )
-        return status
-    among = f" among {counted(background, 'other')}" if background else ""
-    orders = f"mean of {counted(options.seeds, 'order')}"
-    title = f"{counted(source.labelled, 'document')}{among}, {orders}"
-    _print_rates(title, presets)
-    costs = [(preset, *_costs(found)) for preset, found in presets.items()]
-    print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
-    return status
+    else:
+        among = f" among {counted(source.background, 'other')}" if source.background else ""
+        orders = f"mean of {counted(options.seeds, 'order')}"
+        _print_rates(f"{counted(source.labelled, 'document')}{among}, {orders}", presets)
+        costs = [
+            (preset, *(f"{found['microseconds'][step]:.0f}" for step in ("sketch", "check")), found["bytes"])
+            for preset, found in presets.items()
+        ]
+        print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
+    if len(presets) < len(configured):
+        return INTERRUPTED
+    return int(_has_met(options.fail_on, presets) or source.errors > 0)
 
 
-def _check_names(limits: Sequence[Limit]) -> None:
+def _has_met(limits: Sequence[Limit], presets: dict[str, Any]) -> bool:
+    """Print each limit that is met. A rate that cannot be measured counts as if its limit were met."""
+    has_met = False
     for limit in limits:
-        protocol, _, rate = limit.name.rpartition(".")
-        if rate not in map(str.lower, _RATES) or protocol not in ("", *PROTOCOLS):
-            allowed = f"must be precision, recall or f1, or one of them after a protocol: {', '.join(PROTOCOLS)}"
-            raise SettingsError("--fail-on", limit.name, allowed)
-
-
-def _values(limits: Sequence[Limit], presets: dict[str, Any]) -> dict[str, dict[str, float | None]]:
-    """Return the rates that each limit is about, by preset, label and protocol."""
-    values: dict[str, dict[str, float | None]] = {}
-    for name in (limit.name for limit in limits):
-        wanted, _, rate = name.rpartition(".")
         for preset, found in presets.items():
             for label, scores in found["labels"].items():
-                protocol = wanted or PROTOCOLS[0]
-                values.setdefault(name, {})[f"{preset}, {label}, {protocol}"] = scores[protocol][rate]
-    return values
+                value = scores[limit.protocol][limit.rate]
+                if value is None or _RELATIONS[limit.relation](value, limit.bound):
+                    said = (
+                        "cannot be measured" if value is None else f"is {value:.4g}, {limit.relation} {limit.bound:g}"
+                    )
+                    print_error(f"{preset}, {label}, {limit.protocol}: {limit.rate} {said} (--fail-on)")
+                    has_met = True
+    return has_met
 
 
 def _labels_without_copies(source: LabelledPages) -> list[str]:
@@ -107,30 +136,13 @@ def _without_unmeasured(found: dict[str, Any], source: LabelledPages) -> dict[st
     return found
 
 
-def _print_labels_without_copies(source: LabelledPages) -> None:
-    for label in _labels_without_copies(source):
-        PlainConsole(stderr=True).print_indented(
-            f"No {label} has two documents, so there are no copies to find: only wrong links can be counted.", 0
-        )
-
-
-def _shown(score: dict[str, Any]) -> list[str]:
-    """Return precision, recall and F1 for a table."""
-    rates = (score[name.lower()] for name in _RATES)
-    return ["-" if rate is None else f"{rate:.4f}" for rate in rates]
-
-
 def _print_rates(title: str, presets: dict[str, Any]) -> None:
     """Print a row for each preset, label and protocol."""
     rows: list[tuple[str, ...]] = []
     for preset, found in presets.items():
         for label, scores in found["labels"].items():
-            rows += [(preset, label, protocol, *_shown(score)) for protocol, score in scores.items()]
+            for protocol, score in scores.items():
+                rates = (score[name.lower()] for name in _RATES)
+                rows.append((preset, label, protocol, *("-" if rate is None else f"{rate:.4f}" for rate in rates)))
         rows.append(())
     print_table(title, ("preset", "label", "protocol", *_RATES), rows)
-
-
-def _costs(found: dict[str, Any]) -> Iterator[str]:
-    for step in ("sketch", "check"):
-        yield f"{found['microseconds'][step]:.0f}"
-    yield "" if found["bytes"] is None else str(found["bytes"])

@@ -71,7 +71,7 @@ def add_labelled_input(parser: argparse.ArgumentParser) -> None:
         "input",
         metavar="INPUT",
         type=Path,
-        help="JSON lines as for replay, with a cluster label and 'original': true; - is standard input",
+        help="JSON lines as for replay, with a cluster label; - is standard input",
     )
     parser.add_argument(
         "--label",

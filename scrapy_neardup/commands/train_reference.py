@@ -12,7 +12,7 @@ from scrapy_neardup.commands.inputs import STDOUT, add_json, add_workers, number
 from scrapy_neardup.commands.terminal import print_json, print_table, track
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.pages import read_corpus
-from scrapy_neardup.lab.training import State, Task, begin, generations, reference_file, restore, saved
+from scrapy_neardup.lab.training import State, Task, begin, generations, reference_file
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
 
@@ -50,21 +50,17 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         task = Task.of(texts, sample=options.sample, pairs=options.pairs, seed=options.seed)
     except ValueError as error:
         raise InputError(f"{options.corpus}: {error}; use a larger corpus, or a smaller --sample") from error
-    # A file keeps each run until all runs are done.
-    kept = _REFERENCE if options.output == STDOUT else options.output
-    unfinished = {
-        seed: kept.with_name(f"{kept.name}.{seed}.unfinished")
-        for seed in range(options.seed, options.seed + options.runs)
-    }
-    runs = [_train(task, options.population, seed, options.generations, path) for seed, path in unfinished.items()]
+    seeds = range(options.seed, options.seed + options.runs)
+    runs = [_train(task, options.population, seed, options.generations) for seed in seeds]
     best = min(runs, key=lambda state: task.held_out_error(state.population[0]))
     reference = json.dumps(reference_file(task, best, texts), ensure_ascii=False, indent=0) + "\n"
     if options.output == STDOUT:
         sys.stdout.write(reference)
     else:
-        _write(options.output, reference)
-    for path in unfinished.values():
-        path.unlink(missing_ok=True)
+        try:
+            options.output.write_text(reference, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{options.output}: cannot be written: {error.strerror}") from error
     answer = {
         "output": str(options.output),
         "texts": len(texts),
@@ -88,34 +84,12 @@ def _texts(options: argparse.Namespace, settings: NearDupSettings) -> list[str]:
     return [" ".join(body.tokens) for body in bodies if body.words >= settings.min_words]
 
 
-def _train(task: Task, population: int, seed: int, until: int, unfinished: Path) -> State:
-    """Return the last generation of one run; continue one that was interrupted."""
-    run_of = (task.digest, population, seed)
-    state = _resumed(unfinished, run_of) or begin(task, population=population, seed=seed)
-    coming = generations(task, state, until)
-    for each in track(coming, f"generations, seed {seed}", until - state.generation):
-        _write(unfinished, saved(each, run_of))
+def _train(task: Task, population: int, seed: int, until: int) -> State:
+    """Return the last generation of one run."""
+    state = begin(task, population=population, seed=seed)
+    for _ in track(generations(task, state, until), f"generations, seed {seed}", until):
+        pass
     return state
-
-
-def _resumed(path: Path, run_of: tuple[str, int, int]) -> State | None:
-    """Return an interrupted training of the same corpus and options, if there is one."""
-    try:
-        return restore(path.read_text(encoding="utf-8"), run_of)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: cannot be continued ({error}); remove the file to begin anew") from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the whole file or nothing."""
-    beside = path.with_name(path.name + ".new")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _print(options: argparse.Namespace, answer: dict[str, Any]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 from scrapy_neardup.exceptions import InputError
@@ -59,8 +58,7 @@ class LabelledPages:
 def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Labelled:
     """Read labelled documents. Raise InputError, which names file and lines, if a label is missing or wrong.
 
-    Every line needs every label, which is a text or a whole number. Ids are unique. ``original`` is true or false, and
-    true on one document of each cluster. Other labels join whole clusters of ``cluster``, and do not cross.
+    Every line needs every label, which is a text or a whole number. Ids are unique.
     """
     documents = _documents(path)
     if not documents:
@@ -70,8 +68,6 @@ def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Label
         raise InputError(f"{shown(path)}: no line has the label {missing[0]!r}; choose another with --label: {keys}")
     _require_none([*_wrong_values(documents, labels), *_duplicate_ids(documents)], path)
     clusters = {label: tuple(str(document.extra[label]) for document in documents) for label in labels}
-    wrong_originals = [*_without_original(documents, clusters), *_second_originals(documents, clusters)]
-    _require_none([*wrong_originals, *_crossing(documents, clusters)], path)
     return Labelled(tuple(documents), clusters)
 
 
@@ -123,9 +119,6 @@ def _wrong_values(documents: Sequence[Recorded], labels: Sequence[str]) -> Itera
                 yield document.line, f"the label {label!r} is missing"
             elif isinstance(value, bool) or not isinstance(value, str | int):
                 yield document.line, f"the label {label!r} must be a text or a whole number, not {value!r}"
-        original = document.extra.get("original", False)
-        if not isinstance(original, bool):
-            yield document.line, f"'original' must be true or false, not {original!r}"
 
 
 def _duplicate_ids(documents: Sequence[Recorded]) -> Iterable[_Error]:
@@ -134,63 +127,6 @@ def _duplicate_ids(documents: Sequence[Recorded]) -> Iterable[_Error]:
         line = first.setdefault(document.id, document.line)
         if line != document.line:
             yield document.line, f"line {line} has the same id {document.id!r}"
-
-
-def _without_original(documents: Sequence[Recorded], clusters: dict[str, tuple[str, ...]]) -> Iterable[_Error]:
-    for label, names in clusters.items():
-        members = defaultdict(list)
-        for document, name in zip(documents, names, strict=True):
-            members[name].append(document)
-        for name, found in members.items():
-            if not any(document.extra.get("original") for document in found):
-                message = f"no document of {label} {name!r} has 'original': true; its first document needs it"
-                yield found[0].line, message
-
-
-def _second_originals(documents: Sequence[Recorded], clusters: dict[str, tuple[str, ...]]) -> Iterable[_Error]:
-    """Find originals that are not the first of their cluster. Clusters of a coarser label have several originals."""
-    finest = max(clusters, key=lambda label: len(set(clusters[label])))
-    names = clusters[finest]
-    if all(DEFAULT_LABEL in document.extra for document in documents):
-        finest, names = DEFAULT_LABEL, tuple(str(document.extra[DEFAULT_LABEL]) for document in documents)
-    first: dict[str, int] = {}
-    for document, name in zip(documents, names, strict=True):
-        if document.extra.get("original") and (line := first.setdefault(name, document.line)) != document.line:
-            yield document.line, f"{finest} {name!r} has an original already, on line {line}; it needs exactly one"
-
-
-def _crossing(documents: Sequence[Recorded], clusters: dict[str, tuple[str, ...]]) -> Iterable[_Error]:
-    """Find clusters that cross.
-
-    If every line has the label ``cluster``, it must be the finest one. Of any two other labels one must be finer than
-    the other.
-    """
-    finest = [document.extra.get(DEFAULT_LABEL) for document in documents]
-    named = {label: names for label, names in clusters.items() if label != DEFAULT_LABEL}
-    if None not in finest:
-        for label, names in named.items():
-            yield from _splits(documents, (DEFAULT_LABEL, list(map(str, finest))), (label, names))
-    for one, other in combinations(named.items(), 2):
-        splits = [_splits(documents, one, other), _splits(documents, other, one)]
-        if all(splits):
-            yield from min(splits, key=len)
-
-
-def _splits(
-    documents: Sequence[Recorded], fine: tuple[str, Sequence[str]], coarse: tuple[str, Sequence[str]]
-) -> list[_Error]:
-    """Find the clusters of ``fine`` that lie in two clusters of ``coarse``."""
-    inside: dict[str, dict[str, int]] = defaultdict(dict)
-    for document, name, around in zip(documents, fine[1], coarse[1], strict=True):
-        inside[name].setdefault(around, document.line)
-    errors = []
-    for name, lines in inside.items():
-        (first, first_line), *others = lines.items()
-        errors += [
-            (line, f"{fine[0]} {name!r} is in {coarse[0]} {around!r} here, and in {first!r} on line {first_line}")
-            for around, line in others
-        ]
-    return errors
 
 
 def _require_none(errors: list[_Error], path: Path) -> None:

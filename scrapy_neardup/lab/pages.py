@@ -70,7 +70,6 @@ class PageReader:
             memory=settings.extract_memory,
             sketching=sketching,
         )
-        self.timings = self._extraction.timings
         self._canonical = CanonicalUrls()
         self._max_html_bytes = settings.max_html_bytes
         self._pages_ahead = _PAGES_AHEAD * workers

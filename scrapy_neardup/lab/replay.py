@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, get_args
+from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import KINDS, STATUSES, Document, Reason, Verdict, unchecked
+from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.lab.feed import WrongLine, take
 from scrapy_neardup.lab.pages import Page
 from scrapy_neardup.stories import StoryEvent
 
-_ENTRY_BYTES = 100  # of an ordered dictionary
-_MOST_ID_BYTES = 128 << 20  # some 500,000 documents
-_MOST_IDS = 500_000
+_MOST_IDS = 500_000  # some 128 MB
 _VERDICT = [each.name for each in fields(Verdict) if each.name != "id"]
 _TOGETHER = 256  # checks that may travel together; they are made in input order all the same
 
@@ -43,9 +40,6 @@ class Tally:
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     stories_united: int = 0
-    repeated: int = 0  # lines with the id of an earlier line
-    first_repeated: str = ""  # file, line and id of the first of them
-    _ids: set[int] = field(default_factory=set)  # hashes of ids, at most ``_MOST_IDS``
 
     def add(self, judged: Judged) -> None:
         verdict = judged.verdict
@@ -54,21 +48,6 @@ class Tally:
         if isinstance(judged.page, Page):
             self.documents += 1
             self.verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
-            self._look_for_repeats(judged.page)
-
-    def _look_for_repeats(self, page: Page) -> None:
-        key = hash((type(page.recorded.id), page.recorded.id))
-        if key in self._ids:
-            self.repeated += 1
-            self.first_repeated = self.first_repeated or f"{page.recorded.where}: {page.recorded.id!r}"
-        elif len(self._ids) < _MOST_IDS:
-            self._ids.add(key)
-
-    def share(self, name: str) -> float:
-        """Return the share of the documents with this status, kind or reason. Raise KeyError if there is no such."""
-        if name not in (*STATUSES, *KINDS, *get_args(Reason)):
-            raise KeyError(name)
-        return sum(count for names, count in self.verdicts.items() if name in names) / max(1, self.documents)
 
 
 @asynccontextmanager
@@ -139,17 +118,18 @@ class OutputFormat:
     To bound memory, the ids that were not written for the longest time are forgotten.
     """
 
-    def __init__(self, most_bytes: int = _MOST_ID_BYTES) -> None:
+    def __init__(self, most_ids: int = _MOST_IDS) -> None:
         self._ids: OrderedDict[str, str | int] = OrderedDict()
-        self._most_bytes = most_bytes
-        self._bytes = 0
+        self._most_ids = most_ids
 
     def row(self, judged: Judged) -> dict[str, Any]:
         """Return the verdict. A wrong line of the input has the status ``unchecked`` and an ``error``."""
         page = judged.page
         given = page.id if isinstance(page, WrongLine) else page.recorded.id
         if judged.document is not None and given is not None:
-            self._remember(judged.document.id, given)
+            self._ids[judged.document.id] = given
+            if len(self._ids) > self._most_ids:
+                self._ids.popitem(last=False)
         row = {"id": given, **{name: getattr(judged.verdict, name) for name in _VERDICT}}
         for name in ("original", "match", "story"):
             row[name] = None if row[name] is None else self.given_id(row[name])
@@ -162,13 +142,3 @@ class OutputFormat:
             return document
         self._ids.move_to_end(document)
         return given
-
-    def _remember(self, document: str, given: str | int) -> None:
-        self._ids[document] = given
-        self._bytes += _size(document, given)
-        while self._bytes > self._most_bytes:
-            self._bytes -= _size(*self._ids.popitem(last=False))
-
-
-def _size(document: str, given: str | int) -> int:
-    return sys.getsizeof(document) + sys.getsizeof(given) + _ENTRY_BYTES

@@ -8,12 +8,10 @@ child of ten a tenth of the list is drawn anew.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 from scrapy_neardup.sketch.signatures.reference import FORMAT, GRAMS, PARTS, Reference, gram_keys, part_numbers
@@ -54,14 +52,6 @@ class Task:
         sampled = _sampled([counted[number] for number in chosen], keys, pairs, rng)
         held_out = _sampled([counted[number] for number in others], keys, pairs, rng) if len(others) > 1 else sampled
         return cls([_gram(key) for key in keys.tolist()], *sampled, held_out)
-
-    @property
-    def digest(self) -> str:
-        """Return a digest of the whole task. A training is only continued with the same task."""
-        state = xxhash.xxh3_64("".join(self.grams).encode("utf-8", "surrogatepass"))
-        for array in (self.counts, self.pairs, self.cosines):
-            state.update(np.ascontiguousarray(array).data)
-        return state.hexdigest()
 
     def error(self, individual: NDArray[np.int64]) -> float:
         """Return the mean absolute error of the cosines of signatures."""
@@ -135,7 +125,7 @@ def _gram(key: int) -> str:
 
 @dataclass(slots=True)
 class State:
-    """The state of a training, from which it can go on."""
+    """The lists of one generation, and how the errors fell up to it."""
 
     generation: int
     population: NDArray[np.int64]  # one row an individual, fittest first
@@ -180,31 +170,6 @@ def _child(task: Task, state: State, parents: int) -> NDArray[np.int64]:
     unused = np.setdiff1d(np.arange(len(task.grams)), child[~renewed])
     child[renewed] = state.rng.choice(unused, int(renewed.sum()), replace=False)
     return child
-
-
-def saved(state: State, run_of: tuple[str, int, int]) -> str:
-    """Return the state as a text, with the task, population and seed that it belongs to."""
-    return json.dumps(
-        {
-            "of": list(run_of),
-            "generation": state.generation,
-            "population": state.population.tolist(),
-            "errors": state.errors.tolist(),
-            "history": state.history,
-            "random": state.rng.bit_generator.state,
-        }
-    )
-
-
-def restore(text: str, run_of: tuple[str, int, int]) -> State:
-    """Read a saved state. Raise ValueError if it belongs to another task, KeyError or TypeError if it is no state."""
-    content = json.loads(text)
-    if content["of"] != list(run_of):
-        raise ValueError("it is of another corpus or of other options")
-    rng = np.random.default_rng()
-    rng.bit_generator.state = content["random"]
-    population = np.array(content["population"], np.int64)
-    return State(int(content["generation"]), population, np.array(content["errors"]), content["history"], rng)
 
 
 def reference_file(task: Task, state: State, texts: Sequence[str]) -> dict[str, object]:

@@ -62,7 +62,6 @@ def gold(tmp_path: Path) -> Path:
                     "text": edited(story(seed), number + len(rows)),
                     "cluster": cluster,
                     "merged": "storm" if cluster == "gale" else cluster,
-                    "original": number == 0,
                 }
             )
     return write(tmp_path / "gold.jsonl", rows)
@@ -122,7 +121,7 @@ def test_eval_extracts_pages_and_says_which_it_cannot(neardup: Neardup, tmp_path
     paragraphs = "".join(f"<p>{edited(story(1), n)}</p>" for n in range(3))
     (tmp_path / "page.html").write_text(f"<html><body><article>{paragraphs}</article></body></html>")
     rows = [
-        {"id": "a", "file": "page.html", "cluster": "x", "original": True},
+        {"id": "a", "file": "page.html", "cluster": "x"},
         {"id": "b", "file": "page.html", "cluster": "x"},
         {"id": "c", "file": "gone.html", "cluster": "x"},
     ]
@@ -136,7 +135,7 @@ def test_eval_extracts_pages_and_says_which_it_cannot(neardup: Neardup, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--label", "topic"], "no line has the label 'topic'; choose another with --label: cluster, merged, original"),
+        (["--label", "topic"], "no line has the label 'topic'; choose another with --label: cluster, merged"),
         (["--label", "cluster,"], "must be a key"),
         (["--seeds", "0"], "argument --seeds: must be 1 or more, not '0'"),
         (["--preset", "newz"], "NEARDUP_PRESET = 'newz': must be one of"),
@@ -175,14 +174,14 @@ def test_a_background_that_contains_the_labelled_documents_does_not_count_agains
 
 
 def test_a_single_document_cannot_be_measured(neardup: Neardup, tmp_path: Path) -> None:
-    one = str(write(tmp_path / "one.jsonl", [{"id": 1, "text": story(1), "cluster": "a", "original": True}]))
+    one = str(write(tmp_path / "one.jsonl", [{"id": 1, "text": story(1), "cluster": "a"}]))
     for command in ("eval", "tune"):
         done = neardup(command, one, code=2)
         assert "one.jsonl: a single document makes no pair, so there is nothing to measure" in done.stderr
 
 
 def test_clusters_of_one_document_have_no_recall(neardup: Neardup, tmp_path: Path) -> None:
-    rows = [{"id": n, "text": story(n), "cluster": str(n), "original": True} for n in range(3)]
+    rows = [{"id": n, "text": story(n), "cluster": str(n)} for n in range(3)]
     alone = str(write(tmp_path / "alone.jsonl", rows))
     done = neardup("eval", alone, "--seeds", "1")
     assert "No cluster has two documents, so there are no copies to find" in done.stderr
@@ -209,15 +208,15 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
     half = story(9)
     texts = {"a": [story(1), edited(story(1), 3)], "b": [half + " " + story(10)], "c": [half + " " + story(11)]}
     rows = [
-        {"id": f"{name}{n}", "text": text, "cluster": name, "original": n == 0}
+        {"id": f"{name}{n}", "text": text, "cluster": name}
         for name, each in texts.items()
         for n, text in enumerate(each)
     ]
     path = str(write(tmp_path / "halves.jsonl", rows))
     low = json.loads(neardup("tune", path, "--from", "0.3", "--to", "0.3", "--json").stdout)
-    assert low["suggested"]["precision"] == 0.5
+    assert low["suggested"]["online"]["precision"] == 0.5
     high = json.loads(neardup("tune", path, "--from", "0.3", "--precision", "0.99", "--json").stdout)
-    assert high["suggested"]["precision"] == 1
+    assert high["suggested"]["online"]["precision"] == 1
     assert 0.4 <= high["suggested"]["threshold"] <= 0.8
     assert neardup("tune", path, "--from", "0.3", "--to", "0.3", "--precision", "0.99", code=1).stdout.count("--to")
 
@@ -228,7 +227,8 @@ def test_tune_trades_recall_for_the_precision_wanted(neardup: Neardup, tmp_path:
         (["--precision", "1.5"], "argument --precision: must be from 0 to 1, not '1.5'"),
         (["--from", "0"], "argument --from: must be from 0.05 to 1, not '0'"),
         (["--from", "0.5", "--to", "0.4"], "--to = 0.4: must be from 0.5 (--from) to 1"),
-        (["--topic-from", "0.5"], "--topic-to = 0.3: must be from 0.5 (--topic-from) to 1"),
+        (["--parameter", "topic_threshold"], "topic_threshold needs documents without labels"),
+        (["--parameter", "topic_threshold", "--background", "x", "--preset", "ddd"], "ddd has no such threshold"),
         (["--step", "0"], "argument --step: must be from 0.001 to 1, not '0'"),
         (["--label", "cluster,merged"], "tune takes one label"),
     ],

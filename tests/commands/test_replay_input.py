@@ -33,14 +33,6 @@ def lines(rows: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def test_an_empty_file_keeps_no_limit(tmp_path: Path) -> None:
-    (tmp_path / "empty.jsonl").touch()
-    done = neardup(tmp_path, "replay", "empty.jsonl", "--fail-on", "errors>0")
-    assert (done.returncode, done.stdout) == (1, "")
-    said = "empty.jsonl: the file has no documents, so there is nothing to compare with --fail-on"
-    assert done.stderr.splitlines() == [said]
-
-
 @pytest.mark.parametrize(
     ("item", "missing"),
     [({}, "no 'id' and no 'text', 'html' or 'file'"), ({"text": "News."}, "no 'id'"), ({"id": 1}, "no 'text', ")],

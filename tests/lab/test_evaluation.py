@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from published import Originals, online_once
 
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.curve import Point, TopicPoint, plateau, suggest, suggest_topic, thresholds
 from scrapy_neardup.lab.feed import Recorded
 from scrapy_neardup.lab.labels import read_background, read_labelled, without_labelled
 from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.lab.pages import Page
 from scrapy_neardup.lab.protocols import Order, evaluate, shuffled
 from scrapy_neardup.lab.sketches import SharedSketches
+from scrapy_neardup.lab.tune import GRIDS, Grid, Point, plateau, suggest
 from scrapy_neardup.settings import NearDupSettings
 
 BAKERY = (
@@ -236,41 +236,50 @@ async def test_an_order_knows_nothing_of_the_order_before_it() -> None:
     assert both.orders[1] == alone
 
 
+COPIES = GRIDS["threshold"]
+
+
+def point(threshold: float, precision: float, recall: float) -> Point:
+    score = Score.from_rates(precision, recall)
+    return Point(threshold, dict.fromkeys(("online", "pairwise", "b-cubed"), score))
+
+
 def test_thresholds_include_both_ends() -> None:
-    assert thresholds(0.2, 0.4, 0.1) == [0.2, 0.3, 0.4]
-    assert thresholds(0.5, 0.5, 0.05) == [0.5]
+    assert COPIES._replace(low=0.2, high=0.4, step=0.1).thresholds() == [0.2, 0.3, 0.4]
+    assert COPIES._replace(low=0.5, high=0.5).thresholds() == [0.5]
 
 
 def test_the_suggested_threshold() -> None:
-    points = [
-        Point(0.3, Score.from_rates(0.80, 0.95)),
-        Point(0.4, Score.from_rates(0.96, 0.94)),
-        Point(0.5, Score.from_rates(0.97, 0.90)),
-        Point(0.6, Score.from_rates(0.99, 0.70)),
-    ]
-    assert suggest(points, None, 0.45) is points[1]
-    assert suggest(points, 0.97, 0.45) is points[2]
-    assert suggest(points, 0.98, 0.45) is points[3]
-    assert suggest(points, 0.995, 0.45) is None
+    points = [point(0.3, 0.80, 0.95), point(0.4, 0.96, 0.94), point(0.5, 0.97, 0.90), point(0.6, 0.99, 0.70)]
+    assert suggest(points, COPIES, 0, 0.45) is points[1]
+    assert suggest(points, COPIES, 0.97, 0.45) is points[2]
+    assert suggest(points, COPIES, 0.98, 0.45) is points[3]
+    assert suggest(points, COPIES, 0.995, 0.45) is None
 
 
+def test_topics_need_precise_pairs_and_the_best_b_cubed_f1() -> None:
+    low = Point(0.1, {"pairwise": Score.from_rates(0.85, 1), "b-cubed": Score.from_rates(0.9, 1)})
+    high = Point(0.2, {"pairwise": Score.from_rates(0.95, 0.6), "b-cubed": Score.from_rates(1, 0.7)})
+    assert suggest([low, high], GRIDS["topic_threshold"], 0.9, 0.1) is high
+    assert suggest([low, high], GRIDS["topic_threshold"], 0.8, 0.2) is low
+
+
+@pytest.mark.parametrize("grid", GRIDS.values())
 @pytest.mark.parametrize(("present", "suggested"), [(0.26, 0.25), (0.1, 0.1), (0.05, 0.2), (0.35, 0.2)])
-def test_a_flat_curve_is_no_reason_to_change_a_setting(present: float, suggested: float) -> None:
-    score = Score.from_rates(1.0, 0.9)
-    curve = [Point(threshold, score) for threshold in thresholds(0.1, 0.3, 0.05)]
-    stories = [TopicPoint(point.threshold, score, score) for point in curve]
-    for found in (suggest(curve, None, present), suggest(curve, 0.98, present), suggest_topic(stories, 0.9, present)):
-        assert found is not None
-        assert found.threshold == suggested
-    assert plateau(stories, stories[2]) == thresholds(0.1, 0.3, 0.05)
+def test_a_flat_curve_is_no_reason_to_change_a_setting(grid: Grid, present: float, suggested: float) -> None:
+    thresholds = grid._replace(low=0.1, high=0.3, step=0.05).thresholds()
+    curve = [point(threshold, 1.0, 0.9) for threshold in thresholds]
+    found = suggest(curve, grid, 0.9, present)
+    assert found is not None
+    assert found.threshold == suggested
+    assert plateau(curve, curve[2]) == thresholds
 
 
 @pytest.mark.parametrize(("present", "suggested"), [(0.9, 0.6), (0.4, 0.6), (0.22, 0.2), (0.68, 0.7)])
 def test_only_neighbours_are_a_flat_curve(present: float, suggested: float) -> None:
     """0.4 is worse than the thresholds on both sides."""
-    good, worse = Score.from_rates(1.0, 0.9), Score.from_rates(0.9, 0.9)
-    curve = [Point(each, good) for each in (0.2, 0.3)] + [Point(0.4, worse)] + [Point(n / 10, good) for n in (5, 6, 7)]
-    found = suggest(curve, None, present)
+    precisions = {0.2: 1.0, 0.3: 1.0, 0.4: 0.9, 0.5: 1.0, 0.6: 1.0, 0.7: 1.0}
+    found = suggest([point(each, precision, 0.9) for each, precision in precisions.items()], COPIES, 0, present)
     assert found is not None
     assert found.threshold == suggested
 
@@ -278,9 +287,9 @@ def test_only_neighbours_are_a_flat_curve(present: float, suggested: float) -> N
 Row = dict[str, Any]
 
 
-def row(number: int, cluster: str | None = "A", *, original: Any = False, **more: Any) -> Row:
+def row(number: int, cluster: str | None = "A", **more: Any) -> Row:
     labels = {} if cluster is None else {"cluster": cluster}
-    return {"id": f"d{number}", "text": FERRY, **labels, "original": original, **more}
+    return {"id": f"d{number}", "text": FERRY, **labels, **more}
 
 
 def written(tmp_path: Path, *rows: Row | str | bytes) -> Path:
@@ -291,7 +300,7 @@ def written(tmp_path: Path, *rows: Row | str | bytes) -> Path:
 
 
 def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
-    path = written(tmp_path, row(1, original=True, merged=7), row(2, merged=7), row(3, "B", original=True, merged=7))
+    path = written(tmp_path, row(1, merged=7), row(2, merged=7), row(3, "B", merged=7))
     labelled = read_labelled(path, ["cluster", "merged"])
     assert [document.id for document in labelled.documents] == ["d1", "d2", "d3"]
     assert labelled.clusters == {"cluster": ("A", "A", "B"), "merged": ("7", "7", "7")}
@@ -300,24 +309,14 @@ def test_labels_are_read_beside_their_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "labels", "line", "message"),
     [
-        ([row(1, original=True), row(2, None)], ["cluster"], 2, "the label 'cluster' is missing"),
-        ([row(1, original=True), row(2, "")], ["cluster"], 2, "the label 'cluster' is missing"),
-        ([row(1, original=True), row(2, ["A"])], ["cluster"], 2, "must be a text or a whole number, not ['A']"),
-        ([row(1, original=True), row(2, True)], ["cluster"], 2, "must be a text or a whole number, not True"),
-        ([row(1, original=True), row(1)], ["cluster"], 2, "line 1 has the same id 'd1'"),
-        ([row(1, original=True), row(2, "B")], ["cluster"], 2, "no document of cluster 'B' has 'original': true"),
-        ([row(1, original=True), row(2, original=True)], ["cluster"], 2, "'A' has an original already, on line 1"),
-        ([row(1, original="yes")], ["cluster"], 1, "'original' must be true or false, not 'yes'"),
-        ([row(1, original=1)], ["cluster"], 1, "'original' must be true or false, not 1"),
-        (
-            [row(1, original=True, merged="X"), row(2, original=True, merged="Y")],
-            ["merged"],
-            2,
-            "cluster 'A' is in merged 'Y' here, and in 'X' on line 1",
-        ),
-        ([row(1, original=True), "{not json"], ["cluster"], 2, "not JSON"),
-        ([row(1, original=True), b'{"id": "caf\xe9"}'], ["cluster"], 2, "not UTF-8"),
-        ([row(1, original=True), {"id": 2, "cluster": "A"}], ["cluster"], 2, "needs 'text', 'html' or 'file'"),
+        ([row(1), row(2, None)], ["cluster"], 2, "the label 'cluster' is missing"),
+        ([row(1), row(2, "")], ["cluster"], 2, "the label 'cluster' is missing"),
+        ([row(1), row(2, ["A"])], ["cluster"], 2, "must be a text or a whole number, not ['A']"),
+        ([row(1), row(2, True)], ["cluster"], 2, "must be a text or a whole number, not True"),
+        ([row(1), row(1)], ["cluster"], 2, "line 1 has the same id 'd1'"),
+        ([row(1), "{not json"], ["cluster"], 2, "not JSON"),
+        ([row(1), b'{"id": "caf\xe9"}'], ["cluster"], 2, "not UTF-8"),
+        ([row(1), {"id": 2, "cluster": "A"}], ["cluster"], 2, "needs 'text', 'html' or 'file'"),
     ],
 )
 def test_labels_that_cannot_be_relied_on(
@@ -330,23 +329,14 @@ def test_labels_that_cannot_be_relied_on(
     assert message in str(error.value)
 
 
-def test_two_labels_that_cross_each_other(tmp_path: Path) -> None:
-    pairs = [("1", "1"), ("1", "2"), ("2", "2"), ("2", "1")]
-    rows = [{"id": n, "text": FERRY, "x": x, "y": y, "original": True} for n, (x, y) in enumerate(pairs)]
-    with pytest.raises(InputError, match=r"x '1' is in y '2' here, and in '1' on line 1"):
-        read_labelled(written(tmp_path, *rows), ["x", "y"])
-
-
 def test_a_label_on_no_line_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"no line has the label 'topic'; choose another with --label: cluster, original"
-    ):
-        read_labelled(written(tmp_path, row(1, original=True)), ["topic"])
+    with pytest.raises(InputError, match=r"no line has the label 'topic'; choose another with --label: cluster"):
+        read_labelled(written(tmp_path, row(1)), ["topic"])
 
 
 def test_many_errors_are_counted(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
-        read_labelled(written(tmp_path, row(0, original=True), *[row(n, None) for n in range(1, 31)]))
+        read_labelled(written(tmp_path, row(0), *[row(n, None) for n in range(1, 31)]))
     assert len(str(error.value).splitlines()) == 21
     assert str(error.value).endswith("and 10 more")
 
@@ -364,7 +354,7 @@ def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:
 
 
 def test_labelled_documents_are_left_out_of_the_background(tmp_path: Path) -> None:
-    known = [row(1, original=True), row(2, "B", original=True)]
+    known = [row(1), row(2, "B")]
     labelled = read_labelled(written(tmp_path, known[0], {**known[1], "url": "https://paper.example/2", "text": COMET}))
     rows = [
         {"id": 1, "text": f"{FERRY} Nothing else."},

@@ -17,7 +17,7 @@ from texts import article
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.evidence.minima import cosine
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.lab.training import Task, begin, generations, reference_file, restore, saved
+from scrapy_neardup.lab.training import Task, begin, generations, reference_file
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.sketch.signatures.reference import GRAMS, PARTS, gram_keys, load_reference, part_numbers
 
@@ -147,26 +147,13 @@ def test_the_error_never_grows_and_falls(task: Task) -> None:
     assert all(len(set(row.tolist())) == GRAMS for row in state.population)
 
 
-def test_the_same_seed_finds_the_same_reference_also_when_it_is_interrupted(task: Task) -> None:
-    run_of = (task.digest, 10, 5)
-    through, stopped = (begin(task, population=10, seed=5) for _ in range(2))
-    for _ in generations(task, through, 6):
+def test_the_same_seed_finds_the_same_reference(task: Task) -> None:
+    one, again = (begin(task, population=10, seed=5) for _ in range(2))
+    for _ in zip(generations(task, one, 6), generations(task, again, 6), strict=True):
         pass
-    for _ in generations(task, stopped, 2):
-        pass
-    resumed = restore(saved(stopped, run_of), run_of)
-    for _ in generations(task, resumed, 6):
-        pass
-
-    assert reference_file(task, resumed, TEXTS) == reference_file(task, through, TEXTS)
+    assert reference_file(task, one, TEXTS) == reference_file(task, again, TEXTS)
     other = begin(task, population=10, seed=6)
     assert not np.array_equal(other.population, begin(task, population=10, seed=5).population)
-
-
-def test_what_is_unfinished_of_another_task_is_not_gone_on_with(task: Task) -> None:
-    state = begin(task, population=4, seed=1)
-    with pytest.raises(ValueError, match="another corpus or of other options"):
-        restore(saved(state, (task.digest, 4, 1)), (task.digest, 4, 2))
 
 
 @pytest.fixture
@@ -190,7 +177,6 @@ def test_the_command_writes_a_reference_that_a_crawl_takes(tmp_path: Path, corpu
     assert found["generations"] == 2
     assert (tmp_path / "mine.json").read_bytes() == (tmp_path / "other.json").read_bytes()
     assert "mean absolute error" in again.stdout
-    assert not list(tmp_path.glob("*.unfinished"))
     values = {"NEARDUP_PRESET": "multiref", "NEARDUP_PRESET_OPTIONS": {"reference": str(tmp_path / "mine.json")}}
     NearDupSettings.from_mapping(values)
 
@@ -226,11 +212,3 @@ def test_a_corpus_that_is_too_small_is_named(
 def test_a_corpus_with_few_different_3_grams_is_named() -> None:
     with pytest.raises(ValueError, match=r"^\d+ different 3-grams, fewer than the 1000 of a reference"):
         Task.of(["always the same words"] * 5, sample=2, pairs=2, seed=1)
-
-
-def test_what_is_left_of_an_interrupted_training_and_damaged_is_named(tmp_path: Path, corpus: Path) -> None:
-    (tmp_path / "reference.json.2.unfinished").write_text("{")
-    ran = neardup(tmp_path, "train-reference", str(corpus), *_QUICK)
-
-    assert ran.returncode == 2
-    assert "reference.json.2.unfinished: cannot be continued" in " ".join(ran.stderr.split())
