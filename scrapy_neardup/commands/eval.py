@@ -115,10 +115,9 @@ def _has_met(limits: Sequence[Limit], presets: dict[str, Any]) -> bool:
             for label, scores in found["labels"].items():
                 value = scores[limit.protocol][limit.rate]
                 if value is None or _RELATIONS[limit.relation](value, limit.bound):
-                    said = (
-                        "cannot be measured" if value is None else f"is {value:.4g}, {limit.relation} {limit.bound:g}"
-                    )
-                    print_error(f"{preset}, {label}, {limit.protocol}: {limit.rate} {said} (--fail-on)")
+                    bound = f"{limit.relation} {limit.bound:g}"
+                    said = "cannot be measured" if value is None else f"is {value:.4g}, {bound}"
+                    print_error(f"{preset}, {label}: {limit.protocol}.{limit.rate} {said} (--fail-on)")
                     has_met = True
     return has_met
 
