@@ -274,6 +274,7 @@ class Join:
     also: Member | None = None  # the first document of another story that turned out to be the same one
     registered_before: str = ""  # an earlier document id of this page; if it is a member, this document is not counted
     counted_at: int | None = None  # when the document counts, in Unix seconds; None if that is the member's own time
+    lead: str = ""  # the document's first sentence, for the event that it may raise. No store keeps it
 
     @property
     def story(self) -> str:

@@ -338,7 +338,7 @@ class NearDupPipeline(Component):
 
     async def _send_events(self) -> None:
         events = self.detector.take_events()
-        reports = [special_report(event) for event in events]
+        reports = [special_report(event, zone=self.settings.zone) for event in events]
         for report in reports:
             self.sinks.put(report)
         if events:

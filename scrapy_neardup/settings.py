@@ -10,6 +10,7 @@ from dataclasses import Field, dataclass, field, fields
 from os import PathLike
 from types import UnionType
 from typing import Any, Literal, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrapy_neardup.content import Sketching, platform_of, require_domain
 from scrapy_neardup.evidence.minima import SET_MEASURES
@@ -21,7 +22,7 @@ from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import option_name, preset_with
 from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
-from scrapy_neardup.stories.messages import FORMATS, WebhookFormat
+from scrapy_neardup.stories.messages import check_format
 from scrapy_neardup.stories.stream import stream_of
 
 PREFIX = "NEARDUP_"
@@ -173,6 +174,14 @@ def _owners(value: Any) -> dict[str, str]:
         raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
 
 
+def _zone_name(value: Any) -> str:
+    try:
+        return ZoneInfo(value).key
+    except (ValueError, OSError, TypeError, ZoneInfoNotFoundError):
+        known = "a time zone such as 'Europe/Berlin'; a system without time zones needs pip install tzdata"
+        raise ValueError(f"must be {known}") from None
+
+
 def _path(allowed: str) -> Check:
     def check(value: Any) -> str:
         if not isinstance(value, str | PathLike) or not str(value):
@@ -309,6 +318,7 @@ class NearDupSettings:
     store_timeout: float = _setting(2.0, _number(float, 0.01, 600, unit=" seconds"))
     event_rule: str = _setting("sources", _text(r"[\w.]+", ALLOWED_RULES))
     events_per_day: float = _setting(17.0, _number(float, 0, 1_000_000))
+    events_timezone: str = _setting("UTC", _zone_name)
     source_owners: dict[str, str] = _setting({}, _owners)
     events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")), _without_password)
     stories_feed: str | None = _setting(DEFAULT_STORIES_FEED, _feed, _without_password)
@@ -316,7 +326,7 @@ class NearDupSettings:
     events_webhook: str | None = _setting(
         None, _optional(_text(r"https?://[^/\s]+\S*", "an http or https url, or None")), _without_secrets
     )
-    events_webhook_format: WebhookFormat = _setting("plain", _one_of(*FORMATS))
+    events_webhook_format: str = _setting("plain", check_format)
     events_webhook_secret: str | None = _setting(
         None, _optional(_text(r".+", "a text of one line, or None")), _without_secrets
     )
@@ -350,6 +360,11 @@ class NearDupSettings:
                 allowed = f"must be {_ALLOWED_STREAMS}; {without_password(server)!r} {error}"
                 shown = _without_password("", self.events_stream)
                 raise SettingsError(PREFIX + "EVENTS_STREAM", shown, allowed) from None
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """Return the time zone of texts for people."""
+        return ZoneInfo(self.events_timezone)
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""

@@ -72,4 +72,4 @@ async def _running(options: argparse.Namespace, settings: dict[str, Any]) -> lis
         events = await detector.current_events()
         if not events:
             await explain_emptiness(detector)
-        return [special_report(event) for event in events]
+        return [special_report(event, zone=detector.settings.zone) for event in events]

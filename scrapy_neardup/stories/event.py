@@ -27,6 +27,7 @@ class StoryEvent:
     members: tuple[Member, ...]  # in the order they joined; the first is the story's first document
     item: str | None = None  # id of the document that tipped it; None for an end
     breaking_over: int = 0  # the threshold of ``breaking`` at that time
+    lead: str = ""  # the first sentence of that document
     token: str = field(default="", repr=False, compare=False)  # by which it was granted
 
     @property
@@ -55,11 +56,12 @@ class Draft:
     sources: int
     changes: int
     breaking_over: int
+    lead: str = ""
 
     @classmethod
-    def of(cls, level: Level, time: int, item: str | None, story: Story, breaking_over: int) -> Draft:
+    def of(cls, level: Level, time: int, item: str | None, story: Story, breaking_over: int, lead: str = "") -> Draft:
         extent = story.extent
-        return cls(level, time, item, story.joined, extent.items, story.copies, *extent[1:], breaking_over)
+        return cls(level, time, item, story.joined, extent.items, story.copies, *extent[1:], breaking_over, lead)
 
     def pack(self) -> str:
         """Return the draft as text for ``read``."""
@@ -75,8 +77,8 @@ class Draft:
             raise ValueError(str(error)) from error
         counters = [getattr(draft, name) for name in _COUNTERS]
         is_item = draft.item is None or (isinstance(draft.item, str) and _DOCUMENT_ID.fullmatch(draft.item))
-        if draft.level not in LEVELS or not is_item:
-            raise ValueError("wrong level or document")
+        if draft.level not in LEVELS or not is_item or not isinstance(draft.lead, str):
+            raise ValueError("wrong level, document or lead")
         if not all(type(each) is int and 0 <= each < 1 << 32 for each in counters):
             raise ValueError("wrong counters")
         return draft

@@ -1,16 +1,22 @@
-"""The headline of a story: the first title of its documents that reads like one."""
+"""The headline of a story: the newest title that several sources support, else the first that reads like a headline."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from itertools import pairwise
 
-from scrapy_neardup.document import Member
+from scrapy_neardup.document import Member, sources_needed
+from scrapy_neardup.evidence.figures import find_figures
 
 _FEWEST_WORDS = 3
 _FEWEST_CHARACTERS = 6  # in scripts that are written without spaces
 _MOST_BYLINE_WORDS = 10
 _MOST_NAVIGATION_WORDS = 4
+_FEWEST_VOTERS = 3  # so one newest title of two proves nothing
+_LONGEST_FILLER = 3  # characters of words that say little
 _MOST_DIGITS = 3  # next to one or two words; a date with its year has more
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -29,14 +35,55 @@ _NAVIGATION = re.compile(
 )
 
 
-def headline_of(members: Sequence[Member]) -> str:
-    """Return the first title that reads like a headline, "" if no member has one.
+def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> str:
+    """Return the headline of a story, "" if no member has a title that reads like one.
 
-    ``members`` are in the order they joined, so the title of the story's first document is tried first. A title of one
-    or two words is taken only if there is no longer one. Bylines, dates, menu words and names of sites are never taken.
+    ``members`` are in the order they joined. The newest titles of different owners vote: as many as confirm a figure,
+    at least three. If most of them say much the same, the newest of these is the headline. Otherwise it is the first
+    title that has no figure of ``outdated``; these are values that newer ones have replaced.
+
+    A title of one or two words is taken only if there is no longer one. Bylines, dates, menu words and names of sites
+    are never taken.
     """
-    titles = [title for member in members if (title := _without_site(member))]
-    return next(filter(_is_long_enough, titles), titles[0] if titles else "")
+    titles = [(member, title) for member in members if (title := _without_site(member))]
+    titles = [row for row in titles if _is_long_enough(row[1])] or titles
+    current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
+    return _supported(current) or next((title for _, title in current), "")
+
+
+def _supported(titles: Sequence[tuple[Member, str]]) -> str:
+    """Return the newest title that most of the newest titles support, "" if there is none."""
+    languages = Counter(member.language for member, _ in titles if member.language).most_common(1)
+    newest: dict[str, str] = {}
+    for member, title in titles:
+        if member.owner and (not languages or member.language in ("", languages[0][0])):
+            newest.pop(member.owner, None)  # an owner's place is that of its newest title
+            newest[member.owner] = title
+    voters = list(newest.values())[-max(_FEWEST_VOTERS, sources_needed(len(newest))) :]
+    for title in reversed(voters):
+        if 2 * sum(_agree(title, other) for other in voters) > max(len(voters), _FEWEST_VOTERS):
+            return title
+    return ""
+
+
+def _agree(title: str, other: str) -> bool:
+    """Decide whether two titles share half the words of the shorter one, and have no different figures."""
+    words, others = _words(title), _words(other)
+    figures, other_figures = _figures_of(title), _figures_of(other)
+    is_alike = 2 * len(words & others) >= min(len(words), len(others)) > 0
+    return is_alike and (figures <= other_figures or other_figures <= figures)
+
+
+def _words(title: str) -> set[str]:
+    """Return the words of a title, or pairs of characters if its script is written without spaces."""
+    if unspaced := _UNSPACED.findall(title):
+        return {first + second for first, second in pairwise(unspaced)}
+    return {word for word in re.findall(r"[^\W\d_]+", title.casefold()) if len(word) > _LONGEST_FILLER}
+
+
+@lru_cache(maxsize=1000)
+def _figures_of(title: str) -> set[str]:
+    return {figure.value for figure in find_figures(title)}
 
 
 def _without_site(member: Member) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from scrapy_neardup.document import Document, Join, Match, Member, Verdict
+from scrapy_neardup.document import Document, Join, Match, Member, Verdict, one_line
 
-_LEAD = 120  # characters
+_LEAD = 220  # characters
+_FIRST_SENTENCE = re.compile(r".{40,}?[.!?…。！？](?=[\s”\"»]|$|(?<=[。！？]))")
 _LEAD_WORDS = 6
 _MOST_OF_LEAD = 20_000  # characters in which a lead is looked for
 
@@ -50,6 +52,7 @@ class JoinMaker:
             figures_after=figures_after,
             figures=figures,
             neighbour=other if other and not other.unites else None,
+            lead=_lead(document.text),
             also=self._first(other.story, other.url, other.title, other.language) if other and other.unites else None,
         )
 
@@ -73,6 +76,8 @@ class JoinMaker:
 
 
 def _lead(text: str) -> str:
-    """Return a replacement for a missing headline: the first line that is a sentence rather than a byline."""
+    """Return the first sentence of a text: of its first line that is a sentence rather than a byline."""
     lines = (line.strip() for line in text[:_MOST_OF_LEAD].split("\n", 20))
-    return next((line[:_LEAD] for line in lines if len(line.split()) >= _LEAD_WORDS), "")
+    line = next((line for line in lines if len(line.split()) >= _LEAD_WORDS), "")
+    sentence = _FIRST_SENTENCE.match(line[: 2 * _LEAD])
+    return one_line(sentence[0] if sentence else line, _LEAD)

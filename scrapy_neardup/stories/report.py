@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timezone, tzinfo
 from typing import Any
 
-from scrapy_neardup.document import Member
+from scrapy_neardup.document import Member, Story
 from scrapy_neardup.stories.event import StoryEvent
 from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.rules import COUNT_SPAN, HOUR, most_within
-from scrapy_neardup.stories.summary import confirmed_changes, figure_summary, read_change
+from scrapy_neardup.stories.summary import Fact, confirmed_changes, facts_of, figure_summary, read_change
 
 VERSION = 1
 TEN_MINUTES = 600
@@ -21,10 +21,14 @@ _WHY = {"duplicate": "copy", "update": "update", "related": "similar text"}
 Name = Callable[[str], "str | int"]
 
 
-def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
-    """Return the report of an event, ready for JSON. ``name`` turns document ids into the ids that readers know."""
+def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.utc) -> dict[str, Any]:
+    """Return the report of an event, ready for JSON. ``name`` turns document ids into the ids that readers know.
+
+    ``zone`` is the time zone of texts for people. All other times are in UTC.
+    """
     members = sorted(event.members, key=lambda member: (member.seen_at, member.number))
     first = event.members[0] if event.members else None
+    facts = facts_of(event)
     confirmed = {(change.subject, change.new) for change in confirmed_changes(event)}
     changes = [
         _change(member, number)
@@ -41,23 +45,28 @@ def special_report(event: StoryEvent, name: Name = str) -> dict[str, Any]:
         "time": iso(event.time),
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),
-        "headline": headline_of(event.members),
-        "summary": figure_summary(event),
+        "headline": headline_of(event.members, {fact.change.old for fact in facts}),
+        "lead": event.lead,
+        "facts": list(map(_fact, facts)),
+        "summary": figure_summary(event, zone),
+        "timezone": str(zone),
         "url": first.url if first else "",
         "first": _place(members[0]) if members else None,
+        "newest": _place(max(event.members, key=lambda member: member.number)) if members else None,
         "update": _update(event) if event.level == "update" else None,
         "items": story.items,
         "copies": story.copies,
         "share_of_copies": round(story.copies / story.items, 4) if story.items else 0.0,
         "measures": {
             "sources": len(story.sources),
+            "sources_with_copies": _sources_with_copies(event.members),
             "new_sources_in_an_hour": most_within(story.sources, HOUR, event.time),
             "items_in_4_hours": most_within(story.times, COUNT_SPAN, event.time),
             "breaking_over": event.breaking_over,
         },
         "languages": [{"language": language, "items": items} for language, items in story.languages],
         "sources": _sources(members),
-        "growth": _growth(members),
+        "growth": _growth(story),
         "members": [_member(member, name) for member in members],
         "figures": changes,
         "disagreements": _disagreements(changes),
@@ -114,27 +123,43 @@ def _update(event: StoryEvent) -> dict[str, Any]:
 
 
 def _sources(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """List independent sources in the order of their first item."""
+    """List independent sources in the order of their first item, each with its pages."""
     firsts: dict[str, Member] = {}
     for member in members:
         if member.owner:
             firsts.setdefault(member.owner, member)
-    items = Counter(member.owner for member in members)
+    items = Counter(member.owner for member in _coverage(members))
     return [{"owner": owner, **_place(member), "items": items[owner]} for owner, member in firsts.items()]
 
 
-def _growth(members: Sequence[Member]) -> list[dict[str, Any]]:
-    """Count the items and new sources in each period of ten minutes that has items."""
-    items: Counter[int] = Counter()
-    new: Counter[int] = Counter()
-    known: set[str] = set()
-    for member in members:
-        slot = member.seen_at // TEN_MINUTES * TEN_MINUTES
-        items[slot] += 1
-        if member.owner and member.owner not in known:
-            known.add(member.owner)
-            new[slot] += 1
-    return [{"time": iso(slot), "items": count, "new_sources": new[slot]} for slot, count in sorted(items.items())]
+def _coverage(members: Sequence[Member]) -> list[Member]:
+    """Return the members that are no page for a second time."""
+    pages = {member.url or member.id: member for member in reversed(members) if member.kind != "revisit"}
+    return list(pages.values())
+
+
+def _sources_with_copies(members: Sequence[Member]) -> int:
+    """Count the independent sources that have nothing but copies, or updates of copies, of what others print."""
+    own = {member.owner for member in members if member.status in ("original", "related")}
+    return len({member.owner for member in members} - own - {""})
+
+
+def _growth(story: Story) -> list[dict[str, Any]]:
+    """Count the items and new sources in each period of ten minutes, by the times at which they count for the story."""
+    items, new = (
+        Counter(time // TEN_MINUTES * TEN_MINUTES for time in times) for times in (story.times, story.sources)
+    )
+    return [{"time": iso(slot), "items": items[slot], "new_sources": new[slot]} for slot in sorted(items | new)]
+
+
+def _fact(fact: Fact) -> dict[str, Any]:
+    return {
+        **_place(fact.supporters[0]),
+        **fact.change._asdict(),
+        "words": fact.words,
+        "is_new": fact.is_new,
+        "sources": len(fact.supporters),
+    }
 
 
 def _change(member: Member, number: int) -> dict[str, Any]:

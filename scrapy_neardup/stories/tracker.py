@@ -164,7 +164,7 @@ class StoryTracker:
             warrants_update = story.signalled == Extent() or story.extent.warrants_update(story.signalled)
             if not story.is_running or not warrants_update:
                 return None
-        draft = Draft.of(level, join.time, join.member.id, story, self.breaking_over)
+        draft = Draft.of(level, join.time, join.member.id, story, self.breaking_over, join.lead)
         event = await self._claim(Claim(story.id, level, extent=story.extent), draft, story)
         self._note_raised(story, level, is_granted=event is not None)
         if event is None:
@@ -188,7 +188,7 @@ class StoryTracker:
     def _granted_event(self, draft: Draft, story: Story, members: tuple[Member, ...], token: str) -> StoryEvent:
         self._granted[token] = story.id
         event = self._event(draft.level, draft.time, story, members)
-        return replace(event, item=draft.item, breaking_over=draft.breaking_over, token=token)
+        return replace(event, item=draft.item, breaking_over=draft.breaking_over, lead=draft.lead, token=token)
 
     def pass_on(self, events: Iterable[StoryEvent]) -> None:
         """Note that these events have been passed on; ``confirm`` tells the store."""

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from scrapy_neardup.stories.messages import WebhookFormat, message
+from scrapy_neardup.stories.messages import message
 from scrapy_neardup.stories.outbox import Refused
 from scrapy_neardup.stories.outbox_files import encode
 
@@ -46,9 +46,7 @@ class Webhook:
     Neither errors nor logs show more of the url than its host: the rest may be a secret.
     """
 
-    def __init__(
-        self, url: str, secret: str | None = None, deadline: float = DEADLINE, *, form: WebhookFormat = "plain"
-    ) -> None:
+    def __init__(self, url: str, secret: str | None = None, deadline: float = DEADLINE, *, form: str = "plain") -> None:
         self._url = url
         self._form = form
         self._secret = secret
@@ -58,7 +56,13 @@ class Webhook:
 
     async def deliver(self, report: dict[str, Any]) -> None:
         """Raise Refused if the receiver will never take the event, and DeliveryFailed if it may later."""
-        body = encode(message(report, self._form))
+        try:
+            told = message(report, self._form)
+        except Exception as error:
+            raise Refused(f"NEARDUP_EVENTS_WEBHOOK_FORMAT failed: {type(error).__name__}: {error}") from error
+        if told is None:
+            return
+        body = encode(told)
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "scrapy-neardup",

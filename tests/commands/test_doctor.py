@@ -136,7 +136,7 @@ def test_receivers_get_a_test_event(redis_server: RedisServer, receiver: Receive
     assert report["test"] is True
     title = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
     assert report["headline"] == title
-    assert message(report, "slack")["blocks"][0]["text"]["text"] == f"Test: {title}"
+    assert message(report, "slack")["blocks"][1]["text"]["text"] == title
     with redis_server.client() as client:
         assert [key.decode() for key in client.scan_iter()] == ["alerts"]
     assert report["id"] in found["webhook"]["found"]

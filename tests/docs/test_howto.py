@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from message_texts import BEGIN, END, reports, section
 from news_site import NewsSite, article, page
 from projects import FERRY, Crawl, Project
 from redis import Redis
@@ -225,6 +226,20 @@ def test_a_consumer_gets_the_events_of_a_stream(
     assert [event["level"] for event in handled] == ["breaking"]
     assert redis_keys.xpending(consumer.STREAM, "desk")["pending"] == 0
     redis_keys.delete(consumer.STREAM)
+
+
+def test_the_messages_of_the_page_are_those_that_are_sent() -> None:
+    page = (DOCS / "howto/alerts.md").read_text(encoding="utf-8")
+    assert section() == page.partition(BEGIN)[2].partition(END)[0]
+
+
+async def test_the_function_of_the_page_makes_a_message() -> None:
+    made = [load("alerts.md", "news/messages.py").for_the_desk(report) for report in await reports()]
+    assert made == [
+        {"text": "Bridge collapse in the harbour kills 3: ", "username": "newsdesk"},
+        {"text": "Bridge collapse in the harbour kills 7: 7 dead, was 3, 20 injured, was 12", "username": "newsdesk"},
+        None,
+    ]
 
 
 def test_a_receiver_checks_the_signature() -> None:

@@ -1,22 +1,26 @@
-"""Events as chats take them: one sentence, the newest figures and links, and nothing of a headline is markup."""
+"""Events as chats take them: what is new comes first, and nothing of a headline is markup."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from newsdesk import MINUTE, opened, toll
+from newsdesk import MINUTE, opened, text, toll
 from receivers import Receiver
 
 from scrapy_neardup.document import Member, Story
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import StoryEvent, special_report
 from scrapy_neardup.stories.messages import FORMATS, message
+from scrapy_neardup.stories.outbox import Refused
 from scrapy_neardup.stories.webhook import Webhook
 
 CHATS = [form for form in FORMATS if form != "plain"]
@@ -38,33 +42,84 @@ def shown(text: str) -> str:
     return re.sub(r"[\\\u200b]", "", text)
 
 
-def sentence(sent: dict[str, Any]) -> str:
-    if "content" in sent:
-        return shown(sent["content"])
-    if "blocks" in sent:
-        return shown(sent["blocks"][1]["text"]["text"])
-    return shown(sent["attachments"][0]["content"]["body"][1]["text"])
+def said(sent: Any) -> str:
+    """Return everything that a message says, as a chat shows it."""
+    return shown("\n".join(text for _, text in _texts(sent)))
 
 
-def links(sent: dict[str, Any]) -> list[str]:
+def links(sent: Any) -> list[str]:
     return re.findall(r"https?://www[^\s|)\"\\]+", json.dumps(sent))
 
 
 @pytest.mark.parametrize("form", CHATS)
-async def test_each_level_is_one_human_sentence(reports: list[dict[str, Any]], form: Any) -> None:
-    breaking, update, ended = (sentence(dict(message(report, form))) for report in reports)
-    assert "6 independent sources took up “News of fire” within an hour, first s0.example at 22:13 UTC." in breaking
-    assert reports[1]["summary"].startswith("At least two sources now say")
-    assert reports[1]["summary"] in update
-    assert "“News of fire” has had no new source for two hours: 12 independent sources, 12 items in all." in ended
+async def test_what_is_new_comes_first(reports: list[dict[str, Any]], form: Any) -> None:
+    breaking, update, ended = (said(message(report, form)) for report in reports)
+    assert re.search(r"Breaking\**: 6 sources within an hour", breaking)
+    assert re.search(r"Update\**: 12 people, was 4\n", update)
+    assert re.search(r"Ended\**: no new source for two hours", ended)
+    assert "At least two sources say so, first s8.example at 22:21 UTC." in update
+    assert "12 independent sources, 11 of them print copies only; 12 items" in ended
+    assert "Also: 12 people, was 4" in ended, "it was told before"
+    for told in (breaking, update, ended):
+        body = told.partition("News of fire")[2] if form == "slack" else told  # Slack shows the rest in a notification
+        assert body.count("12 people") <= 1, "no fact twice"
 
 
 @pytest.mark.parametrize("form", CHATS)
-async def test_figures_and_links_are_there(reports: list[dict[str, Any]], form: Any) -> None:
-    sent = dict(message(reports[1], form))
-    assert "12 (before: 4), s8.example at 22:21 UTC" in shown(json.dumps(sent, ensure_ascii=False))
-    assert links(sent)[0] == "https://www.s0.example/fire/0"
-    assert len(set(links(sent))) == 5
+async def test_a_message_links_to_the_first_and_to_the_newest_report(reports: list[dict[str, Any]], form: Any) -> None:
+    sent = message(reports[1], form)
+    assert set(links(sent)) == {"https://www.s0.example/fire/0", "https://www.s11.example/fire/660"}
+
+
+@pytest.mark.parametrize("form", CHATS)
+async def test_a_message_has_the_first_sentence_and_the_local_time(form: Any) -> None:
+    async with opened(store="memory://") as room:
+        for n in range(6):
+            body = f"The great bridge over the river fell on Monday morning. Nobody knows why.\n{text('bridge', 200)}"
+            await room.publish("bridge", f"s{n}", n * MINUTE, text=body)
+    told = said(message(special_report(room.events[0], zone=ZoneInfo("Asia/Kolkata")), form))
+    assert "The great bridge over the river fell on Monday morning." in told
+    assert "Nobody knows why" not in told
+    assert "15 Nov 2023, 03:48 IST" in told
+
+
+def test_a_format_string_makes_a_text() -> None:
+    report = report_of(HOSTILE, "https://a.example/1")
+    assert message(report, "{level}: {news}\n{newest} {original}") == {
+        "text": "breaking: 0 sources within an hour\n https://a.example/1"
+    }
+    told = message(report, "{headline}")
+    assert told is not None
+    assert not re.search("[<>]|@everyone|://", told["text"])
+
+
+@pytest.mark.parametrize("form", ["{no_such_field}", "{", "{0}", "{level.x}", "slak", ""])
+def test_a_wrong_format_stops_the_start(form: str) -> None:
+    with pytest.raises(SettingsError, match="NEARDUP_EVENTS_WEBHOOK_FORMAT"):
+        NearDupSettings.from_mapping({"NEARDUP_EVENTS_WEBHOOK_FORMAT": form})
+
+
+def only_breaking(report: Mapping[str, Any]) -> str | None:
+    return f"!!! {report['headline']}" if report["level"] == "breaking" else None
+
+
+async def test_a_function_makes_the_message_or_sends_nothing(reports: list[dict[str, Any]], receiver: Receiver) -> None:
+    webhook = Webhook(receiver.url, form=f"{__name__}.only_breaking")
+    for report in reports:
+        await webhook.deliver(report)
+    ((_, body),) = receiver.requests
+    assert json.loads(body) == {"text": "!!! News of fire"}
+
+
+def fails(report: Mapping[str, Any]) -> str:
+    raise KeyError("news")
+
+
+async def test_an_event_whose_message_cannot_be_made_is_refused(
+    reports: list[dict[str, Any]], receiver: Receiver
+) -> None:
+    with pytest.raises(Refused, match="NEARDUP_EVENTS_WEBHOOK_FORMAT failed: KeyError"):
+        await Webhook(receiver.url, form=f"{__name__}.fails").deliver(reports[0])
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -94,8 +149,8 @@ def test_a_headline_is_never_markup(form: Any) -> None:
         mrkdwn = [sent["text"], *(each["text"] for each in _values(sent, "mrkdwn"))]
         assert not any(re.search(r"<(?!https?://)", each) for each in mrkdwn)
     else:
-        said = sent["content"] if form == "discord" else sent["attachments"][0]["content"]["body"][0]["text"]
-        assert not re.search(r"(?<!\\)[\[\]<>`]", said.removeprefix("**Breaking**"))
+        told = sent["embeds"][0]["title"] if form == "discord" else sent["attachments"][0]["content"]["body"][1]["text"]
+        assert not re.search(r"(?<!\\)[\[\]<>`]", told)
     if form == "discord":
         assert sent["allowed_mentions"] == {"parse": []}
 
@@ -114,21 +169,22 @@ FOUND_AS_LINK = re.compile(r"//|[^\s.]\.[^\W\d_]|\w@")
 
 
 @pytest.mark.parametrize("form", CHATS)
-@pytest.mark.parametrize("field", ["headline", "url", "summary", "figure"])
+@pytest.mark.parametrize("field", ["headline", "url", "lead", "figure"])
 def test_an_address_in_a_text_is_no_link(form: Any, field: str) -> None:
-    report = report_of("Fog", "https://a.example/1") | {"level": "update", "summary": "4.5 % more"}
+    report = report_of("Fog", "https://a.example/1") | {"lead": "4.5 % more"}
     if field == "figure":
-        report["figures"] = [{"figure": "dead.example", "new": BARE, "source": "evil.example"}]
+        report["facts"] = [{"words": f"dead.example: {BARE}", "is_new": False}]
     else:
         report |= {"headline": "", field: BARE}
     sent: Any = message(report, form)
     others = ("url", "$schema", "contentType", "type")
     # Texts without the link to the first report, as each chat has it.
-    link = re.compile(r"<https://a.example/1\|a.example>|\[a.example\]\(https://a.example/1\)|^a.example$")
-    said = [link.sub("", text) for name, text in _texts(sent) if name not in others]
-    assert not [text for text in said if FOUND_AS_LINK.search(text)]
-    assert BARE in shown("\n".join(said)), "and everything can be read"
-    assert "4.5 % more" in "\n".join(said) or field == "summary", "numbers are as they were"
+    label = r"Original: a\.example"
+    link = re.compile(rf"<https://a.example/1\|{label}>|\[{label}\]\(https://a.example/1\)|^{label}$")
+    told = [link.sub("", text) for name, text in _texts(sent) if name not in others]
+    assert not [text for text in told if FOUND_AS_LINK.search(text)]
+    assert BARE in shown("\n".join(told)), "and everything can be read"
+    assert "4.5 % more" in "\n".join(told) or field == "lead", "numbers are as they were"
 
 
 def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
@@ -163,4 +219,4 @@ def test_the_rule_count_counts_items() -> None:
     report = report_of("Fog over the harbour", "https://a.example/1")
     story = Story("00" * 8, 16, 16, 0, tuple(range(16)), ())
     report |= special_report(replace(StoryEvent("breaking", 15, "count", story, ())))
-    assert "16 items on “" in sentence(dict(message(report, "slack")))
+    assert "16 items within four hours" in said(message(report, "slack"))

@@ -32,6 +32,20 @@ async def test_the_first_document_counts_among_the_languages(newsroom: Newsroom)
     assert special_report(newsroom.events[0])["members"][0]["language"] == "en"
 
 
+async def test_growth_counts_what_the_other_numbers_count(newsroom: Newsroom) -> None:
+    """A page that comes again with other text is a member of the story, and no item of it."""
+    for n in range(6):
+        url = f"https://www.s{n}.example/fire"
+        await newsroom.publish("fire", f"s{n}", n * 5 * MINUTE, url=url, text=toll(4))
+        await newsroom.publish("fire", f"s{n}", n * 5 * MINUTE + 60, url=url, text=toll(5 + n))
+    report = special_report(newsroom.events[0])
+
+    assert len(report["members"]) > report["items"] == 6
+    assert sum(step["items"] for step in report["growth"]) == report["items"]
+    assert sum(step["new_sources"] for step in report["growth"]) == report["measures"]["sources"]
+    assert sum(source["items"] for source in report["sources"]) == report["items"]
+
+
 async def test_stories_that_share_a_document_are_related(newsroom: Newsroom) -> None:
     flood = await newsroom.publish("flood", "wire", 0)
     for n in range(6):
@@ -59,7 +73,9 @@ async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom)
     assert [source["source"] for source in report["sources"]] == [f"s{n}.example" for n in range(6)]
     assert [(slot["items"], slot["new_sources"]) for slot in report["growth"]] == [(2, 2), (2, 2), (2, 2)]
     assert report["items"] == len(report["members"]) == 6
-    assert report["measures"] == {"sources": 6, "new_sources_in_an_hour": 6, "items_in_4_hours": 6, "breaking_over": 5}
+    assert report["measures"] == {
+        "sources": 6, "sources_with_copies": 5, "new_sources_in_an_hour": 6, "items_in_4_hours": 6, "breaking_over": 5,
+    }  # fmt: skip
     assert [change["new"] for change in report["figures"]][:1] == ["12"]
 
 

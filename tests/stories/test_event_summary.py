@@ -7,13 +7,14 @@ import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from scrapy_processes import neardup
 
-from scrapy_neardup.document import Member, Story
+from scrapy_neardup.document import Extent, Level, Member, Story
 from scrapy_neardup.stories import StoryEvent
-from scrapy_neardup.stories.summary import confirmed_by_members, figure_summary
+from scrapy_neardup.stories.summary import confirmed_by_members, facts_of, figure_summary
 
 NOON = 1_573_819_200  # 15 November 2019, 12:00 UTC
 MINUTE = 60
@@ -46,36 +47,50 @@ def test_two_sources_that_changed_their_figure_are_named() -> None:
         member(3, "b.example", "dead: 4 -> 12", at=32 * MINUTE),
     )
 
-    assert found == 'Two sources now say "dead: 12" (before: 4): a.example at 12:15, b.example at 12:32 UTC.'
+    assert found == "12 dead, was 4: two sources say so, a.example at 12:15, b.example at 12:32 UTC."
 
 
 def test_of_many_sources_the_first_three_are_named() -> None:
     found = summary(*(member(n, f"s{n}.example", "people: 210 -> 260", at=n * MINUTE) for n in range(1, 6)))
 
     assert found == (
-        'Five sources now say "people: 260" (before: 210): '
+        "260 people, was 210: five sources say so, "
         "s1.example at 12:01, s2.example at 12:02, s3.example at 12:03 UTC and 2 more."
     )
 
 
-@pytest.mark.parametrize("label", ["Tote", "погибших", "人", "million $"])
-def test_labels_of_any_language_are_quoted(label: str) -> None:
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("Tote", "12 dead"),
+        ("погибших", "12 dead"),
+        ("人死亡", "12 dead"),
+        ("blessés", "12 injured"),
+        ("desaparecidos", "12 missing"),
+        ("million $", "12 million $"),
+        ("%", "12 %"),
+        ("people", "12 people"),
+        ("magnitude", "magnitude: 12"),
+        ("人", "人: 12"),
+    ],
+)
+def test_a_figure_is_told_in_words(label: str, words: str) -> None:
     found = summary(member(1, "a.example", f"{label}: 4 -> 12"), member(2, "b.example", f"{label}: 4 -> 12"))
 
-    assert found == f'Two sources now say "{label}: 12" (before: 4): a.example at 12:00, b.example at 12:00 UTC.'
+    assert found == f"{words}, was 4: two sources say so, a.example at 12:00, b.example at 12:00 UTC."
 
 
 def test_a_figure_without_a_label_is_just_its_value() -> None:
     found = summary(member(1, "a.example", "figure: 4 -> 12"), member(2, "b.example", "figure: 4 -> 12"))
 
-    assert found == "Two sources now say 12 (before: 4): a.example at 12:00, b.example at 12:00 UTC."
+    assert found == "12, was 4: two sources say so, a.example at 12:00, b.example at 12:00 UTC."
 
 
 def test_a_copy_that_confirms_a_figure_is_not_known_by_name() -> None:
     first, second = member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", at=5 * MINUTE)
 
     found = summary(first, second, confirmed=[first])
-    assert found == 'At least two sources now say "dead: 12" (before: 4), the first of them a.example at 12:00 UTC.'
+    assert found == "12 dead, was 4: at least two sources say so, first a.example at 12:00 UTC."
 
 
 def test_the_figure_that_was_confirmed_last_is_told() -> None:
@@ -89,7 +104,7 @@ def test_the_figure_that_was_confirmed_last_is_told() -> None:
     assert (
         summary(*members, confirmed=[members[0], members[2]])
         == summary(*members)
-        == ('Two sources now say "dead: 20" (before: 12): a.example at 12:02, b.example at 12:03 UTC.')
+        == ("20 dead, was 12: two sources say so, a.example at 12:02, b.example at 12:03 UTC.")
     )
 
 
@@ -122,7 +137,7 @@ def test_who_has_said_something_else_since_is_not_named() -> None:
         member(4, "a.example", "dead: 12 -> 13", at=3 * MINUTE),
     )
 
-    assert found == 'Two sources now say "dead: 12" (before: 4): b.example at 12:01, c.example at 12:02 UTC.'
+    assert found == "12 dead, was 4: two sources say so, b.example at 12:01, c.example at 12:02 UTC."
 
 
 def test_two_who_agreed_and_no_longer_do_have_nothing_to_say() -> None:
@@ -171,7 +186,46 @@ def test_the_list_of_running_events_shows_it(tmp_path: Path) -> None:
     table = " ".join(re.findall(r"[\w.:\"(),>-]+", neardup(tmp_path, "events", *store, columns=240).stdout))
 
     assert report["headline"] == "Great fire in the old harbour"
-    assert report["summary"].startswith("At least two sources now say ")
-    assert "12" in report["summary"]
+    assert report["summary"].startswith("12 ")
+    assert "at least two sources say so" in report["summary"]
     assert "s4.example" in report["summary"]
-    assert "At least two sources" in table
+    assert "at least two sources" in table
+
+
+def facts(*lines: str, level: Level = "update", signalled: int = 0) -> list[str]:
+    """Return the facts of an event in which two sources print each of these changes."""
+    members = [member(n, f"{source}.example", *lines, at=n) for n, source in enumerate("ab")]
+    changes = tuple((members[0].id, number) for number in range(len(lines)))
+    extent = Extent(2, 2, signalled)
+    story = Story("00" * 8, 2, 2, 0, (), (0, 0), ("breaking",), changes, signalled=extent)
+    return [fact.words for fact in facts_of(StoryEvent(level, NOON, "sources", story, tuple(members)))]
+
+
+def test_the_dead_come_before_the_injured_before_money() -> None:
+    found = facts("million $: 2 -> 5", "homes: 4 -> 6", "injured: 10 -> 20", "dead: 3 -> 7")
+    assert found == ["7 dead, was 3", "20 injured, was 10", "6 homes, was 4", "5 million $, was 2"]
+    assert facts("евро: 2 -> 5", "пострадавших: 10 -> 20", "погибли: 3 -> 7") == [
+        "7 dead, was 3", "20 injured, was 10", "евро: 5, was 2",
+    ]  # fmt: skip
+
+
+def test_no_fact_is_told_twice() -> None:
+    assert facts("people: 3 -> 7", "kills: 3 -> 7") == ["7 dead, was 3"]
+    assert facts("dead: 3 -> 7", "injured: 3 -> 7") == ["7 dead, was 3", "7 injured, was 3"]
+    assert facts("killed: 3 -> 5", "dead: 5 -> 7") == ["7 dead, was 5"], "an earlier toll"
+
+
+def test_new_facts_come_first() -> None:
+    assert facts("dead: 3 -> 7", "homes: 4 -> 6", signalled=1) == ["6 homes, was 4", "7 dead, was 3"]
+
+
+def test_times_have_the_zone_of_the_reader() -> None:
+    members = (member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", "dead: 4 -> 12"))
+    story = Story("00" * 8, 2, 2, 0, (), (), ("breaking",), confirmed_by_members(members, 2))
+    event = StoryEvent("breaking", NOON, "sources", story, members)
+    assert figure_summary(event, ZoneInfo("Europe/Berlin")).endswith("a.example at 13:00, b.example at 13:00 CET.")
+
+
+def test_two_figures_may_have_one_label() -> None:
+    assert facts("people: 3 -> 7", "people: 12 -> 20") == ["20 people, was 12", "7 people, was 3"]
+    assert facts("people: 3 -> 5", "people: 5 -> 7", "people: 7 -> 9") == ["9 people, was 7"]

@@ -39,7 +39,7 @@ async def test_a_figure_that_changed_is_told_once_enough_sources_print_it(newsro
     assert (change["figure"], change["old"], change["new"]) == ("people", "4", "12")
     assert change["source"] == "news.example"
     assert special_report(newsroom.events[-1])["summary"] == (
-        'At least two sources now say "people: 12" (before: 4), the first of them news.example at 22:21 UTC.'
+        "12 people, was 4: at least two sources say so, first news.example at 22:21 UTC."
     )
     assert special_report(newsroom.events[0])["summary"] == ""
 

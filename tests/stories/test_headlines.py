@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,3 +100,41 @@ def test_a_headline_keeps_its_dashes() -> None:
 @given(st.lists(st.text(), max_size=4), st.text(max_size=20))
 def test_any_titles_have_a_headline_or_none(titles: list[str], source: str) -> None:
     assert isinstance(headline_of(members(*titles, source=source)), str)
+
+
+def copies(*titles: str, language: str = "") -> list[Member]:
+    """Members of as many sources, in the order they joined."""
+    return [
+        Member(
+            f"{n:016x}", "", title, f"s{n}.example", f"s{n}.example", "update" if n else "original", language=language
+        )
+        for n, title in enumerate(titles)
+    ]
+
+
+def test_the_headline_follows_most_of_the_newest_copies() -> None:
+    old, new = "Bridge collapse kills at least 3", "Bridge collapse kills 7 in Harbour City"
+    assert headline_of(copies(old, old, old, old, new, new)) == new
+    assert headline_of(copies(old, old, old, old, old, new)) == old, "one source decides nothing"
+    other = "Seven dead as the Harbour City bridge falls"
+    assert headline_of(copies(old, old, old, new, other)) == other, "two say seven"
+    assert headline_of(copies(old, old, new, "Aliens land in the old market")) == old, "none of the newest agree"
+
+
+def test_one_owner_has_one_vote() -> None:
+    fake = [replace(each, owner="Press Ltd") for each in copies(*["Aliens land in Harbour City"] * 5)]
+    assert headline_of([*copies("Bridge collapse kills 3", "Bridge collapse kills 3"), *fake]) == (
+        "Bridge collapse kills 3"
+    )
+
+
+def test_a_title_with_a_figure_that_was_replaced_is_passed_over() -> None:
+    titles = copies("Three dead in bridge collapse", "Harbour City bridge falls into the river")
+    assert headline_of(titles, {"3"}) == "Harbour City bridge falls into the river"
+    assert headline_of(titles[:1], {"3"}) == "Three dead in bridge collapse", "there is no other"
+
+
+def test_the_commonest_language_gives_the_headline() -> None:
+    english = copies(*["Bridge collapse kills 7"] * 5, language="en")
+    german = [replace(each, owner=f"de {each.owner}") for each in copies(*["Brücke eingestürzt"] * 3, language="de")]
+    assert headline_of([*english, *german]) == "Bridge collapse kills 7"
