@@ -45,7 +45,6 @@ class Addon:
             checked = checked_settings(settings)
         except UsageError as error:
             raise wrong_spider_setting(error) from None
-        _warn_of_forgotten_prefixes(settings)
         if not checked.enabled:
             return
         from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
@@ -60,15 +59,6 @@ class Addon:
         if "xml" not in exporters:
             exporters["xml"] = "scrapy_neardup.crawl.xml_feed.XmlExporter"
             settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
-
-
-def _warn_of_forgotten_prefixes(settings: BaseSettings) -> None:
-    from scrapy_neardup.settings import meant_setting
-
-    for name in settings:
-        is_given = settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"]
-        if is_given and (meant := meant_setting(str(name))):
-            logger.warning("-s %s has no effect on scrapy-neardup: the setting is %s", name, meant)
 
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:

@@ -196,12 +196,6 @@ def _feed(value: Any) -> str | None:
     return None if value in (None, "", *_WRITTEN_NONE) else str(_path("the URI of a feed, or None")(value))
 
 
-def meant_setting(name: str) -> str | None:
-    """Return the setting that a name without ``NEARDUP_``, or in small letters, stands for; None if there is none."""
-    meant = PREFIX + name.upper().removeprefix(PREFIX)
-    return meant if meant != name and meant in _names() else None
-
-
 Shown = Callable[[str, Any], Any]
 """Takes the name and the value of a setting, and returns the value in a form that messages may show."""
 

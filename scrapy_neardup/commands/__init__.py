@@ -137,7 +137,6 @@ class Command(ScrapyCommand):
         try:
             if args:
                 raise NearDupError(f"unrecognized arguments: {' '.join(args)} (options go after the subcommand)")
-            _refuse_forgotten_prefixes(opts.set)
             self.exitcode = _module(opts.subcommand).run(opts, settings)
             sys.stdout.flush()
         except NearDupError as error:
@@ -150,16 +149,6 @@ class Command(ScrapyCommand):
         except BrokenPipeError:
             leave_closed_pipe()
             self.exitcode = PIPE_CLOSED
-
-
-def _refuse_forgotten_prefixes(given: list[str]) -> None:
-    """Raise NearDupError if ``-s`` names a setting without ``NEARDUP_``: Scrapy would ignore it."""
-    from scrapy_neardup.exceptions import NearDupError
-    from scrapy_neardup.settings import meant_setting
-
-    for name in (each.partition("=")[0] for each in given):
-        if meant := meant_setting(name):
-            raise NearDupError(f"-s {name}: there is no such setting; is it {meant}?")
 
 
 def leave_closed_pipe() -> None:

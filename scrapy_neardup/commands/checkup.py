@@ -29,7 +29,7 @@ from scrapy_neardup.stories.webhook import Webhook
 
 State = Literal["ok", "warning", "failed"]
 
-_PATIENCE = 4.0  # seconds for one check
+_PATIENCE = 10.0  # seconds for one check
 _LITTLE_SPACE = 500_000_000  # bytes
 _SLOW = 0.02  # seconds for one answer of the store
 _CLOCK_OFF = 2.0  # seconds

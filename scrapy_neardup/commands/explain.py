@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
-from scrapy_neardup.commands.comparison_output import show_comparison, show_sketches
-from scrapy_neardup.commands.inputs import add_json, add_preset, live_detector, read_pages
-from scrapy_neardup.commands.terminal import print_error, working
+from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, live_detector
+from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, working
 from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import counted, printable
 from scrapy_neardup.exceptions import InputError, StoreError
-from scrapy_neardup.lab.comparison import Comparison, compare
-from scrapy_neardup.lab.feed import read_feed
-from scrapy_neardup.lab.pages import Page, PageReader
-from scrapy_neardup.lab.registered import (
-    Registered,
-    SketchComparison,
-    compare_sketches,
-    find,
-    is_document_id,
-    may_be_registered,
-    missing_page,
-    sketched,
-)
-from scrapy_neardup.lab.single import Given, read_single
-from scrapy_neardup.lab.topics import LearnedTerms
-from scrapy_neardup.records.feature_counts import Frequencies
+from scrapy_neardup.lab.comparison import Comparison, compare, match_of
+from scrapy_neardup.lab.passages import Passage
+from scrapy_neardup.lab.replay import opened
+from scrapy_neardup.lab.stored import StoredDocument, is_document_id, named_document
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.sketch import has_words
+
+_PASSAGES = 5
+_WORDS = 60
+
+
+class _Answer(NamedTuple):
+    sides: dict[str, StoredDocument]
+    matches: dict[str, StoredDocument | None]  # of each side, when it came
+    comparison: Comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,98 +39,127 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help="the second document, in the same form; its verdict is shown for a window that holds only A",
     )
-    parser.add_argument(
-        "--seen",
-        type=Path,
-        metavar="FEED",
-        help="documents seen before, from which boilerplate and the rarity of terms are learned",
-    )
     parser.add_argument("--fetch", action="store_true", help="fetch urls, even if the window has them")
-    parser.add_argument(
-        "--store",
-        metavar="URL",
-        help="the window with ids and urls (default: NEARDUP_STORE of the project); if given, the rarity of terms is"
-        " taken from it too",
-    )
-    parser.add_argument("--namespace", metavar="NAME", help="of the window; default: NEARDUP_NAMESPACE of the project")
+    add_store(parser)
     add_preset(parser)
     add_json(parser, "one JSON object, with every passage in full")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    configured = NearDupSettings.from_mapping(settings)
     if options.a == options.b == "-":
         raise InputError("A and B: only one of them can be standard input")
     with working("reading the documents"):
-        found = asyncio.run(_from_window(options, settings))
-        if not isinstance(found, tuple):
-            given = [read_single(name, configured, found.get(name, "")) for name in (options.a, options.b)]
-    if isinstance(found, tuple):
-        show_sketches(options, *found)
-        return 0
-    first, second = given
-    empty = [name for name, each in ((options.a, first), (options.b, second)) if not each.text.strip()]
+        answer = asyncio.run(_explain(options, settings))
+    names = {"A": options.a, "B": options.b}
+    empty = [names[side] for side, each in answer.sides.items() if each.fingerprint and not has_words(each.text)]
     for name in empty:
         print_error(f"{name}: no text found, nothing to compare (unchecked/no-text)")
     if empty:
         return 1
-    seen = _documents(options.seen, configured) if options.seen else ()
-    comparison = asyncio.run(_compare(options, settings, first, second, seen))
-    show_comparison(options, comparison)
+    (_print_json if options.json else _print)(answer, names)
     return 0
 
 
-Both = tuple[Registered, Registered, SketchComparison]
+async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> _Answer:
+    async with AsyncExitStack() as stack:
+        try:
+            detector = await stack.enter_async_context(live_detector(options, values))
+        except StoreError:  # there is no window, so nothing is known of other documents
+            if is_document_id(options.a) or is_document_id(options.b):
+                raise
+            alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})
+            detector = await stack.enter_async_context(opened(NearDupDetector(alone)))
+        records = await detector.index.records()
+        named = {"A": options.a, "B": options.b}.items()
+        sides = {side: named_document(detector, records, name, fetch=options.fetch) for side, name in named}
+        matches = {side: match_of(each, records) for side, each in sides.items()}
+        return _Answer(sides, matches, compare(detector, sides["A"], sides["B"]))
 
 
-async def _from_window(options: argparse.Namespace, settings: dict[str, Any]) -> Both | dict[str, str]:
-    """Compare by fingerprints if the window has one of the documents. If not, return why pages have to be fetched."""
-    names = (options.a, options.b)
-    needs_window = any(map(is_document_id, names))
-    if not needs_window and (options.fetch or not any(map(may_be_registered, names))):
-        return {}
-    pages = [name for name in names if may_be_registered(name) and not options.fetch]
-    try:
-        async with live_detector(options, settings) as detector:
-            records = await detector.index.records()
-            known = {name: find(records, name) for name in names if is_document_id(name) or not options.fetch}
-            missing = {name: missing_page(records, name) for name in pages if not known[name]}
-            if not any(known.values()):
-                return missing
-            first, second = (known.get(name) or _sketched(detector, name, missing.get(name, "")) for name in names)
-            return first, second, compare_sketches(detector, records, first, second)
-    except StoreError as error:
-        if needs_window:
-            raise
-        return dict.fromkeys(pages, f"no window was found ({error})")
+def _print_json(answer: _Answer, names: dict[str, str]) -> None:
+    found = answer.comparison
+    topic = None if found.topic is None else {**found.topic._asdict(), "score": found.topic.score}
+    documents = {
+        side.lower(): {"given": names[side], **_described(each), "match": _described(answer.matches[side])}
+        for side, each in answer.sides.items()
+    }
+    print_json({**documents, **asdict(found), "topic": topic})
 
 
-def _sketched(detector: NearDupDetector, name: str, why_fetched: str) -> Registered:
-    given = read_single(name, detector.settings, why_fetched)
-    return sketched(detector, given.text, given.url, given.title)
+def _described(document: StoredDocument | None) -> Any:
+    return None if document is None else {"id": document.id, "url": document.url, "title": document.title}
 
 
-async def _compare(
-    options: argparse.Namespace, settings: dict[str, Any], first: Given, second: Given, seen: Iterable[Given]
-) -> Comparison:
-    learned = None
-    places = [str(options.seen)] if options.seen else []
-    frequencies = Frequencies()
-    if options.store:
-        async with live_detector(options, settings) as detector:
-            summary = await detector.summary()
-            if detector.sketcher.topics is not None:
-                frequencies = detector.sketcher.topics.frequencies
-        places.insert(0, summary.location)
-    if places:
-        learned = LearnedTerms(frequencies, " and ".join(places))
-    return await compare(first, second, NearDupSettings.from_mapping(settings), seen, learned)
+def _print(answer: _Answer, names: dict[str, str]) -> None:
+    console, found = PlainConsole(), answer.comparison
+    for side, each in answer.sides.items():
+        title = " ".join(each.title.split())
+        seen = "" if each.fingerprint else f"  {each.id}  {each.seen_at[:16].replace('T', ' ')} UTC"
+        console.print_indented(f"{side}{seen}  {title}", 0, hanging=3)
+        print(printable(f"   {names[side] if each.fingerprint else each.url}"))
+    console.print(f"\nB after A: {'/'.join(filter(None, (found.status, found.kind)))}", style="bold")
+    for line in found.why:
+        console.print_indented(line, hanging=2)
+    console.print()
+    _print_measures(found)
+    if found.topic is not None:
+        console.print(f"\nTopics: {found.topic.score:.3f}", style="bold")
+        parts = f"{found.topic.terms:.3f} (terms) + {found.topic.titles:.3f} (titles)"
+        console.print_indented(f"score: {parts}; known documents: {found.documents:,}")
+        if found.terms:
+            console.print_indented(f"terms in common: {', '.join(found.terms)}", hanging=2)
+    if found.texts is not None:
+        _print_passages(console, "In both", found.texts.shared)
+        texts = {"A": found.texts.first, "B": found.texts.second}
+        for side, text in texts.items():
+            _print_passages(console, f"Only in {side}", text.own)
+            lines = [f"[{left_out.why}] {_shortened(left_out.line)}" for left_out in text.left_out]
+            _print_lines(console, f"Left out of {side}", lines)
+    _print_lines(console, "Figures", found.changes)
+    for side, match in answer.matches.items():
+        _print_match(console, side, match, {each.id: name for name, each in answer.sides.items()})
+    if found.texts is None:
+        hint = "The window keeps no texts. To see the common text, give files, or urls with --fetch."
+        console.print_indented(hint, 0)
 
 
-def _documents(path: Path, settings: NearDupSettings) -> Iterator[Given]:
-    """Yield texts and titles of recorded documents."""
-    feed = read_feed(path)
-    with PageReader(settings, os.cpu_count() or 1) as reader:
-        for page in read_pages(reader, feed):
-            if isinstance(page, Page):
-                yield Given(page.text, title=page.title)
+def _print_measures(found: Comparison) -> None:
+    exact = ("", "") if found.texts is None else (f"{found.texts.resemblance:.3f}", f"{found.texts.containment:.3f}")
+    rows = [
+        ("resemblance", f"{found.resemblance:.3f}", exact[0]),
+        ("containment", f"{found.containment:.3f}", exact[1]),
+        *([] if found.share is None else [("share of B that A holds", f"{found.share:.3f}", "")]),
+    ]
+    print_table("", ("", "estimated", "exact"), rows)
+
+
+def _print_match(console: PlainConsole, side: str, match: StoredDocument | None, names: dict[str, str]) -> None:
+    """Print with which document this one was compared when it came."""
+    if match is not None:
+        found = names.get(match.id) or f"{match.id}: {' '.join(match.title.split())}"
+        console.print_indented(f"When {side} came, its match was {found}", 0, hanging=3)
+        if match.id not in names:
+            print(printable(f"   {match.url}"))
+
+
+def _print_lines(console: PlainConsole, title: str, lines: Iterable[str]) -> None:
+    for number, line in enumerate(lines):
+        if not number:
+            console.print(f"\n{title}", style="bold")
+        console.print_indented(line)
+
+
+def _print_passages(console: PlainConsole, title: str, passages: Sequence[Passage]) -> None:
+    """Print the longest passages in the order of the text."""
+    words = sum(passage.words for passage in passages)
+    longest = sorted(passages, key=lambda passage: -passage.words)[:_PASSAGES]
+    lines = [f"({passage.words}) {_shortened(passage.text)}" for passage in passages if passage in longest]
+    if len(passages) > len(lines):
+        lines.append(f"and {len(passages) - len(lines)} shorter ones")
+    _print_lines(console, f"{title}: {counted(words, 'word')} in {counted(len(passages), 'passage')}", lines)
+
+
+def _shortened(text: str) -> str:
+    words = text.split()
+    short = text if len(words) <= _WORDS else " ".join(words[:_WORDS]) + " …"
+    return short if len(short) <= 10 * _WORDS else short[: 10 * _WORDS] + "…"

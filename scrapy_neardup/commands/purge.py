@@ -20,7 +20,7 @@ from scrapy_neardup.document import counted, printable
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Selection
 from scrapy_neardup.index.redis.connection import without_password
-from scrapy_neardup.lab.registered import copies_elsewhere, missing_page, similar_sources
+from scrapy_neardup.lab.stored import copies_elsewhere
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.stories.outbox_files import OutboxFiles
 
@@ -53,7 +53,7 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
         if not count:
             await explain_emptiness(detector)
         if chosen and not count and not events:
-            print(printable(f"Nothing to remove: {await _missing(detector, options.url, selection.source)}"))
+            print(printable(f"Nothing to remove: the window has no document of {selection.source or chosen}."))
             _name_other_places(settings, values, chosen)
             return 0
         if not options.yes:
@@ -68,15 +68,6 @@ async def _purge(options: argparse.Namespace, values: dict[str, Any]) -> int:
             print(f"Removed {counted(events, 'event')} that waited for a receiver.")
         _name_other_places(settings, values, chosen)
     return 0
-
-
-async def _missing(detector: NearDupDetector, url: str, source: str) -> str:
-    """Say that the window has no document of the source or page, and which names in it are like the given one."""
-    records = await detector.index.records()
-    if url:
-        return f"{missing_page(records, url)}."
-    near = " or ".join(similar_sources(records, source))
-    return f"the window has no document of {source}{f'; is it {near}?' if near else '.'}"
 
 
 async def _what_goes(detector: NearDupDetector, selection: Selection, chosen: str, count: int, events: int) -> str:

@@ -10,16 +10,7 @@ from typing import Any, NamedTuple
 from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, working
 from scrapy_neardup.document import Match, Status, counted, printable
-from scrapy_neardup.lab.registered import (
-    Registered,
-    find,
-    may_be_registered,
-    missing_page,
-    other_members,
-    similar_to,
-    sketched,
-)
-from scrapy_neardup.lab.single import read_single
+from scrapy_neardup.lab.stored import StoredDocument, named_document, other_members, similar_to
 
 BY_STORY = "story"
 """Stands for the likeness of a document that joined the story by way of another one."""
@@ -84,19 +75,14 @@ def _print(console: PlainConsole, row: dict[str, Any], given: str) -> None:
 async def _similar(options: argparse.Namespace, values: dict[str, Any]) -> _Answer:
     async with live_detector(options, values) as detector:
         records = await detector.index.records()
-        is_page = may_be_registered(options.document)
-        registered = find(records, options.document) if is_page else None
-        if registered is None:
-            why_fetched = missing_page(records, options.document) if is_page else ""
-            given = read_single(options.document, detector.settings, why_fetched)
-            registered = sketched(detector, given.text, given.url, given.title)
-        rows = [_row(match, status) for match, status in similar_to(detector, records, registered, options.most)]
+        wanted = named_document(detector, records, options.document)
+        rows = [_row(match, status) for match, status in similar_to(detector, records, wanted, options.most)]
         listed = {row["id"] for row in rows}
-        members = await other_members(detector, records, registered)
+        members = await other_members(detector, records, wanted)
         rows += [_row_of_member(member) for member in members if member.id not in listed]
         if not records:
             await explain_emptiness(detector)
-        return _Answer(rows[: options.most], registered.url)
+        return _Answer(rows[: options.most], wanted.url)
 
 
 def _row(match: Match, status: Status) -> dict[str, Any]:
@@ -116,7 +102,7 @@ def _row(match: Match, status: Status) -> dict[str, Any]:
     }
 
 
-def _row_of_member(member: Registered) -> dict[str, Any]:
+def _row_of_member(member: StoredDocument) -> dict[str, Any]:
     original_url, original_title = (each.decode("utf-8", "replace") for each in member.record.of_original(member.key))
     return {
         "id": member.id,

@@ -21,7 +21,7 @@ from scrapy_neardup.commands.terminal import PlainConsole, print_json, wrapped
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES, Story
 from scrapy_neardup.index.redis.connection import without_password
-from scrapy_neardup.lab.registered import is_document_id
+from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.stories import headline_of
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}

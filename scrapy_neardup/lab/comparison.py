@@ -2,144 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from copy import deepcopy
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Fingerprint, Verdict, counted
+from scrapy_neardup.document import Fingerprint, Kind, Match, Status
+from scrapy_neardup.evidence.figures import changed_figures, find_figures, unpack_figures
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
+from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.lab.passages import LeftOut, Passage, cut_passages, left_out
-from scrapy_neardup.lab.replay import opened
-from scrapy_neardup.lab.single import Given
-from scrapy_neardup.lab.topics import LearnedTerms, TopicComparison, compare_topics
-from scrapy_neardup.records.documents import new_record
+from scrapy_neardup.lab.stored import StoredDocument, changes_of
+from scrapy_neardup.records.documents import Record
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, score_candidate, to_match, weights_of
 from scrapy_neardup.rules.trace import Trace
 from scrapy_neardup.rules.verdicts import status_of
-from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.sketch import Body
+from scrapy_neardup.sketch import Sketcher
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two documents. ``words`` and ``shingles`` are those that enter the fingerprint."""
+    """One of the two texts. ``words`` are those that enter the fingerprint."""
 
     words: int
-    shingles: int
     own: tuple[Passage, ...]  # passages that the other one does not have
     left_out: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """The result. ``verdict`` is the verdict on the second document if the window holds only the first one.
+class TextComparison:
+    """What two texts share, word by word. Resemblance and containment are exact, in [0, 1]."""
 
-    Resemblance and containment are in [0, 1]: estimated from the signatures, as the store does it, and exact.
-    """
-
+    resemblance: float
+    containment: float
+    shared: tuple[Passage, ...]  # as they stand in the second text
     first: Side
     second: Side
-    shared: tuple[Passage, ...]  # as they stand in the second
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How two fingerprints compare, and the verdict on the second document if only the first one came before.
+
+    Resemblance and containment are estimated, in [0, 1].
+    """
+
+    status: Status
+    kind: Kind | None
+    why: tuple[str, ...]
     resemblance: float
     containment: float
     score: float  # compared with the thresholds
-    exact_resemblance: float
-    exact_containment: float
-    shared_bands: int
-    bands: int
-    topic: TopicComparison | None  # None if the preset compares no topics
-    verdict: Verdict
-    why: tuple[str, ...]
+    share: float | None  # of the text of the second that the first holds; None if it is no match
+    topic: TopicParts | None  # None if the preset compares no topics, or if a document is too short
+    terms: tuple[str, ...]  # that the topics share, as words of titles and texts; those that add most come first
+    documents: int  # from which it is known how rare terms are
+    changes: tuple[str, ...]  # of figures; without their labels if the window keeps no text of the second
+    texts: TextComparison | None  # None if the window has one of the documents: it keeps no texts
 
 
-async def compare(
-    first: Given,
-    second: Given,
-    settings: NearDupSettings,
-    seen: Iterable[Given] = (),
-    learned: LearnedTerms | None = None,
-) -> Comparison:
-    """Judge the second document after the first.
-
-    ``seen`` are documents from which boilerplate and the rarity of terms are learned; the window holds none of them.
-    ``learned`` are document frequencies of terms to begin with.
-    """
-    detector = NearDupDetector(replace(settings, store="memory://"))
-    now = 1_000_000_000.0
-    documents = [
-        detector.document(given.text, url=given.url, title=given.title, seen_at=now + number)
-        for number, given in enumerate((first, second))
-    ]
-    topics = detector.sketcher.topics
-    if topics is not None and learned is not None:
-        topics.frequencies = learned.frequencies
-    for given in seen:
-        detector.sketcher.fingerprint(detector.document(given.text, title=given.title, seen_at=now))
-    before = deepcopy(topics.frequencies) if topics is not None else None
-    async with opened(detector):
-        verdict = (await detector.check_in_order(documents))[1]
-        bodies = [detector.sketcher.body(document.text) for document in documents]
-    if topics is not None and before is not None:  # weigh the terms as the check did
-        topics.frequencies = deepcopy(before)
-        learned = LearnedTerms(before, learned.source if learned else "no documents")
-    return _comparison(detector, documents, bodies, verdict, learned)
-
-
-def _comparison(
-    detector: NearDupDetector,
-    documents: Sequence[Document],
-    bodies: Sequence[Body],
-    verdict: Verdict,
-    learned: LearnedTerms | None,
-) -> Comparison:
-    sketcher, preset = detector.sketcher, detector.preset
-    a, b = [sketcher.fingerprint(document) for document in documents]
-    estimated = likeness_of(a, b, preset.measure, preset.collisions)
-    sets = [set(sketcher.shingles(body).tolist()) for body in bodies]
-    passages = [cut_passages(sketcher, one, other) for one, other in (bodies, bodies[::-1])]
-    first, second = (
-        Side(
-            words=body.words,
-            shingles=len(shingles),
-            own=tuple(passage for is_shared, passage in found if not is_shared),
-            left_out=tuple(left_out(sketcher, body)),
-        )
-        for body, shingles, found in zip(bodies, sets, passages, strict=True)
-    )
-    exact_resemblance, exact_containment = exact_shares(*sets)
-    topic = None
-    if preset.topic_terms and learned:
-        topic = compare_topics(documents, (a, b), learned, sketcher)
-    shared_bands = len(set(a.band_keys) & set(b.band_keys))
-    trace = Trace()
-    for name, fingerprint, side in zip("AB", (a, b), (first, second), strict=True):
-        if fingerprint.is_boilerplate:
+def compare(detector: NearDupDetector, first: StoredDocument, second: StoredDocument) -> Comparison:
+    """Judge the second document as if the window held only the first one."""
+    policy, trace = detector.index.policy, Trace()
+    for name, each in (("A", first), ("B", second)):
+        if each.fingerprint is not None and each.fingerprint.is_boilerplate:
             trace.note(f"all of {name} is boilerplate: only the same page matches")
-        elif not fingerprint.signature:
-            short = f"{name} has {counted(side.words, 'word')}, under NEARDUP_MIN_WORDS = {detector.settings.min_words}"
-            trace.note(f"{short}: only exact repeats match")
-    if not trace.at_least("weight of the look-up keys that both have", _shared_weight(a, b), LEAST_WEIGHT):
-        trace.note("so they are never compared; if they were:")
-    old, new = (new_record(*each) for each in zip((a, b), documents, strict=True))
-    scored = score_candidate(old.original, new, old, detector.index.policy, trace=trace)
-    if scored is not None:
-        status_of(to_match(scored), verdict.changes, detector.index.policy, trace)
+        elif not each.record.signature:
+            trace.note(f"{name} is too short to compare: only exact repeats match")
+    is_found = True
+    if first.fingerprint is not None and second.fingerprint is not None:
+        weight = _shared_weight(first.fingerprint, second.fingerprint)
+        if not (is_found := trace.at_least("weight of the look-up keys that both have", weight, LEAST_WEIGHT)):
+            trace.note("so they are never compared; if they were:")
+    scored = score_candidate(first.key, second.record, first.record, policy, trace=trace)
+    match = None if scored is None else to_match(scored)
+    changes = _changes(first, second) if match is not None and not match.related else ()
+    status: Status = "original" if second.record.signature else "unchecked"
+    kind: Kind | None = None
+    if match is not None:
+        found = status_of(match, changes, policy, trace)
+        status, kind = found if is_found and _may_match(match, second) else (status, kind)
+    has_topics = detector.preset.topic_terms and first.record.signature and second.record.signature
+    likeness = likeness_of(first.record, second.record, policy.measure, policy.collisions)
     return Comparison(
-        first=first,
-        second=second,
-        shared=tuple(passage for is_shared, passage in passages[1] if is_shared),
-        resemblance=estimated.similarity,
-        containment=estimated.containment,
-        score=estimated.score,
-        exact_resemblance=exact_resemblance,
-        exact_containment=exact_containment,
-        shared_bands=shared_bands,
-        bands=preset.bands,
-        topic=topic,
-        verdict=verdict,
+        status=status,
+        kind=kind,
         why=trace.lines,
+        resemblance=likeness.similarity,
+        containment=likeness.containment,
+        score=likeness.score,
+        share=None if match is None else match.share,
+        topic=topic_parts(first.record.topic, second.record.topic) if has_topics else None,
+        terms=tuple(_terms(first, second)) if has_topics else (),
+        documents=0 if detector.sketcher.topics is None else detector.sketcher.topics.frequencies.documents,
+        changes=changes,
+        texts=_compare_texts(detector.sketcher, first.text, second.text) if first.text and second.text else None,
     )
+
+
+def match_of(document: StoredDocument, records: Sequence[tuple[bytes, Record]]) -> StoredDocument | None:
+    """Return the document that this one was compared with when it came, if the window still has it."""
+    wanted = document.record.candidate
+    return next((StoredDocument(key, record) for key, record in records if key == wanted != document.key), None)
+
+
+def _may_match(match: Match, second: StoredDocument) -> bool:
+    return match.same_text or second.fingerprint is None or not second.fingerprint.is_boilerplate
 
 
 def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
@@ -147,3 +114,34 @@ def _shared_weight(a: Fingerprint, b: Fingerprint) -> int:
     in_a = {*a.identity_keys, *a.text_keys}
     weights = dict(zip((*b.identity_keys, *b.text_keys), weights_of(b), strict=True))
     return sum(weight for key, weight in weights.items() if key in in_a)
+
+
+def _changes(first: StoredDocument, second: StoredDocument) -> tuple[str, ...]:
+    """Return the figures that changed, with their labels if the second text is known."""
+    changes = changes_of(first.record, second.record)
+    if not (changes and second.text):
+        return changes
+    found = changed_figures(unpack_figures(first.record.figures), find_figures(second.text))
+    return tuple(change.line for change in found)
+
+
+def _terms(first: StoredDocument, second: StoredDocument) -> list[str]:
+    slots = [term.slot for term in shared_terms(first.record.topic, second.record.topic)]
+    words = words_of(slots, second.title, second.text) | words_of(slots, first.title, first.text)
+    return [words[slot] for slot in slots if slot in words]
+
+
+def _compare_texts(sketcher: Sketcher, first: str, second: str) -> TextComparison:
+    bodies = [sketcher.body(text) for text in (first, second)]
+    sets = [set(sketcher.shingles(body).tolist()) for body in bodies]
+    passages = [cut_passages(sketcher, one, other) for one, other in (bodies, bodies[::-1])]
+    sides = [
+        Side(
+            words=body.words,
+            own=tuple(passage for is_shared, passage in found if not is_shared),
+            left_out=tuple(left_out(sketcher, body)),
+        )
+        for body, found in zip(bodies, passages, strict=True)
+    ]
+    shared = tuple(passage for is_shared, passage in passages[1] if is_shared)
+    return TextComparison(*exact_shares(*sets), shared, *sides)

@@ -18,17 +18,9 @@ _TIMEOUT = 20.0  # seconds
 _USER_AGENT = "scrapy-neardup (+https://scrapy.org)"
 _HTML = re.compile(r"<(?:!doctype|html|head|body|article|div|p)\b", re.IGNORECASE)
 _HTML_NAME = re.compile(r"\.(?:x?html|htm)$", re.IGNORECASE)
-_HEAD = 4096  # bytes
-_NO_TEXTS = {
-    b"%PDF-": "a PDF",
-    b"PK\x03\x04": "a zip file, such as .docx, .epub or .odt",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"GIF8": "a picture",
-    b"\x1f\x8b": "a gzip file",
-    b"\xfd7zXZ": "an xz file",
-}
-"""By how files begin that people take for articles."""
+_HEAD = 4096  # bytes or characters
+_PACKED = (b"%PDF-", b"PK\x03\x04", b"\x1f\x8b", b"\xfd7zXZ")
+"""Beginnings of files that people take for articles: PDF, zip (.docx, .epub), gzip, xz."""
 
 _JSON_LINES_NAME = re.compile(r"\.(?:jsonl|jl|ndjson)(?:\.gz|\.xz)*$", re.IGNORECASE)
 
@@ -99,12 +91,11 @@ def _fetch(url: str, most: int) -> tuple[bytes, str | None]:
 
 
 def _recorded(name: str, body: bytes, content_type: str | None = None, url: str = "") -> Recorded:
-    kind = next((kind for magic, kind in _NO_TEXTS.items() if body.startswith(magic)), "")
     is_utf_16 = body.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if kind or (b"\0" in body[:_HEAD] and not is_utf_16):
-        raise InputError(f"{name}: is {kind or 'binary data'}, and not HTML or text; convert it to text first")
+    if body.startswith(_PACKED) or (b"\0" in body[:_HEAD] and not is_utf_16):
+        raise InputError(f"{name}: is neither HTML nor text; convert it to text first")
     content = decode_html(body, content_type)
-    is_html = _HTML_NAME.search(name) or _HTML.search(content[:4096])
+    is_html = _HTML_NAME.search(name) or _HTML.search(content[:_HEAD])
     text, html = (None, content) if is_html else (content, None)
     return Recorded(1, name, name, url, "", None, text, html, None)
 

@@ -1,4 +1,4 @@
-"""What a user meets first: a forgotten prefix, a window that is not there, an id that is not there, long lines."""
+"""What a user meets first: a window that is not there, an id that is not there, long lines."""
 
 from __future__ import annotations
 
@@ -29,30 +29,6 @@ STORE = "sqlite:///window.sqlite"
 def record(folder: Path, *texts: str) -> None:
     rows = [{"id": f"d{number}", "time": 1_700_000_000 + number, "text": each} for number, each in enumerate(texts, 1)]
     (folder / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
-# Settings
-
-
-@pytest.mark.parametrize("name", ["WINDOW", "window", "neardup_window"])
-def test_a_forgotten_prefix_is_named(tmp_path: Path, name: str) -> None:
-    record(tmp_path, text("one"))
-    for before, after in (((), ("-s", f"{name}=7200")), (("-s", f"{name}=7200"), ())):
-        done = run_scrapy(tmp_path, "neardup", *before, "replay", "in.jsonl", *after)
-        said = f"scrapy neardup replay: error: -s {name}: there is no such setting; is it NEARDUP_WINDOW?\n"
-        assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
-
-
-def test_a_setting_of_scrapy_or_of_the_user_is_no_forgotten_prefix(tmp_path: Path) -> None:
-    record(tmp_path, text("one"))
-    done = neardup(tmp_path, "replay", "in.jsonl", "-s", "BOT_NAME=x", "-s", "MY_THRESHOLD=0.4")
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-def test_a_crawl_warns_of_a_forgotten_prefix(project: Project) -> None:
-    crawl = project.crawl(FERRY, "-s", "WINDOW=7200", "-s", "MY_WINDOW=7200", WINDOWS=1)
-    (warning,) = crawl.lines("WARNING", "WINDOW")
-    assert warning.endswith("-s WINDOW has no effect on scrapy-neardup: the setting is NEARDUP_WINDOW")
 
 
 # A window that is not there

@@ -84,7 +84,7 @@ def test_labelled_documents_come_through_a_pipe(tmp_path: Path, command: str) ->
 
 def test_explain_and_similar_read_a_pipe(folder: Path) -> None:
     done = neardup(folder, "explain", "in.jsonl#0", "-", "--json", answer=text(0))
-    assert json.loads(done.stdout)["verdict"]["kind"] == "exact"
+    assert json.loads(done.stdout)["kind"] == "exact"
     found = neardup(folder, "similar", "-", "--store", STORE, "--namespace", "sports", "--json", answer=text("fire"))
     assert [json.loads(line)["url"] for line in found.stdout.splitlines()] == [WIRE, COPY]
 
@@ -212,7 +212,7 @@ async def _fill_namespace(store: str, namespace: str) -> None:
 def test_a_source_that_matches_nothing(folder: Path) -> None:
     done = neardup(folder, "purge", "--source", "wier.example", "--store", STORE, "--namespace", "sports")
     nothing = "Nothing to remove: the window has no document of wier.example"
-    assert (done.returncode, done.stdout) == (0, f"{nothing}; is it wire.example?\n")
+    assert (done.returncode, done.stdout) == (0, f"{nothing}.\n")
 
 
 @pytest.mark.parametrize(
@@ -236,16 +236,16 @@ def test_eval_and_tune_judge_the_same_orders(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
-    [(b"%PDF-1.7\n", "a PDF"), (b"PK\x03\x04", "a zip file"), (b"\x89PNG\r\n", "a picture"), (b"a\0b", "binary data")],
+    "content",
+    [b"%PDF-1.7\n", b"PK\x03\x04", b"\x1f\x8b", b"a\0b"],
 )
-def test_a_file_that_is_no_text_is_named(folder: Path, tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_no_text_is_named(folder: Path, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "given"
     path.write_bytes(content)
     done = neardup(folder, "explain", str(path), "in.jsonl#0")
     assert done.returncode == 2
     (line,) = errors(done)
-    assert line.startswith(f"scrapy neardup explain: error: {path}: is {said}")
+    assert line.startswith(f"scrapy neardup explain: error: {path}: is neither HTML nor text")
 
 
 def test_text_in_utf_16_is_text(folder: Path, tmp_path: Path) -> None:
@@ -274,8 +274,8 @@ def test_explain_compares_by_sketches_and_says_that_there_are_no_texts(folder: P
     assert done.returncode == 0
     assert "B after A: duplicate/exact" in done.stdout
     assert "the same text, except for case and punctuation" in done.stdout
-    assert "When B came, its match was A." in done.stdout
-    assert "the window keeps no texts" in " ".join(done.stdout.split())
+    assert "When B came, its match was A\n" in done.stdout
+    assert "The window keeps no texts" in " ".join(done.stdout.split())
     (tmp_path / "given.txt").write_text(text("other"), encoding="utf-8")
     found = json.loads(neardup(folder, "explain", WIRE, str(tmp_path / "given.txt"), *window, "--json").stdout)
     assert (found["status"], found["a"]["url"]) == ("original", WIRE)

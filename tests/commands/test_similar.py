@@ -93,7 +93,7 @@ def test_explain_calls_an_update_an_update(folder: Path) -> None:
     printed = neardup(folder, "explain", FIRE, NEWER, *STORE).stdout
     assert "B after A: update" in printed
     assert "4 -> 12" in printed
-    assert "When B came, its match was A." in printed
+    assert "When B came, its match was A\n" in printed
 
 
 def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(folder: Path) -> None:
@@ -116,23 +116,12 @@ def test_explain_names_the_match_by_title_and_url(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("explain", UNKNOWN, "http://elsewhere.invalid/"), "the window has no page of nowhere.invalid"),
-        (("explain", FIRST, UNKNOWN), "the window has no page of nowhere.invalid (scrapy neardup status shows"),
-        (("similar", "https://newe.example:1/"), "no page of newe.example; is it newer.example? (scrapy neardup"),
-        (
-            ("similar", "https://fire.example:1/new"),
-            f"the window does not have this page. Of fire.example it has {FIRE}",
-        ),
-    ],
+    "arguments", [("explain", FIRST, UNKNOWN), ("similar", "https://fire.example:1/new")], ids=lambda each: each[0]
 )
-def test_a_page_that_the_window_lacks_is_told_where_to_look(
-    folder: Path, arguments: tuple[str, ...], said: str
-) -> None:
+def test_a_page_that_the_window_lacks_is_told_where_to_look(folder: Path, arguments: tuple[str, ...]) -> None:
     done = neardup(folder, *arguments, *STORE)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert "the window does not have this page (scrapy neardup status shows where it is" in done.stderr
     assert "So the page itself was tried: cannot be fetched: " in done.stderr
 
 

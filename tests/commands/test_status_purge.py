@@ -368,8 +368,8 @@ def test_purge_of_a_source_names_the_feeds_that_it_does_not_change(project: Path
     (project / ".scrapy/neardup-dropped").mkdir()
     for arguments, found in (
         (("--source", "wire.example", "--yes"), "Removed 2 documents."),
-        (("--source", "other"), "Nothing to remove: the window has no document of other; is it other.example?"),
-        (("--url", "https://other.example/d"), f"does not have this page. Of other.example it has {OTHER}."),
+        (("--source", "other"), "Nothing to remove: the window has no document of other."),
+        (("--url", "https://other.example/d"), "has no document of https://other.example/d."),
     ):
         done = neardup(project, "purge", *arguments)
         assert found in done.stdout

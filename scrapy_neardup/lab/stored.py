@@ -1,0 +1,143 @@
+"""Documents that the window knows: a store keeps fingerprints, titles and urls of them, and no texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from scrapy_neardup.content import require_page
+from scrapy_neardup.detector import NearDupDetector
+from scrapy_neardup.document import Fingerprint, Match, Status
+from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.index import Selection
+from scrapy_neardup.lab.single import Given, read_single
+from scrapy_neardup.records.documents import Record, new_record, seconds_of
+from scrapy_neardup.rules.decision import is_same_url, most_similar
+from scrapy_neardup.rules.verdicts import status_of
+from scrapy_neardup.sketch import page_hash
+
+_ASKED_TOGETHER = 4096  # stories, as many as a store answers for in time
+_DOCUMENT_ID = re.compile("[0-9a-f]{16}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as a store keeps it: one of the window, or one that was just read, with its text."""
+
+    key: bytes
+    record: Record
+    text: str = ""  # of a document that was just read
+    fingerprint: Fingerprint | None = None  # the same
+
+    @property
+    def id(self) -> str:
+        return self.key.hex()
+
+    @property
+    def url(self) -> str:
+        return self.record.url.decode("utf-8", "replace")
+
+    @property
+    def title(self) -> str:
+        return self.record.title.decode("utf-8", "replace")
+
+    @property
+    def seen_at(self) -> str:
+        return datetime.fromtimestamp(seconds_of(self.key), timezone.utc).isoformat()
+
+
+def is_document_id(name: str) -> bool:
+    return _DOCUMENT_ID.fullmatch(name) is not None
+
+
+def named_document(
+    detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], name: str, *, fetch: bool = False
+) -> StoredDocument:
+    """Return the document of the window with this id, or the newest one of this page, or else the page, file or line.
+
+    With ``fetch`` no page is looked up in the window. A document that is read is not registered. Raise InputError if
+    there is no such document.
+    """
+    if is_document_id(name):
+        found = [StoredDocument(key, record) for key, record in records if key.hex() == name]
+        if not found:
+            raise InputError(f"{name}: the window has no document with this id")
+        return found[0]
+    why_fetched = ""
+    if name.startswith(("http://", "https://")) and not fetch:
+        if found := _of_page(records, name):
+            return max(found, key=lambda each: each.key)
+        why_fetched = "the window does not have this page (scrapy neardup status shows where it is, and what it holds)"
+    return as_stored(detector, read_single(name, detector.settings, why_fetched))
+
+
+def _of_page(records: Sequence[tuple[bytes, Record]], url: str) -> list[StoredDocument]:
+    try:
+        page = page_hash(require_page(url))
+    except ValueError:
+        return []
+    return [StoredDocument(key, record) for key, record in records if record.url_hash == page]
+
+
+def as_stored(detector: NearDupDetector, given: Given) -> StoredDocument:
+    """Return a document as a store would keep it. It is not registered."""
+    document = detector.document(given.text, url=given.url, title=given.title)
+    fingerprint = detector.sketcher.fingerprint(document)
+    return StoredDocument(bytes.fromhex(document.id), new_record(fingerprint, document), given.text, fingerprint)
+
+
+def copies_elsewhere(records: Sequence[tuple[bytes, Record]], selection: Selection) -> int:
+    """Count the copies of selected documents that are not selected themselves."""
+    selected = {key for key, record in records if selection.takes(record)}
+    return sum(record.original in selected and key not in selected for key, record in records)
+
+
+def similar_to(
+    detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], wanted: StoredDocument, most: int
+) -> list[tuple[Match, Status]]:
+    """Return the documents of the window that match the wanted one, best first, without the page itself.
+
+    The status is that of the wanted document if the match were the only one before it.
+    """
+    others = {key: record for key, record in records if not _is_page_of(wanted, key, record)}
+    policy = detector.index.policy
+    return [
+        (match, status_of(match, changes_of(others[bytes.fromhex(match.candidate)], wanted.record), policy)[0])
+        for match in most_similar(others.items(), wanted.record, policy, most)
+    ]
+
+
+async def other_members(
+    detector: NearDupDetector, records: Sequence[tuple[bytes, Record]], wanted: StoredDocument
+) -> list[StoredDocument]:
+    """Return the other pages in the final story of a document, the oldest first."""
+    stories = sorted({record.story.hex() for _, record in records})
+    final: dict[str, str] = {}
+    for start in range(0, len(stories), _ASKED_TOGETHER):
+        final |= await detector.index.final_stories(stories[start : start + _ASKED_TOGETHER])
+    story = wanted.record.story.hex()
+    members = (
+        StoredDocument(key, record)
+        for key, record in records
+        if final.get(record.story.hex(), record.story.hex()) == final.get(story, story)
+        and not _is_page_of(wanted, key, record)
+    )
+    return sorted(members, key=lambda member: member.key)
+
+
+def _is_page_of(wanted: StoredDocument, key: bytes, record: Record) -> bool:
+    return key == wanted.key or is_same_url(record, wanted.record)
+
+
+def changes_of(old: Record, new: Record) -> tuple[str, ...]:
+    """Return the figures that changed. Records have no labels of figures."""
+    if not (old.figures and new.figures):
+        return ()
+    try:
+        found = changed_figures(unpack_figures(old.figures), unpack_figures(new.figures))
+    except ValueError:  # damaged
+        return ()
+    return tuple(change.line for change in found)
