@@ -21,10 +21,11 @@ import scrapy
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import Response
 
+from scrapy_neardup.contracts import Judged
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Join, Member
+from scrapy_neardup.document import Document, Fingerprint, Join, Member, Story, Verdict
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories import StoryEvent, special_report
 
 START = 1_700_006_400  # a midnight, UTC
 MINUTE = 60
@@ -50,6 +51,16 @@ class Published(NamedTuple):
     at: float
     source: str
     story: str
+
+
+async def _join(detector: NearDupDetector, join: Join) -> StoryEvent | None:
+    """Let a document join a story, and return the event if it tips the story to a level."""
+    member = join.member
+    number = int(member.id[8:], 16)
+    fingerprint = Fingerprint(b"", 1, bytes.fromhex(member.id), bytes(8), bytes(4), (number,), ())
+    document = Document(member.id, "", member.source, member.title, "", member.seen_at)
+    checked = await detector.index.check(fingerprint, document, lambda *_: Judged(Verdict("related"), join))
+    return await detector.stories.joined(join, checked.story) if isinstance(checked.story, Story) else None
 
 
 def words(seed: object, count: int = 70) -> str:
@@ -121,7 +132,7 @@ async def _under_fake_events(
         key = int(each.at).to_bytes(4, "big").hex() + f"{number:08x}"
         member = Member(key, "", each.story, each.source, each.source, "duplicate")
         first = firsts.setdefault(each.story, member)
-        event = await detector.stories.join(Join(first, member)) if each.story and first is not member else None
+        event = await _join(detector, Join(first, member)) if each.story and first is not member else None
         if event and event.level == "breaking" and each.story.startswith("real"):
             breaking.add(each.story)
         await detector.stories.advance(int(each.at))

@@ -168,7 +168,7 @@ class TallyStore:
         self._ended: dict[str, EventSources] = {}
         self._open: set[str] = set()
 
-    async def join(self, join: Join) -> Story:
+    def join(self, join: Join) -> Story:
         tally, members = self._tallies[join.story], self._members[join.story]
         members.update(count_join(tally, join, {key.hex() for key in members}))
         return tally.story(bytes.fromhex(join.story))
@@ -214,7 +214,8 @@ class Alarms:
 
 
 async def _alarms(news: News, rule: str, events_per_day: float) -> Alarms:
-    tracker = StoryTracker(TallyStore(), rule, events_per_day)
+    store = TallyStore()
+    tracker = StoryTracker(store, rule, events_per_day)
     firsts: dict[int, Member] = {}
     stories: dict[str, int] = {}
     breaking: dict[int, float] = {}
@@ -226,7 +227,7 @@ async def _alarms(news: News, rule: str, events_per_day: float) -> Alarms:
         if item.story not in firsts:
             firsts[item.story] = replace(member, status="original")
             stories[member.id] = item.story
-        elif event := await tracker.join(Join(firsts[item.story], member)):
+        elif event := await tracker.joined(join := Join(firsts[item.story], member), store.join(join)):
             raised[event.level] += 1
             if event.level == "breaking":
                 breaking[item.story] = (event.time - firsts[item.story].seen_at) / 60

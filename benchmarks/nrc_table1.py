@@ -91,7 +91,7 @@ async def decide(rows: Sequence[Row], preset: Preset) -> list[str]:
     try:
         decisions = []
         for row, fingerprint in zip(rows, sketched(rows, preset), strict=True):
-            _, match = await index.check(fingerprint, _document(row))
+            match = (await index.check(fingerprint, _document(row))).match
             decisions.append(ORIGINAL if match is None else f"Near-duplicate of {int(match.original[8:], 16)}")
         return decisions
     finally:

@@ -139,14 +139,22 @@ async def work(url: str, judged: list, together: int, delay: float) -> tuple[lis
 
 
 async def check_and_join(index, fingerprint, document) -> None:
-    from scrapy_neardup.document import Join, Member
+    from scrapy_neardup.document import Join, Member, Verdict
 
-    _, match = await index.check(fingerprint, document)
-    if match is not None:
+    def join_of(match) -> Join:
         first = Member(match.story, match.url, match.title, "", "", "original")
         status = ("related", None) if match.related else ("duplicate", "near")
-        member = Member(document.id, document.url, document.title, document.source, document.source, *status)
-        await index.join(Join(first, member))
+        return Join(first, Member(document.id, document.url, document.title, document.source, document.source, *status))
+
+    if not hasattr(index, "join"):
+        from scrapy_neardup.contracts import Judged
+
+        verdict = Verdict("original")
+        await index.check(fingerprint, document, lambda _, match: Judged(verdict, match and join_of(match)))
+        return
+    _, match = await index.check(fingerprint, document)  # as it was before a check and a join were one commit
+    if match is not None:
+        await index.join(join_of(match))
 
 
 async def delayed(url: str, milliseconds: float):

@@ -34,6 +34,7 @@ import numpy as np
 import redis
 import xxhash
 
+from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import (
     MOST_SOURCE_DOCUMENTS,
     Document,
@@ -44,6 +45,7 @@ from scrapy_neardup.document import (
     Match,
     Member,
     Status,
+    Verdict,
 )
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
@@ -173,18 +175,18 @@ def used_memory(url: str) -> int:
 
 
 async def check_and_join(index: RedisIndex, fingerprint: Fingerprint, document: Document) -> None:
-    _, match = await index.check(fingerprint, document)
-    if match is not None:
-        await index.join(joined(match, document))
+    await index.check(fingerprint, document, judge)
 
 
-def joined(match: Match, document: Document) -> Join:
+def judge(document: Document, match: Match | None) -> Judged:
     """As the detector joins a near-duplicate or a report in other words."""
+    if match is None:
+        return Judged(Verdict("original"))
     first = Member(match.story, match.url, match.title, source(match.url), source(match.url), "original")
     owner = source(document.url)
     status: tuple[Status, Kind | None] = ("related", None) if match.related else ("duplicate", "near")
     member = Member(document.id, document.url, document.title, owner, owner, *status)
-    return Join(first, member)
+    return Judged(Verdict(status[0]), Join(first, member))
 
 
 def source(url: str) -> str:

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scrapy_neardup.document import (
     Claim,
+    Document,
     EventSources,
     Granted,
     Join,
     KnownBoilerplate,
+    Match,
     Member,
     Story,
     UnconfirmedGrant,
+    Verdict,
 )
+
+
+class Judged(NamedTuple):
+    """What the rules say of a document and its match: the verdict, and how the document joins a story, if it does."""
+
+    verdict: Verdict
+    join: Join | None = None
+
+
+Judge = Callable[[Document, Match | None], Judged]
+"""A pure function that judges a document with its match. The document has the id under which it is registered.
+
+A store may call it several times, with other matches, before the document is registered.
+"""
 
 
 class RunStore(Protocol):
@@ -46,18 +63,10 @@ class RunStore(Protocol):
 
 
 class StoryStore(Protocol):
-    """Stories and their events.
+    """Stories and their events. A document joins its story when it is checked, see ``Index.check``.
 
-    A document joins its story once, however often ``join`` is called. A level of an event is granted to one claim, and
-    to that claim as often as it asks.
+    A level of an event is granted to one claim, and to that claim as often as it asks.
     """
-
-    async def join(self, join: Join) -> Story:
-        """Add a document that matched to its story. The second document of a story also adds the first one.
-
-        Return the story after this join. Joining again changes nothing. A story lives for a window after its last
-        member. Raise StoreUnavailable if the store does not answer in time; then join again.
-        """
 
     async def unite(self, story: str, other: Member) -> Story:
         """Make one story of a story and of the story that begins with another document. Return the united story.

@@ -8,20 +8,19 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from functools import partial
+from typing import TypeVar, cast
 
 from scrapy_neardup.content import is_of_domain, require_domain, require_page, source_of, url_identity
 from scrapy_neardup.content.document_maker import DocumentMaker
-from scrapy_neardup.document import Document, Fingerprint, Match, Verdict, unchecked
-from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
-from scrapy_neardup.evidence.topic import shared_words
+from scrapy_neardup.contracts import Judged
+from scrapy_neardup.document import Document, Fingerprint, Match, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, StoreSummary, index_from_url
 from scrapy_neardup.index.runs import Run
-from scrapy_neardup.rules.verdicts import verdict_of
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
-from scrapy_neardup.sketch.running import LONG_TEXT, Knowledge, PacedSketcher, grouped
+from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
 from scrapy_neardup.stories import JoinMaker, StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
 
@@ -278,9 +277,12 @@ class NearDupDetector:
         if not self.breaker.allows():
             return unchecked("store-unavailable"), None
         try:
-            document, match, changes = await self._match(document, fingerprint)
-            lines = [change.line for change in changes]
-            verdict = verdict_of(document, fingerprint, match, lines, self.index.policy)
+            if not self._is_open:
+                await self.index.open()
+                await self._begin()
+            with self.timings["check"].measure():
+                judge = partial(self._joins.judge, fingerprint, self.index.policy)
+                document_id, match, judged, story = await self.index.check(fingerprint, document, judge)
         except StoreError as error:
             if isinstance(error, StoreUnavailable) or not self._is_open:
                 self.breaker.failed(error)
@@ -289,31 +291,17 @@ class NearDupDetector:
                 self._warn_once(f"A document passes unchecked: {error}")
             return unchecked("store-unavailable"), None
         self.breaker.succeeded()
-        if match is not None and verdict.would_drop:
-            self._deliver_with_match(document, match)
+        verdict, join = cast("Judged", judged)
         if match is None:
             self.sketcher.learn(fingerprint)  # only originals: a story counts once, however many papers print it
-        is_too_short = not fingerprint.signature  # a notice or a caption: copies of it are not coverage of a story
-        if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
+        elif verdict.would_drop:
+            self._deliver_with_match(document_id, match)
+        if isinstance(story, StoreError):
+            self._warn_once(f"A story cannot be written to the store: {story}")
+        if join is None or not isinstance(story, Story):
             return verdict, None
-        event = await self._join_story(document, fingerprint, verdict, match, changes)
+        event = await self._unless_store_fails(self.stories.joined(join, story))
         return (replace(verdict, event=event.level), event) if event else (verdict, None)
-
-    async def _join_story(
-        self, document: Document, fingerprint: Fingerprint, verdict: Verdict, match: Match, changes: Sequence[Change]
-    ) -> StoryEvent | None:
-        join = self._joins.make(
-            document,
-            verdict,
-            match,
-            figures=value_hashes(unpack_figures(fingerprint.figures)),
-            figures_before=b"".join(change.before for change in changes),
-            figures_after=b"".join(change.after for change in changes),
-            terms=shared_words(fingerprint.topic, match.candidate_topic, document.title, document.text)
-            if match.topic
-            else (),
-        )
-        return await self._unless_store_fails(self.stories.join(join))
 
     async def _advance(self, documents: Sequence[Document]) -> None:
         """Exchange learned data with the store if that is due, and advance the clock that ends events."""
@@ -362,42 +350,11 @@ class NearDupDetector:
             self._warnings.add(warning)
             logger.warning("%s", warning)
 
-    async def _match(
-        self, document: Document, fingerprint: Fingerprint
-    ) -> tuple[Document, Match | None, Sequence[Change]]:
-        """Return the document with the id under which it is registered, its match, and the figures that changed."""
-        if not self._is_open:
-            await self.index.open()
-            await self._begin()
-        with self.timings["check"].measure():
-            document_id, match = await self.index.check(fingerprint, document)
-        if document_id != document.id:
-            document = replace(document, id=document_id)
-        return document, match, await self._changes_of(document, fingerprint, match)
-
-    def _deliver_with_match(self, document: Document, match: Match) -> None:
+    def _deliver_with_match(self, document: str, match: Match) -> None:
         """Deliver a dropped copy as soon as its match is delivered."""
         if self.delivery is None or not self.index.policy.drops:
             return
         if not match.run:
-            self.delivery.deliver([document.id])
+            self.delivery.deliver([document])
         elif match.run == self.index.run:
-            self.delivery.deliver_with(document.id, match.candidate)
-
-    async def _changes_of(self, document: Document, fingerprint: Fingerprint, match: Match | None) -> Sequence[Change]:
-        if match is None or not match.is_seen:
-            return ()
-        # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
-        if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
-            return ()
-        if len(document.text) < LONG_TEXT:
-            return self._compare_figures(document, fingerprint, match)
-        return await self._paced_sketcher.run_in_thread(self._compare_figures, document, fingerprint, match)
-
-    @staticmethod
-    def _compare_figures(document: Document, fingerprint: Fingerprint, match: Match) -> tuple[Change, ...]:
-        old = unpack_figures(match.figures)
-        if not changed_figures(old, unpack_figures(fingerprint.figures)):
-            return ()
-        # Packed figures have no labels: labels are read from the text, and only if a figure changed.
-        return changed_figures(old, find_figures(document.text))
+            self.delivery.deliver_with(document, match.candidate)

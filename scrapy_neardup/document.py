@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 if TYPE_CHECKING:
@@ -119,6 +119,9 @@ LAST_SECOND = 0xFFFF_FFFF
 MOST_CHARACTERS = 400_000
 """How many characters of a text are read: about 60,000 words. The rest is ignored, to bound memory."""
 
+LONG_TEXT = 8_000
+"""Texts of this many characters or more are read in a thread: the worst of them would block the event loop."""
+
 MOST_SOURCE_DOCUMENTS = 24
 MOST_LINES = 256
 MOST_LINES_EVERYWHERE = 1024
@@ -214,6 +217,11 @@ class Verdict:
     event: str | None = None
     reason: Reason | None = None
     id: str | None = field(default=None, compare=False)
+
+
+def with_id(document: Document, registered: str) -> Document:
+    """Return the document with the id under which it is registered."""
+    return document if document.id == registered else replace(document, id=registered)
 
 
 def unchecked(reason: Reason) -> Verdict:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import astuple, dataclass, field
 from typing import NamedTuple, Protocol
 
-from scrapy_neardup.contracts import CountedStore, LearnedStore, RunStore, StoryStore
+from scrapy_neardup.contracts import CountedStore, Judge, Judged, LearnedStore, RunStore, StoryStore
 from scrapy_neardup.document import (
     EVERYWHERE,
     Document,
@@ -135,15 +135,23 @@ def remaining_neighbours(packed: bytes, selection: Selection, gone: Container[by
         return b""
 
 
+Question = tuple[Fingerprint, Document, Judge | None]
+"""The arguments of a check."""
+
+
 class Checked(NamedTuple):
     """The answer to a check.
 
     ``id`` is the id under which the document is registered. It is the document's own id, or a later one of the same
-    second if another document has that id already.
+    second if another document has that id already. ``judged`` is the answer of the judge, None if there was none.
+    ``story`` is the story just after the document joined it, None if it joined none. If the store cannot use the story,
+    because its data is damaged, ``story`` is the error, and the document is registered without it.
     """
 
     id: str
     match: Match | None
+    judged: Judged | None = None
+    story: Story | StoreError | None = None
 
 
 class DamageLog:
@@ -216,8 +224,9 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore, Protocol):
        the largest document key. It counts only documents of its window, and at most ``MOST_POSTINGS`` for a key.
        It then looks at no more than ``MAX_CANDIDATES`` of the documents found: those that share most with the new one.
        Among equals the oldest comes first.
-    8. A document joins its story once, however often ``join`` is called. A level of an event is granted to one
-       claim, and to that claim as often as it asks.
+    8. A document joins its story in the same atomic step that registers it, and only once, however often it is checked.
+       The second document of a story also adds the first one. A story lives for a window after its last member. A level
+       of an event is granted to one claim, and to that claim as often as it asks.
     9. A document that a run registered counts as seen if it is delivered or the run lives. Until it is
        delivered, a document that the run drops as a copy counts only as long as its match counts. A page that is
        registered again after its run died rejoins its old story.
@@ -234,11 +243,11 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore, Protocol):
     async def close(self) -> None:
         """Finish the calls under way and release every resource. Closing twice does no harm."""
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
+    async def check(self, fingerprint: Fingerprint, document: Document, judge: Judge | None = None) -> Checked:
         """Return the id of the document, and the best match within the window: None for the first of its kind.
 
-        If ``is_seen`` of the match is False, the document is the first of its kind that counts. It rejoins the story of
-        the match.
+        ``judge`` says how the document joins a story. If ``is_seen`` of the match is False, the document is the first
+        of its kind that counts.
 
         Raise StoreUnavailable if the store does not answer in time; the document may then be registered or not.
         """

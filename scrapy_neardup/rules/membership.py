@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
-from scrapy_neardup.document import Claim, Extent, Join, Member, sources_needed
+from scrapy_neardup.document import Claim, Extent, Join, Member, Story, sources_needed
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
 from scrapy_neardup.records.members import (
     NO_OWNER,
@@ -99,6 +100,20 @@ def count_join(
     if counters.joined <= MOST_MEMBERS_KEPT or is_news:
         to_keep.append((key, number_member(counters.joined, pack_member(member))))
     return to_keep
+
+
+def join_story(
+    counters: StoryCounters, key: bytes, join: Join, known: Container[str]
+) -> tuple[Story, list[tuple[bytes, bytes]]]:
+    """Count a document into the story with this key. Return the story, and the members to keep; see ``count_join``.
+
+    Raise StoreError if the counters are damaged.
+    """
+    try:
+        to_keep = count_join(counters, join, known, key.hex())
+    except (ArithmeticError, ValueError) as error:
+        raise StoreError(f"story {key.hex()}: its counters are not those of this version ({error})") from error
+    return counters.story(key), to_keep
 
 
 def begin_story(counters: StoryCounters, first: Member) -> list[tuple[bytes, bytes]]:

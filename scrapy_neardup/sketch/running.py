@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from scrapy_neardup.contracts import LearnedStore
-from scrapy_neardup.document import EVERYWHERE, Document, Fingerprint, KnownBoilerplate
+from scrapy_neardup.document import EVERYWHERE, LONG_TEXT, Document, Fingerprint, KnownBoilerplate
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.ahead import unpack_sketch
 from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
@@ -21,9 +21,6 @@ from scrapy_neardup.sketch.fingerprint import Sketcher, source_hash
 logger = logging.getLogger(__name__)
 
 R = TypeVar("R")
-
-LONG_TEXT = 8_000
-"""Texts of this many characters or more are sketched in a thread: the worst of them would block the event loop."""
 
 _MOST_DOCUMENTS = 16  # of a group
 _MOST_CHARACTERS = 30_000  # of a group

@@ -1,4 +1,4 @@
-"""Make the member of a story from a verdict, and the join that adds it."""
+"""Judge a document with its match: the verdict, and the join that adds the document to the story of the match."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from scrapy_neardup.document import Document, Join, Match, Member, Verdict, one_line
+from scrapy_neardup.contracts import Judged
+from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member, Verdict, one_line
+from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
+from scrapy_neardup.evidence.topic import shared_words
+from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.verdicts import verdict_of
 
 _LEAD = 220  # characters
 _FIRST_SENTENCE = re.compile(r".{40,}?[.!?…。！？](?=[\s”\"»]|$|(?<=[。！？]))")
@@ -20,6 +25,26 @@ class JoinMaker:
     def __init__(self, owner_of: Callable[[str], str], source_of: Callable[[str], str]) -> None:
         self._owner_of = owner_of
         self._source_of = source_of
+
+    def judge(self, fingerprint: Fingerprint, policy: Policy, document: Document, match: Match | None) -> Judged:
+        """Return the verdict on a document, and its join if it joins a story."""
+        changes = _changes(document, fingerprint, match)
+        verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], policy)
+        is_too_short = not fingerprint.signature  # a notice or a caption: copies of it are not coverage of a story
+        if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
+            return Judged(verdict)
+        join = self.make(
+            document,
+            verdict,
+            match,
+            figures=value_hashes(unpack_figures(fingerprint.figures)),
+            figures_before=b"".join(change.before for change in changes),
+            figures_after=b"".join(change.after for change in changes),
+            terms=shared_words(fingerprint.topic, match.candidate_topic, document.title, document.text)
+            if match.topic
+            else (),
+        )
+        return Judged(verdict, join)
 
     def make(
         self,
@@ -73,6 +98,20 @@ class JoinMaker:
             changes=verdict.changes,
             language=document.language,
         )
+
+
+def _changes(document: Document, fingerprint: Fingerprint, match: Match | None) -> tuple[Change, ...]:
+    """Return the figures that changed since the match, with their labels."""
+    if match is None or not match.is_seen:
+        return ()
+    # Compare figures even if the bodies are equal: the figure may be in a headline that is left out of the body.
+    if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
+        return ()
+    old = unpack_figures(match.figures)
+    if not changed_figures(old, unpack_figures(fingerprint.figures)):
+        return ()
+    # Packed figures have no labels: labels are read from the text, and only if a figure changed.
+    return changed_figures(old, find_figures(document.text))
 
 
 def _lead(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Joins documents to their stories, and raises each level of an event once, whatever the number of processes."""
+"""Follows the stories that documents join, and raises each level of an event once, whatever the number of processes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _StoryLock:
 
 
 class StoryTracker:
-    """Tracks the stories of one process. Errors of the store are passed on; a failed join can be repeated.
+    """Tracks the stories of one process. Errors of the store are passed on.
 
     The store keeps each grant until it is confirmed that its event has been passed on. If that takes more than
     ``unconfirmed_after`` seconds another process passes the event on, so that no event dies with its claimant.
@@ -93,9 +93,11 @@ class StoryTracker:
         self._final: OrderedDict[str, str] = OrderedDict()  # stories that documents joined -> what they are a part of
         self._story_locks: WeakValueDictionary[str, _StoryLock] = WeakValueDictionary()
 
-    async def join(self, join: Join) -> StoryEvent | None:
-        """Return the event if this document tips its story to a level, or if a running event warrants an update."""
-        story = await self._store.join(join)
+    async def joined(self, join: Join, story: Story) -> StoryEvent | None:
+        """Return the event if a document tips its story to a level, or if a running event warrants an update.
+
+        ``story`` is the story just after the document joined it.
+        """
         if join.also is not None and self.final_story(join.also.id) != story.id:
             story = await self._unite(story, join.also)
         self._note_final(join.story, story.id)

@@ -14,7 +14,7 @@ import pytest
 from conftest import OpenIndex
 from documents import Article, check
 from fleet import open_client
-from joins import FIRST, join
+from joins import FIRST, join, joined
 from newsdesk import opened, toll
 from redis import Redis
 
@@ -123,22 +123,22 @@ async def test_damaged_neighbours_of_a_story_cost_one_warning(
 ) -> None:
     index = await open_index(shared_url)
     fire, flood = (Neighbour(story * 8, f"https://{story}.example/", "A title") for story in ("ab", "cd"))
-    await index.join(replace(join("copy", 60, "copy.example"), neighbour=fire))
+    await joined(index, replace(join("copy", 60, "copy.example"), neighbour=fire))
     await index.claim(Claim(FIRST.id, "watch"))
     if shared_url.startswith("sqlite"):
         with closing(sqlite3.connect(shared_url.removeprefix("sqlite:///"), isolation_level=None)) as sql:
             sql.execute("UPDATE stories_1 SET neighbours = x'01'")
     else:
         with closing(open_client(shared_url)) as client:
-            (story,) = client.scan_iter(match=f"{{neardup:{namespace}:*:story:*")
-            client.hset(story, "neighbours", b"\1")
+            (name,) = client.scan_iter(match=f"{{neardup:{namespace}:*:story:*")
+            client.hset(name, "neighbours", b"\1")
 
     (event,) = await index.open_events()
-    joined = await index.join(join("another", 61, "another.example"))
-    with_neighbour = await index.join(replace(join("third", 62, "third.example"), neighbour=flood))
+    story = await joined(index, join("another", 61, "another.example"))
+    with_neighbour = await joined(index, replace(join("third", 62, "third.example"), neighbour=flood))
 
     assert (event.items, event.neighbours) == (2, ())
-    assert (joined.items, joined.neighbours) == (3, ())
+    assert (story.items, story.neighbours) == (3, ())
     assert (with_neighbour.items, with_neighbour.neighbours) == (4, (flood,))
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "the list of neighbours of a story is damaged" in warning.getMessage()

@@ -85,7 +85,7 @@ async def test_the_best_of_another_story_is_named_beside_the_match(index: Index)
     signature = lanes("wire")[:70] + lanes("fire")[70:]
     fingerprint = replace(both.fingerprint, signature=signature, band_keys=band_keys(signature))
 
-    _, match = await index.check(fingerprint, both.document)
+    match = (await index.check(fingerprint, both.document)).match
     alone = await check(index, wire.copy(at=4 * MINUTE))
 
     assert match is not None

@@ -11,6 +11,7 @@ import pytest
 from conftest import OpenIndex
 from documents import MINUTE, Article, check
 from heartbeats import silence
+from joins import joined
 from news_site import article as text
 
 from scrapy_neardup.detector import NearDupDetector
@@ -339,7 +340,7 @@ async def test_a_page_that_is_registered_again_rejoins_its_story_and_counts_once
     await check_as(index, FIRST, PAGE)
     copied = await check_as(index, FIRST, COPY)
     assert copied is not None
-    before = await index.join(_join(PAGE, COPY, copied))
+    before = await joined(index, _join(PAGE, COPY, copied))
     await end(index, FIRST)
 
     stories = []
@@ -347,7 +348,7 @@ async def test_a_page_that_is_registered_again_rejoins_its_story_and_counts_once
         match = await check_as(index, SECOND, article)
         assert match is not None
         assert match.story == PAGE.id
-        stories.append(await index.join(_join(PAGE, article, match)))
+        stories.append(await joined(index, _join(PAGE, article, match)))
 
     assert (before.items, len(before.sources)) == (2, 2)
     assert [(story.items, len(story.sources)) for story in stories] == [(2, 2)] * 2

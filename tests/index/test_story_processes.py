@@ -11,7 +11,7 @@ from multiprocessing.synchronize import Barrier
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import HOUR, MINUTE
-from joins import FIRST, join
+from joins import FIRST, join, joined
 
 from scrapy_neardup.document import Claim, Join, Story
 from scrapy_neardup.index import Policy, index_from_url
@@ -43,7 +43,7 @@ def _work(url: str, namespace: str, process: int) -> list[str]:
 
         async def one_after_the_other() -> None:
             for each in waiting:
-                story: Story = await index.join(each)
+                story: Story = await joined(index, each)
                 if await index.claim(Claim(story.id, "watch", extent=story.extent)):
                     granted.append("watch")
                 if await index.claim(Claim(story.id, "breaking", extent=story.extent)):
@@ -72,10 +72,10 @@ async def test_sixteen_processes_join_one_story(open_index: OpenIndex, shared_ur
         results = await asyncio.gather(*map(asyncio.wrap_future, running))
 
     index = await open_index(shared_url, timeout=TIMEOUT)
-    story = await index.join(join("the last one", HOUR, "last.example"))
+    story = await joined(index, join("the last one", HOUR, "last.example"))
     members = await index.members(FIRST.id)
-    joined = 2 + PROCESSES * DOCUMENTS
-    assert (story.joined, story.items) == (joined, joined)
+    expected = 2 + PROCESSES * DOCUMENTS
+    assert (story.joined, story.items) == (expected, expected)
     assert Counter(level for each in results for level in each) == {"watch": 1, "breaking": 1}
     assert len(story.sources) == len(story.times) == 512
     assert sorted(each.number for each in members) == [*range(1, len(members) + 1)]

@@ -12,7 +12,7 @@ from multiprocessing.synchronize import Barrier
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import HOUR, MINUTE
-from joins import beginning, joining
+from joins import beginning, joined, joining
 
 from scrapy_neardup.document import Claim, Join, Member
 from scrapy_neardup.index import Index, Policy, index_from_url
@@ -54,9 +54,9 @@ def _unite(url: str, namespace: str, process: int, stories: int) -> list[str]:
 
     async def take(index: Index, step: Join | tuple[Member, Member]) -> list[str]:
         if isinstance(step, Join):
-            story = await index.join(step)
+            story = await joined(index, step)
         else:
-            story = await index.join(_uniting(process, step[0]))
+            story = await joined(index, _uniting(process, step[0]))
             story = await index.unite(story.id, step[1])
         return [story.id] if await index.claim(Claim(story.id, "watch", extent=story.extent)) else []
 
@@ -93,7 +93,7 @@ async def test_processes_unite_stories_exactly_once(
     granted = await asyncio.to_thread(_in_processes, pool, _unite, shared_url, namespace, stories)
 
     index = await open_index(shared_url, timeout=TIMEOUT)
-    story = await index.join(joining(RING[stories - 1], "the last one", HOUR))
+    story = await joined(index, joining(RING[stories - 1], "the last one", HOUR))
     members = await index.members(story.id)
     expected = {join.member.id for process in range(PROCESSES) for join in _joins(process, RING[:stories])}
     expected |= {each.id for each in RING[:stories]}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from conftest import USUAL, OpenIndex
 from documents import DAY, HOUR, MINUTE, START, Article, check
-from joins import beginning, changed, joining, member, said
+from joins import beginning, changed, joined, joining, member, said
 from redis import Redis
 
 from scrapy_neardup.detector import select
@@ -28,7 +28,7 @@ async def begin_both(index: Index) -> None:
         joining(LATE, "c", 30 * MINUTE, "c.example"),
         joining(LATE, "d", 5 * MINUTE, "a.example"),
     ):
-        await index.join(each)
+        await joined(index, each)
 
 
 async def unite_both(index: Index) -> Story:
@@ -60,8 +60,8 @@ async def test_the_summary_counts_stories_that_became_one_once(index: Index) -> 
 
 async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behind_them(index: Index) -> None:
     await unite_both(index)
-    await index.join(joining(EARLY, "e", 40 * MINUTE))
-    await index.join(joining(LATE, "f", 41 * MINUTE))
+    await joined(index, joining(EARLY, "e", 40 * MINUTE))
+    await joined(index, joining(LATE, "f", 41 * MINUTE))
 
     members = await index.members(EARLY.id)
 
@@ -84,12 +84,12 @@ async def test_uniting_again_changes_nothing(index: Index) -> None:
 async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: Index) -> None:
     once = await unite_both(index)
 
-    again = await index.join(joining(LATE, "c", 30 * MINUTE, "c.example"))
-    more = await index.join(joining(LATE, "e", 40 * MINUTE))
+    again = await joined(index, joining(LATE, "c", 30 * MINUTE, "c.example"))
+    more = await joined(index, joining(LATE, "e", 40 * MINUTE))
 
     assert again == once
     assert (more.id, more.items, more.joined) == (EARLY.id, 7, 7)
-    assert more == await index.join(joining(EARLY, "e", 40 * MINUTE))
+    assert more == await joined(index, joining(EARLY, "e", 40 * MINUTE))
 
 
 async def test_claims_are_for_the_story_that_stays(index: Index) -> None:
@@ -166,32 +166,32 @@ async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(ind
 async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
     """From the last one on, so that each step makes the chain longer."""
     firsts = [beginning(f"first {number}", number) for number in range(14)]
-    await index.join(joining(firsts[-1], "joins the last one", HOUR))
+    await joined(index, joining(firsts[-1], "joins the last one", HOUR))
     for one, other in zip(firsts[-2::-1], firsts[:0:-1], strict=True):
         await index.unite(other.id, one)
     others = [each.id for each in firsts[1:]]
 
     assert await index.final_stories([each.id for each in firsts]) == dict.fromkeys(others, firsts[0].id)
     assert await index.final_stories([beginning("another").id]) == {}
-    story = await index.join(joining(firsts[-1], "joins the last one too", HOUR))
+    story = await joined(index, joining(firsts[-1], "joins the last one too", HOUR))
     assert (story.id, story.items, set(story.united)) == (firsts[0].id, 16, set(others))
     assert len(await index.members(firsts[0].id)) == 16
 
 
 @pytest.mark.parametrize("begun", [EARLY, LATE], ids=["the earlier", "the later"])
 async def test_a_story_of_one_document_is_united_too(index: Index, begun: Member) -> None:
-    await index.join(joining(begun, "a", HOUR))
+    await joined(index, joining(begun, "a", HOUR))
 
     story = await index.unite(begun.id, LATE if begun is EARLY else EARLY)
 
     assert (story.id, story.items, story.joined, len(story.sources)) == (EARLY.id, 3, 3, 3)
     assert story.languages == (("de", 1), ("en", 1))
     assert {each.title for each in await index.members(EARLY.id)} == {"early", "late", "a"}
-    assert (await index.join(joining(LATE, "b", HOUR))).items == 4
+    assert (await joined(index, joining(LATE, "b", HOUR))).items == 4
 
 
 async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None:
-    await index.join(joining(EARLY, "a", HOUR))
+    await joined(index, joining(EARLY, "a", HOUR))
     others = [beginning(f"other {number}", MINUTE + number) for number in range(MOST_UNITED + 1)]
 
     for each in others:
@@ -199,14 +199,14 @@ async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None
 
     assert (len(story.united), story.items) == (MOST_UNITED, MOST_UNITED + 2)
     assert others[-1].id not in await index.final_stories([each.id for each in others])
-    assert (await index.join(joining(others[-1], "b", HOUR))).id == others[-1].id
-    assert (await index.join(joining(others[0], "b", HOUR))).id == EARLY.id
+    assert (await joined(index, joining(others[-1], "b", HOUR))).id == others[-1].id
+    assert (await joined(index, joining(others[0], "b", HOUR))).id == EARLY.id
 
 
 async def test_a_united_story_takes_bounded_space(index: Index) -> None:
     for number in range(520):
         first = EARLY if number % 2 else LATE
-        await index.join(joining(first, f"item {number}", 2 * MINUTE + number))
+        await joined(index, joining(first, f"item {number}", 2 * MINUTE + number))
 
     story = await index.unite(EARLY.id, LATE)
 
@@ -229,9 +229,9 @@ async def test_a_story_that_moved_is_remembered_as_long_as_documents_join_it(ind
             await check(index, Article(f"another {hour}", at=hour * HOUR + MINUTE))
 
     await pass_hours(1, 20)
-    assert (await index.join(joining(LATE, "e", 20 * HOUR))).id == EARLY.id
+    assert (await joined(index, joining(LATE, "e", 20 * HOUR))).id == EARLY.id
     await pass_hours(20, 40)
-    assert (await index.join(joining(LATE, "f", 40 * HOUR))).items == 8
+    assert (await joined(index, joining(LATE, "f", 40 * HOUR))).items == 8
     await pass_hours(40, 70)
     assert await index.final_stories([LATE.id]) == {}
     assert await index.members(EARLY.id) == ()
@@ -250,40 +250,40 @@ async def test_all_keys_of_redis_expire(open_index: OpenIndex, redis_url: str, n
 async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -> None:
     await begin_both(index)
     flood = Neighbour(member("flood").id, "https://flood.example/", "Flood")
-    await index.join(replace(joining(LATE, "e", HOUR), neighbour=flood))
+    await joined(index, replace(joining(LATE, "e", HOUR), neighbour=flood))
     await index.unite(EARLY.id, LATE)
 
     for source in ("a.example", "late.example", "flood.example"):
         await index.purge(select(source))
 
     assert [each.title for each in await index.members(EARLY.id)] == ["early", "b", "c", "e"]
-    story = await index.join(joining(LATE, "f", 2 * HOUR))
+    story = await joined(index, joining(LATE, "f", 2 * HOUR))
     assert (story.id, story.items, story.neighbours) == (EARLY.id, 8, ())
 
 
 async def test_the_parts_of_a_story_are_not_its_neighbours(index: Index) -> None:
     early, late, other = (Neighbour(each.id, "", "") for each in (EARLY, LATE, member("other")))
-    await index.join(replace(joining(EARLY, "a", HOUR), neighbour=late))
-    await index.join(replace(joining(LATE, "b", HOUR), neighbour=early))
-    await index.join(replace(joining(LATE, "c", HOUR), neighbour=other))
+    await joined(index, replace(joining(EARLY, "a", HOUR), neighbour=late))
+    await joined(index, replace(joining(LATE, "b", HOUR), neighbour=early))
+    await joined(index, replace(joining(LATE, "c", HOUR), neighbour=other))
 
     story = await index.unite(EARLY.id, LATE)
     assert story.neighbours == (other,)
     for first, neighbour in ((EARLY, late), (LATE, early), (LATE, late)):
-        story = await index.join(replace(joining(first, f"d {neighbour}", HOUR), neighbour=neighbour))
+        story = await joined(index, replace(joining(first, f"d {neighbour}", HOUR), neighbour=neighbour))
     assert story.neighbours == (other,)
 
 
 async def test_changes_of_both_stories_count_once(index: Index) -> None:
     """A source of one story confirms the figure that a source of the other one brought."""
-    await index.join(replace(changed("one", "a.example", "12"), first=EARLY))
-    await index.join(replace(changed("two", "b.example", "31", before="9"), first=LATE))
-    await index.join(replace(joining(LATE, "three", 70), figures=said("31")))
+    await joined(index, replace(changed("one", "a.example", "12"), first=EARLY))
+    await joined(index, replace(changed("two", "b.example", "31", before="9"), first=LATE))
+    await joined(index, replace(joining(LATE, "three", 70), figures=said("31")))
 
     story = await index.unite(EARLY.id, LATE)
     assert len(story.changes) == 1
     again = await index.unite(EARLY.id, LATE)
-    confirmed = await index.join(replace(joining(LATE, "four", 80), figures=said("12") + said("31")))
+    confirmed = await joined(index, replace(joining(LATE, "four", 80), figures=said("12") + said("31")))
 
     assert again.changes == story.changes
     assert len(confirmed.changes) == 2
@@ -302,7 +302,8 @@ async def test_stores_unite_alike(open_index: OpenIndex, request: pytest.Fixture
             joins = joining(first, f"{draw.randrange(100)}", draw.randrange(HOUR), f"{draw.randrange(30)}.example")
             values = [said(str(value)) for value in draw.sample(range(20), 3)]
             neighbour = Neighbour(draw.choice(firsts).id, "", "")
-            story = await index.join(
+            story = await joined(
+                index,
                 replace(
                     joins,
                     counted=draw.random() < 0.9,
@@ -310,7 +311,7 @@ async def test_stores_unite_alike(open_index: OpenIndex, request: pytest.Fixture
                     figures_after=values[1],
                     figures=b"".join(values[1:]),
                     neighbour=draw.choice((None, neighbour)),
-                )
+                ),
             )
             given.append(story)
             if number % 12 == 5:

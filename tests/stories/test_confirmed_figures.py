@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from joins import changed, copying, join
+from joins import changed, copying, join, joined
 
 from scrapy_neardup.document import Join
 from scrapy_neardup.index import Index
@@ -13,7 +13,7 @@ from scrapy_neardup.rules.membership import MOST_VALUES
 
 
 async def changes_after(index: Index, each: Join) -> list[tuple[str, int]]:
-    return list((await index.join(each)).changes)
+    return list((await joined(index, each)).changes)
 
 
 @pytest.mark.every_store
@@ -34,9 +34,9 @@ async def test_a_third_of_the_sources_confirms_a_change_and_six_always_do(
 ) -> None:
     """Of all sources of the story, those that print the change too. ``papers`` are the others."""
     for number in range(papers - 1):
-        await index.join(join(f"{number}", number, f"{number}.example"))
+        await joined(index, join(f"{number}", number, f"{number}.example"))
     bearer = changed("news", "a0.example", "12")
-    await index.join(bearer)
+    await joined(index, bearer)
     for number in range(1, needed - 1):
         for name in ("copy", "again"):
             assert await changes_after(index, copying(f"{name} {number}", f"a{number}.example", "12")) == []
@@ -52,7 +52,7 @@ async def test_a_copy_with_another_value_confirms_nothing(index: Index) -> None:
 async def test_each_of_several_changes_is_confirmed_by_itself(index: Index) -> None:
     bearer = changed("news", "a.example", "12", "30", "31")
 
-    await index.join(bearer)
+    await joined(index, bearer)
     assert await changes_after(index, copying("one", "b.example", "31")) == [(bearer.member.id, 2)]
     assert await changes_after(index, copying("both", "c.example", "12", "31")) == [
         (bearer.member.id, 2),
@@ -70,8 +70,8 @@ async def test_a_change_that_nobody_owns_needs_two_sources(index: Index) -> None
 
 
 async def test_what_was_said_before_a_change_is_no_news(index: Index) -> None:
-    await index.join(changed("news", "a.example", "12"))
-    await index.join(changed("late", "b.example", "4", before="12"))
+    await joined(index, changed("news", "a.example", "12"))
+    await joined(index, changed("late", "b.example", "4", before="12"))
 
     confirmed = await changes_after(index, copying("copy", "c.example", "4"))
 
@@ -87,7 +87,7 @@ async def test_a_digest_says_no_one_thing(index: Index) -> None:
 
 async def test_a_table_of_figures_takes_bounded_space(index: Index) -> None:
     for number in range(20):
-        await index.join(changed(f"a{number}", "a.example", *(f"{number} {row}" for row in range(16))))
+        await joined(index, changed(f"a{number}", "a.example", *(f"{number} {row}" for row in range(16))))
 
     within, beyond = f"{MOST_VALUES // 16 - 1} 3", f"{MOST_VALUES // 16 + 1} 3"
     assert len(await changes_after(index, copying("within", "b.example", within))) == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import OpenIndex
 from faults import Clock, Network
+from joins import joined
 from newsdesk import MINUTE, START, opened
 from redis import Redis
 from servers import RedisServer
@@ -34,7 +35,7 @@ def member(number: int) -> Member:
 
 async def begin_story(index: Index, members: int = 12) -> str:
     for number in range(1, members):
-        await index.join(Join(member(0), member(number)))
+        await joined(index, Join(member(0), member(number)))
     return member(0).id
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
 
-from scrapy_neardup.document import Join, Story
 from scrapy_neardup.index import Index
+from scrapy_neardup.index.base import Checked
 from scrapy_neardup.stories import special_report
 
 
@@ -122,19 +123,19 @@ async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespac
 
 
 class Held:
-    """Joins that are made and whose answers wait: a process that the machine has no time for."""
+    """Checks that are made and whose answers wait: a process that the machine has no time for."""
 
     def __init__(self, index: Index) -> None:
-        self.joined: asyncio.Queue[Story] = asyncio.Queue()
+        self.joined: asyncio.Queue[Checked] = asyncio.Queue()
         self.go = asyncio.Event()
-        self._join = index.join
-        index.join = self  # type: ignore[method-assign,assignment]
+        self._check = index.check
+        index.check = self  # type: ignore[method-assign,assignment]
 
-    async def __call__(self, join: Join) -> Story:
-        story_ = await self._join(join)
-        self.joined.put_nowait(story_)
+    async def __call__(self, *question: Any) -> Checked:
+        checked = await self._check(*question)
+        self.joined.put_nowait(checked)
         await self.go.wait()
-        return story_
+        return checked
 
 
 async def test_an_update_is_told_by_a_process_that_came_late_for_the_level(shared_url: str, namespace: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from conftest import USUAL, OpenIndex
 from documents import HOUR, START
-from joins import FIRST, changed, join, member, said, speaking
+from joins import FIRST, changed, join, joined, member, said, speaking
 from redis import Redis
 
 from scrapy_neardup.detector import select
@@ -28,7 +28,7 @@ from scrapy_neardup.rules.membership import (
 
 
 async def test_the_original_is_the_first_member(index: Index) -> None:
-    story = await index.join(join("copy", 60, "copy.example"))
+    story = await joined(index, join("copy", 60, "copy.example"))
 
     assert story.id == FIRST.id
     assert (story.items, story.copies, story.joined) == (2, 1, 2)
@@ -41,8 +41,8 @@ async def test_the_original_is_the_first_member(index: Index) -> None:
 async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index) -> None:
     late = Join(FIRST, Member(member("late", 10).id, "https://b.example/x", "Später", "b.example", "b", "update",
                               changes=("dead: 4 -> 12", "hurt: 1 -> 2")))  # fmt: skip
-    await index.join(join("copy", 60, "copy.example", kind="exact"))
-    await index.join(late)
+    await joined(index, join("copy", 60, "copy.example", kind="exact"))
+    await joined(index, late)
 
     members = await index.members(FIRST.id)
 
@@ -54,8 +54,8 @@ async def test_members_come_back_whole_and_in_the_order_they_joined(index: Index
 
 
 async def test_joining_again_changes_nothing(index: Index) -> None:
-    once = await index.join(join("copy", 60, "copy.example"))
-    again = [await index.join(join("copy", 60, "copy.example")) for _ in range(3)]
+    once = await joined(index, join("copy", 60, "copy.example"))
+    again = [await joined(index, join("copy", 60, "copy.example")) for _ in range(3)]
 
     assert again == [once] * 3
     assert len(await index.members(FIRST.id)) == 2
@@ -64,8 +64,8 @@ async def test_joining_again_changes_nothing(index: Index) -> None:
 async def test_a_page_that_changed_is_no_further_item(index: Index) -> None:
     changed = Join(FIRST, member("changed", 60, "wire.example", status="update"), counted=False)
 
-    story = await index.join(changed)
-    again = await index.join(changed)
+    story = await joined(index, changed)
+    again = await joined(index, changed)
 
     assert story == again
     assert (story.items, story.joined, len(story.sources)) == (1, 2, 1)
@@ -73,17 +73,17 @@ async def test_a_page_that_changed_is_no_further_item(index: Index) -> None:
 
 
 async def test_sources_of_one_owner_count_once_and_no_source_never(index: Index) -> None:
-    await index.join(join("a", 60, "a.example", owner="press"))
-    await index.join(join("b", 70, "b.example", owner="press"))
-    story = await index.join(join("c", 80))
+    await joined(index, join("a", 60, "a.example", owner="press"))
+    await joined(index, join("b", 70, "b.example", owner="press"))
+    story = await joined(index, join("c", 80))
 
     assert story.items == 4
     assert story.sources == (START, START + 60)
 
 
 async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index) -> None:
-    await index.join(join("a", 600, "a.example"))
-    story = await index.join(join("b", 60, "a.example"))
+    await joined(index, join("a", 600, "a.example"))
+    story = await joined(index, join("b", 60, "a.example"))
 
     assert story.sources == (START, START + 60)
     assert story.times == (START, START + 60, START + 600)
@@ -92,7 +92,7 @@ async def test_a_late_document_moves_its_source_to_its_earlier_time(index: Index
 async def test_a_flood_is_counted_in_bounded_space(index: Index) -> None:
     joins = [join(f"item {n}", n, f"{n % 600}.example") for n in range(900)]
 
-    story = (await asyncio.gather(*map(index.join, joins)))[-1]
+    story = (await asyncio.gather(*(joined(index, each) for each in joins)))[-1]
 
     assert (story.items, story.copies) == (901, 900)
     assert len(story.times) == MOST_ITEM_TIMES
@@ -106,18 +106,18 @@ async def test_joins_at_once_are_each_counted_once(open_index: OpenIndex, shared
     indexes = [await open_index(shared_url) for _ in range(3)]
     joins = [join(f"item {n}", n, f"{n}.example") for n in range(100)]
 
-    await asyncio.gather(*(index.join(each) for index in indexes for each in joins))
-    story = await indexes[0].join(joins[0])
+    await asyncio.gather(*(joined(index, each) for index in indexes for each in joins))
+    story = await joined(indexes[0], joins[0])
 
     assert (story.items, len(story.sources)) == (101, 101)
 
 
 async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> None:
     for number in range(MOST_MEMBERS_KEPT + 10):
-        await index.join(join(f"copy {number}", 60, "a.example"))
+        await joined(index, join(f"copy {number}", 60, "a.example"))
     bearer = changed("news", "a.example", "12")
-    await index.join(bearer)
-    await index.join(changed("again", "a.example", "12"))
+    await joined(index, bearer)
+    await joined(index, changed("again", "a.example", "12"))
 
     assert [each.id for each in await index.members(FIRST.id)][MOST_MEMBERS_KEPT:] == [bearer.member.id]
 
@@ -125,8 +125,8 @@ async def test_who_brings_a_new_value_is_kept_for_the_report(index: Index) -> No
 @pytest.mark.every_store
 async def test_items_are_counted_by_language(index: Index) -> None:
     for number, language in enumerate(["de", "en", "", "en", "eng", "en"]):
-        await index.join(speaking(f"copy {number}", language))
-    story = await index.join(replace(speaking("page again", "de"), counted=False))
+        await joined(index, speaking(f"copy {number}", language))
+    story = await joined(index, replace(speaking("page again", "de"), counted=False))
 
     assert story.languages == (("en", 3), ("de", 1), ("eng", 1))
     assert [each.language for each in await index.members(FIRST.id)] == ["", "de", "en", "", "en", "eng", "en", "de"]
@@ -135,7 +135,7 @@ async def test_items_are_counted_by_language(index: Index) -> None:
 async def test_languages_take_bounded_space(index: Index) -> None:
     codes = [f"{a}{b}" for a in "abcd" for b in "wxyz1"]
     for number, code in enumerate(codes * 2):
-        story = await index.join(speaking(f"copy {number}", code))
+        story = await joined(index, speaking(f"copy {number}", code))
 
     assert dict(story.languages) == dict.fromkeys(codes[:MOST_LANGUAGES], 2)
 
@@ -147,10 +147,10 @@ async def test_other_stories_are_noted_once_each_and_never_the_story_itself(inde
     itself = Neighbour(FIRST.id, "https://wire.example/first", "first")
 
     for number, each in enumerate([fire, itself, fire, *others, others[0]]):
-        story = await index.join(replace(join(f"copy {number}", 60, "copy.example"), neighbour=each))
+        story = await joined(index, replace(join(f"copy {number}", 60, "copy.example"), neighbour=each))
 
     assert story.neighbours == (fire, *others[:-1])
-    assert (await index.join(join("last", 60, "copy.example"))).neighbours == story.neighbours
+    assert (await joined(index, join("last", 60, "copy.example"))).neighbours == story.neighbours
 
 
 @pytest.mark.every_store
@@ -158,12 +158,12 @@ async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
     urls = ("https://www.fire.example/a", "https://notfire.example/a", "https://flood.example/b", "http://[cut")
     for url in urls:
         each = Neighbour(member(url).id, url, "")
-        await index.join(replace(join(f"of {url}", 60, "copy.example"), neighbour=each))
+        await joined(index, replace(join(f"of {url}", 60, "copy.example"), neighbour=each))
 
     await index.purge(select("fire.example"))
     await index.purge(select(url=urls[2]))
 
-    story = await index.join(join("last", 60, "copy.example"))
+    story = await joined(index, join("last", 60, "copy.example"))
     assert [each.url for each in story.neighbours] == [urls[1], urls[3]]
 
 
@@ -188,10 +188,10 @@ def test_damaged_neighbours_are_an_error() -> None:
 async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -> None:
     late = replace(join("late", -5 * HOUR, "late.example"), counted_at=START + 60)
 
-    story = await index.join(late)
+    story = await joined(index, late)
 
     assert story.times == story.sources == (START, START + 60)
-    assert await index.join(replace(late, counted_at=START + 90)) == story
+    assert await joined(index, replace(late, counted_at=START + 90)) == story
     await index.claim(Claim(FIRST.id, "watch"))
     assert await index.open_events(START + 59) == []
 
@@ -226,13 +226,13 @@ async def test_stores_count_alike(open_index: OpenIndex, request: pytest.Fixture
         index = await open_index(url(request), namespace=name)
         stories: list[Story] = []
         for number, each in enumerate(joins):
-            stories.append(await index.join(each))
+            stories.append(await joined(index, each))
             if number % 50 == 49:
                 extent = stories[-1].extent
                 for level in ("watch", "update"):
                     claim = Claim(each.story, level, extent=extent)  # type: ignore[arg-type]
                     stories.append(await index.claim(claim))  # type: ignore[arg-type]
-                stories.append(await index.join(each))
+                stories.append(await joined(index, each))
         opened = await index.open_events()
         quiet = await index.open_events(START + 3 * HOUR)
         answers[name] = [stories, opened, quiet, await index.members(FIRST.id)]
@@ -253,10 +253,10 @@ def test_a_member_reads_back_as_packed() -> None:
 
 async def test_damaged_counters_are_an_error_not_a_story(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
     index = await open_index(redis_url)
-    await index.join(join("copy", 60, "copy.example"))
+    await joined(index, join("copy", 60, "copy.example"))
     with Redis.from_url(redis_url) as client:
         (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:story:*")
         client.hset(name, "sources", b"odd")
 
     with pytest.raises(StoreError, match="counters"):
-        await index.join(join("other", 60, "other.example"))
+        await joined(index, join("other", 60, "other.example"))

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from conftest import OpenIndex
 from documents import DAY, START
-from joins import FIRST, beginning, join, joining, member
+from joins import FIRST, beginning, join, joined, joining, member
 
 from scrapy_neardup.document import Claim, Extent, Member
 from scrapy_neardup.index import Index
@@ -18,7 +18,7 @@ from scrapy_neardup.records.members import owner_hash
 @pytest.mark.parametrize("level", ["watch", "breaking", "ended"])
 async def test_a_level_is_granted_to_one_claim(open_index: OpenIndex, shared_url: str, level: str) -> None:
     indexes = [await open_index(shared_url) for _ in range(3)]
-    await indexes[0].join(join("copy", 60, "copy.example"))
+    await joined(indexes[0], join("copy", 60, "copy.example"))
     if level == "ended":
         assert await indexes[0].claim(Claim(FIRST.id, "watch"))
     claim = Claim(FIRST.id, level, last_source=START + 60)  # type: ignore[arg-type]
@@ -28,11 +28,11 @@ async def test_a_level_is_granted_to_one_claim(open_index: OpenIndex, shared_url
     granted = [answer for answer in answers if answer is not None]
     assert len(granted) == 1
     assert [each.title for each in granted[0].members] == ["first", "copy"]
-    assert level in (await indexes[1].join(join("copy", 60, "copy.example"))).levels
+    assert level in (await joined(indexes[1], join("copy", 60, "copy.example"))).levels
 
 
 async def test_levels_come_in_their_order(index: Index) -> None:
-    await index.join(join("copy", 60, "copy.example"))
+    await joined(index, join("copy", 60, "copy.example"))
 
     async def claims(level: str) -> bool:
         return await index.claim(Claim(FIRST.id, level, last_source=START + 60)) is not None  # type: ignore[arg-type]
@@ -57,18 +57,18 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
         answers = await asyncio.gather(*(index.claim(claim) for index in indexes * 5))
         return sum(answer is not None for answer in answers)
 
-    story = await indexes[0].join(join("copy", 60, "copy.example"))
+    story = await joined(indexes[0], join("copy", 60, "copy.example"))
     assert await granted(9) == 0  # of what is no event
     await indexes[0].claim(Claim(FIRST.id, "watch", extent=Extent(5, 5)))
     assert [await granted(sources) for sources in (9, 10, 11, 19, 20)] == [0, 1, 0, 0, 1]
-    assert (await indexes[1].join(join("copy", 60, "copy.example"))).signalled == (20, 20, 0)
+    assert (await joined(indexes[1], join("copy", 60, "copy.example"))).signalled == (20, 20, 0)
 
     await indexes[2].claim(Claim(FIRST.id, "ended", last_source=story.sources[-1]))
     assert await granted(400) == 0
 
 
 async def test_a_story_of_one_source_doubles_by_its_items(index: Index) -> None:
-    await index.join(join("copy", 60, "wire.example"))
+    await joined(index, join("copy", 60, "wire.example"))
     await index.claim(Claim(FIRST.id, "breaking", extent=Extent(16, 1)))
 
     assert await index.claim(Claim(FIRST.id, "update", extent=Extent(31, 1))) is None
@@ -76,14 +76,14 @@ async def test_a_story_of_one_source_doubles_by_its_items(index: Index) -> None:
 
 
 async def test_what_was_signalled_never_shrinks(index: Index) -> None:
-    await index.join(join("copy", 60, "copy.example"))
+    await joined(index, join("copy", 60, "copy.example"))
     await index.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
     await index.claim(Claim(FIRST.id, "breaking", extent=Extent(18, 18, 3)))
 
     granted = await index.claim(Claim(FIRST.id, "update", extent=Extent(50, 50, 3)))
     assert granted is not None
     assert granted.signalled == (20, 20, 3)
-    assert (await index.join(join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
+    assert (await joined(index, join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
 
 
 async def test_a_story_nobody_joined_grants_nothing(index: Index) -> None:
@@ -92,9 +92,9 @@ async def test_a_story_nobody_joined_grants_nothing(index: Index) -> None:
 
 
 async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Index) -> None:
-    await index.join(join("copy", 60, "copy.example"))
+    await joined(index, join("copy", 60, "copy.example"))
     await index.claim(Claim(FIRST.id, "breaking"))
-    await index.join(join("new", 120, "new.example"))
+    await joined(index, join("new", 120, "new.example"))
 
     assert await index.claim(Claim(FIRST.id, "ended", last_source=START + 60)) is None
     assert await index.claim(Claim(FIRST.id, "ended", last_source=START + 120)) is not None
@@ -102,11 +102,11 @@ async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Inde
 
 @pytest.mark.every_store
 async def test_open_events_are_listed_until_they_end(index: Index) -> None:
-    await index.join(join("copy", 60, "copy.example"))
+    await joined(index, join("copy", 60, "copy.example"))
     assert await index.open_events() == []
 
     await index.claim(Claim(FIRST.id, "watch"))
-    story = await index.join(join("new", 120, "new.example"))
+    story = await joined(index, join("new", 120, "new.example"))
 
     assert await index.open_events() == [story]
     assert await index.open_events(START + 119) == []
@@ -119,7 +119,7 @@ async def test_open_events_are_listed_until_they_end(index: Index) -> None:
 @pytest.mark.every_store
 async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> None:
     async def end(first: Member, at: int) -> None:
-        await index.join(joining(first, f"copy {at}", at, "copy.example"))
+        await joined(index, joining(first, f"copy {at}", at, "copy.example"))
         await index.claim(Claim(first.id, "breaking"))
         await index.claim(Claim(first.id, "ended", last_source=START + at))
 
@@ -136,7 +136,7 @@ async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> No
 
 async def test_an_event_that_ended_twice_is_one(index: Index) -> None:
     for level, at in (("watch", 60), ("breaking", 120)):
-        await index.join(join(level, at, f"{level}.example"))
+        await joined(index, join(level, at, f"{level}.example"))
         await index.claim(Claim(FIRST.id, level))  # type: ignore[arg-type]
         assert await index.claim(Claim(FIRST.id, "ended", last_source=START + at)) is not None
 
@@ -146,7 +146,7 @@ async def test_an_event_that_ended_twice_is_one(index: Index) -> None:
 
 async def test_levels_survive_a_restart(open_index: OpenIndex, shared_url: str) -> None:
     before = await open_index(shared_url)
-    await before.join(join("copy", 60, "copy.example"))
+    await joined(before, join("copy", 60, "copy.example"))
     await before.claim(Claim(FIRST.id, "breaking"))
     await before.close()
 

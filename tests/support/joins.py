@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from documents import START, digest
 
-from scrapy_neardup.document import Claim, Join, Kind, Member, Status
+from scrapy_neardup.contracts import Judged
+from scrapy_neardup.document import Claim, Document, Fingerprint, Join, Kind, Member, Status, Story, Verdict
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
 
 
@@ -63,6 +65,20 @@ async def end_event(index: Index, name: str, at: float, sources: int) -> None:
     """Let an event of so many sources of its own run and end, all at one time."""
     first = beginning(name, at, f"{name}.example")
     for number in range(1, sources):
-        await index.join(joining(first, f"{name} {number}", at, f"{name}-{number}.example"))
+        await joined(index, joining(first, f"{name} {number}", at, f"{name}-{number}.example"))
     assert await index.claim(Claim(first.id, "watch")) is not None
     assert await index.claim(Claim(first.id, "ended", last_source=first.seen_at)) is not None
+
+
+async def joined(index: Index, join: Join) -> Story:
+    """Let a document join a story, as a check does. Return the story after it. Raise the error if it cannot be used."""
+    member = join.member
+    key = bytes.fromhex(member.id)
+    identity = int.from_bytes(digest(member.id, 4), "big")
+    fingerprint = Fingerprint(b"", 1, digest(member.id), digest(member.url), bytes(4), (identity,), ())
+    document = Document(member.id, member.url, member.source, member.title, "", int.from_bytes(key[:4], "big"))
+    checked = await index.check(fingerprint, document, lambda document, match: Judged(Verdict("original"), join))
+    if isinstance(checked.story, StoreError):
+        raise checked.story
+    assert checked.story is not None
+    return checked.story

@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 
 from redis.asyncio import Redis
 
+from scrapy_neardup.contracts import Judge
 from scrapy_neardup.document import (
     MOST_SOURCE_DOCUMENTS,
     Claim,
@@ -20,7 +21,6 @@ from scrapy_neardup.document import (
     EventSources,
     Fingerprint,
     Granted,
-    Join,
     KnownBoilerplate,
     Match,
     Member,
@@ -29,7 +29,7 @@ from scrapy_neardup.document import (
     most_lines_of,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Selection, StoreSummary
+from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Question, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.redis import lua, verdict_counts
 from scrapy_neardup.index.redis.connection import Address, Connection, explain_error, without_password
@@ -64,11 +64,10 @@ class RedisIndex(Index):
         self.policy = policy
         self.timeout = timeout
         self.layout = RedisLayout(namespace, config, policy.window)
-        self._checks: Batcher[tuple[Fingerprint, Document], Checked] = Batcher(self._run_checks, BATCH)
-        self._joins: Batcher[Join, Story] = Batcher(self._run_joins, BATCH)
+        self._checks: Batcher[Question, Checked] = Batcher(self._run_checks, BATCH)
         self._damage = DamageLog(self.layout.prefix)
-        self._window = RedisWindow(self.layout, policy, self._damage)
         self._stories = RedisStories(self.layout, policy.window, self._damage)
+        self._window = RedisWindow(self.layout, policy, self._stories, self._damage, self._explained)
         self._opening = asyncio.Lock()
         self._connection: Connection | None = None
 
@@ -87,7 +86,7 @@ class RedisIndex(Index):
     async def close(self) -> None:
         if self._connection is None:
             return
-        await asyncio.gather(self._checks.join(), self._joins.join())
+        await self._checks.join()
         connection, self._connection = self._connection, None
         await connection.close()
 
@@ -98,8 +97,8 @@ class RedisIndex(Index):
         if facts and warnings:  # a crawl needs no right to ask for facts
             logger.warning("The store may lose data: %s", warnings[0])
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
-        return await self._checks.submit((fingerprint, document))
+    async def check(self, fingerprint: Fingerprint, document: Document, judge: Judge | None = None) -> Checked:
+        return await self._checks.submit((fingerprint, document, judge))
 
     @property
     def run_folder(self) -> Path | None:
@@ -128,9 +127,6 @@ class RedisIndex(Index):
     async def _call_all(self, calls: Sequence[Call]) -> list[object]:
         """Return the answers of all calls. Raise a StoreError if one of them failed."""
         return await self._ask(lambda client: lua.run_or_raise(client, calls))
-
-    async def join(self, join: Join) -> Story:
-        return await self._joins.submit(join)
 
     async def unite(self, story: str, other: Member) -> Story:
         return await self._change(lambda client: self._stories.unite(client, story, other))
@@ -217,13 +213,9 @@ class RedisIndex(Index):
     def _explained(self, error: Exception) -> StoreError:
         return error if isinstance(error, StoreError) else explain_error(self.url, error)
 
-    async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Checked | BaseException]:
+    async def _run_checks(self, batch: Sequence[Question]) -> list[Checked | BaseException]:
         answers = await self._ask(lambda client: self._window.check(client, batch, self.run))
-        await self._unlink_dead(document for _, document in batch)
-        return [self._explained(answer) if isinstance(answer, Exception) else answer for answer in answers]
-
-    async def _run_joins(self, batch: Sequence[Join]) -> list[Story | BaseException]:
-        answers = await self._ask(lambda client: self._stories.join(client, batch))
+        await self._unlink_dead(document for _, document, _ in batch)
         return [self._explained(answer) if isinstance(answer, Exception) else answer for answer in answers]
 
     async def _unlink_dead(self, documents: Iterable[Document]) -> None:

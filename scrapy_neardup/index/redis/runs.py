@@ -76,7 +76,7 @@ async def deliver(client: Redis, layout: RedisLayout, documents: Sequence[str]) 
         if record is not None and record.run:
             write: Call = "HSET", (layout.records(key),), (key, replace(record, run=0).pack())
             swaps.append(swap_call([(read, cast("bytes", packed))], [write]))
-    if None in await lua.run_or_raise(client, swaps):
+    if any(answer != 1 for answer in await lua.run_or_raise(client, swaps)):
         raise ConflictError
 
 

@@ -21,12 +21,11 @@ import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import cast
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 
 from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
@@ -35,7 +34,7 @@ from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.index.redis import lua
 from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import Argument, Call
-from scrapy_neardup.index.redis.swap import ConflictError, Expected, retried, swap, swap_call
+from scrapy_neardup.index.redis.swap import ConflictError, Expected, swap, swap_call
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import read_members
 from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent, read_sources
@@ -43,8 +42,8 @@ from scrapy_neardup.rules.membership import (
     MOST_FOLLOWED,
     MOST_GRANTS,
     begin_story,
-    count_join,
     grant,
+    join_story,
     may_unite,
     unite,
 )
@@ -53,7 +52,7 @@ _UNLINKED_AT_ONCE = 1000
 _FIELDS = (*COUNTERS, "version")
 _VERSION_BYTES = 6
 _GRANT = re.compile(rb"(\d{1,12}) ([0-9a-f]{16}) (\d{1,12} \d{1,12} \d{1,12}) (.*)", re.DOTALL)
-_values_of = attrgetter(*(field.name for field in fields(StoryCounters)))
+_values_of = attrgetter(*(each.name for each in fields(StoryCounters)))
 _DEFAULTS: tuple[object, ...] = _values_of(StoryCounters())
 
 
@@ -66,107 +65,68 @@ class RedisStories:
         self._damage = damage
         self._stories, self._events, self._ended, self._grants = layout.names("stories", "events", "ended", "grants")
 
-    async def join(self, client: Redis, batch: Sequence[Join]) -> list[Story | BaseException]:
-        """Return the story after each join, or an error. Each story is read once and written once, unless others do."""
-        joined: dict[int, Story | BaseException] = {}
-        waiting = {number: bytes.fromhex(join.story) for number, join in enumerate(batch)}
-        try:
-            await retried(lambda: self._join(client, batch, waiting, joined))
-        except StoreError as error:
-            joined |= dict.fromkeys(waiting, error)
-        return [joined[number] for number in range(len(batch))]
-
-    async def _join(
-        self,
-        client: Redis,
-        batch: Sequence[Join],
-        waiting: dict[int, bytes],
-        joined: dict[int, Story | BaseException],
-    ) -> None:
-        """Move joins from ``waiting``, which has the keys of their stories, to ``joined``.
-
-        Raise ConflictError if others have changed one of the stories meanwhile.
-        """
+    async def read(self, client: Redis, stories: Stories, joins: Sequence[Join]) -> None:
+        """Read the stories that documents join, and the stories that those became a part of, into ``stories``."""
         for _ in range(MOST_FOLLOWED):
-            numbers_of: dict[bytes, list[int]] = {}
-            for number, key in waiting.items():
-                numbers_of.setdefault(key, []).append(number)
-            joins_of = {key: [batch[number] for number in numbers] for key, numbers in numbers_of.items()}
-            calls = [self._read_call(key, joins) for key, joins in joins_of.items()]
-            after: dict[bytes, Sequence[Story | BaseException]] = {}
-            swaps: dict[bytes, Call] = {}
-            remembered: list[Call] = []
-            for call, values, (key, joins) in zip(
-                calls, await lua.run_all(client, calls), joins_of.items(), strict=True
-            ):
-                try:
-                    story = self._read_joined(key, call, values)
-                    if story.counters.moved:
-                        waiting.update(dict.fromkeys(numbers_of[key], story.counters.moved))
-                        remembered += self._remember_moved(story, joins)
-                        continue
-                    after[key], writes = self._count_joins(story, joins)
-                except (StoreError, RedisError) as error:
-                    after[key], writes = [error] * len(joins), []
-                if writes:
-                    swaps[key] = swap_call([self._expected(story)], writes)
-            swapped = dict(zip(swaps, await lua.run_all(client, [*swaps.values(), *remembered]), strict=False))
-            for key, stories in after.items():
-                if (outcome := swapped.get(key, True)) is not None:
-                    for number, answer in zip(numbers_of[key], stories, strict=True):
-                        del waiting[number]
-                        joined[number] = outcome if isinstance(outcome, BaseException) else answer
-            if None in swapped.values():
-                raise ConflictError
-            if not waiting:
-                return
-        raise ConflictError
-
-    def _read_call(self, key: bytes, joins: Sequence[Join]) -> Call:
-        """Return the call that reads the counters of a story, and which of the joining documents are members."""
-        asked = {member for join in joins for member in (join.member.id, join.registered_before) if member}
-        return "HMGET", (self._layout.story(key),), (*_FIELDS, *map(bytes.fromhex, asked))
-
-    def _read_joined(self, key: bytes, call: Call, values: object) -> _StoredStory:
-        """Return the story that this call has read. Raise an error that is in place of its values."""
-        if isinstance(values, BaseException):
-            raise values
-        found, asked = cast("list[bytes | None]", values), cast("Sequence[bytes]", call[2][len(_FIELDS) :])
-        members = zip(asked, found[len(_FIELDS) :], strict=True)
-        return self._stored(
-            key, found[: len(_FIELDS)], {each: packed for each, packed in members if packed is not None}
-        )
-
-    def _count_joins(self, story: _StoredStory, joins: Sequence[Join]) -> tuple[list[Story], list[Call]]:
-        """Return the story after each join, and the commands that write it: none if all are members already.
-
-        Raise StoreError if the counters are damaged.
-        """
-        counters, known = story.counters, {key.hex() for key in story.members}
-        joined, second, after, to_keep = counters.joined, 0, list[Story](), list[tuple[bytes, bytes]]()
-        try:
+            missing: dict[bytes, set[bytes]] = {}
             for join in joins:
-                before = counters.joined
-                kept = count_join(counters, join, known, story.key.hex())
-                known.update(key.hex() for key, _ in kept)
-                to_keep += kept
-                second = join.member.seen_at if counters.joined > before else second
-                after.append(counters.story(story.key))
-        except (ArithmeticError, ValueError) as error:
-            raise StoreError(
-                f"story {story.key.hex()}: its counters are not those of this version ({error})"
-            ) from error
-        if counters.joined == joined:
-            return after, []
-        # A member dated far ahead does not keep the story for ever.
-        return after, self._writes(story, self._window + min(self._window, counters.last - second), to_keep)
+                key, members = _followed(stories, join)[-1], _members_asked(join)
+                story = stories.get(key)
+                if story is None or (isinstance(story, StoredStory) and not members <= story.asked):
+                    missing.setdefault(key, set()).update(members)
+            if not missing:
+                break
+            calls = [self.read_call(*each) for each in missing.items()]
+            for (key, members), values in zip(missing.items(), await lua.run_all(client, calls), strict=True):
+                stories[key] = self.stored(key, members, values)
 
-    def _remember_moved(self, story: _StoredStory, joins: Sequence[Join]) -> list[Call]:
+    def read_call(self, key: bytes, members: Collection[bytes]) -> Call:
+        """Return the call that reads the counters of a story, and which of these documents are members."""
+        return "HMGET", (self._layout.story(key),), (*_FIELDS, *members)
+
+    def stored(self, key: bytes, members: Collection[bytes], values: object) -> StoredStory | Exception:
+        """Return the story from the answer to ``read_call``. Return the error if it cannot be used."""
+        if isinstance(values, Exception):
+            return values
+        found = cast("list[bytes | None]", values)
+        pairs = zip(members, found[len(_FIELDS) :], strict=True)
+        try:
+            story = self._stored(key, found[: len(_FIELDS)], {each: packed for each, packed in pairs if packed})
+        except StoreError as error:
+            return error
+        story.asked.update(members)
+        return story
+
+    def join(self, stories: Stories, join: Join) -> tuple[Story, list[Expected], list[Call]]:
+        """Return the story after a join, and how it is written: nothing if the document is a member already.
+
+        ``stories`` are changed as if that had been done. Raise StoreError or an error of redis-py if the story cannot
+        be used.
+        """
+        *moved, key = _followed(stories, join)
+        story = stories.get(key, ConflictError("the story is a part of too many others"))
+        if isinstance(story, Exception):
+            raise story
+        remembered = [call for each in moved for call in self._remember_moved(each, join)]
+        counters, before, expected = story.counters, story.counters.joined, [self._expected(story)]
+        try:
+            after, to_keep = join_story(counters, key, join, {each.hex() for each in story.members})
+        except StoreError as error:
+            stories[key] = error
+            raise
+        if counters.joined == before:
+            return after, [], remembered
+        # A member dated far ahead does not keep the story for ever.
+        seconds = self._window + min(self._window, counters.last - join.member.seen_at)
+        writes = self._writes(story, seconds, to_keep)
+        story.members.update(to_keep)
+        return after, expected, remembered + writes
+
+    def _remember_moved(self, key: bytes, join: Join) -> list[Call]:
         """Return the commands that remember where a story went, for as long as documents come."""
-        newest = max(join.member.seen_at for join in joins)
         return [
-            ("EXPIRE", (self._layout.story(story.key),), (2 * self._window,)),
-            ("ZADD", (self._stories,), (max(story.counters.last, newest), story.key)),
+            ("EXPIRE", (self._layout.story(key),), (2 * self._window,)),
+            ("ZADD", (self._stories,), ("GT", join.member.seen_at, key)),
         ]
 
     async def unite(self, client: Redis, story: str, other: Member) -> Story:
@@ -184,8 +144,9 @@ class RedisStories:
         moving = read_members(moves.members.items())
         to_keep = unite((stays.key, moves.key), stays.counters, moves.counters, moving)
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
+        expected = [self._expected(stays), self._expected(moves)]
         writes = self._writes(stays, 2 * self._window, members) + self._writes(moves, 2 * self._window)
-        await swap(client, [self._expected(stays), self._expected(moves)], writes)
+        await swap(client, expected, writes)
         return stays.counters.story(stays.key)
 
     async def final_stories(self, client: Redis, stories: Collection[str]) -> dict[str, str]:
@@ -200,36 +161,36 @@ class RedisStories:
                 break
         return final
 
-    async def _final(self, client: Redis, key: bytes) -> _StoredStory:
+    async def _final(self, client: Redis, key: bytes) -> StoredStory:
         """Return the story that a story became a part of, which may be itself, with all its members."""
         found = await self._whole(client, key)
         while found.counters.moved:
             found = await self._whole(client, found.counters.moved)
         return found
 
-    async def _whole(self, client: Redis, key: bytes) -> _StoredStory:
+    async def _whole(self, client: Redis, key: bytes) -> StoredStory:
         return self._read_whole(key, (await lua.run_or_raise(client, [self._whole_call(key)]))[0])
 
     def _whole_call(self, key: bytes) -> Call:
         return "HGETALL", (self._layout.story(key),), ()
 
-    def _read_whole(self, key: bytes, answer: object) -> _StoredStory:
+    def _read_whole(self, key: bytes, answer: object) -> StoredStory:
         found, members = cast("dict[bytes, bytes]", answer), _members(answer)
         return self._stored(key, [found.get(name.encode()) for name in _FIELDS], members)
 
     def _stored(
         self, key: bytes, values: Sequence[bytes | None], members: Mapping[bytes, bytes] | None = None
-    ) -> _StoredStory:
+    ) -> StoredStory:
         """Return a story from the values of its fields. Raise StoreError if they are damaged."""
         before = _typed(values[:-1])
         counters = self._damage.counters(key, before)
-        return _StoredStory(key, values[-1] or b"", counters, before, counters.is_open, dict(members or {}))
+        return StoredStory(key, values[-1] or b"", counters, before, counters.is_open, dict(members or {}))
 
-    def _expected(self, story: _StoredStory) -> Expected:
+    def _expected(self, story: StoredStory) -> Expected:
         return ("HGET", (self._layout.story(story.key),), ("version",)), story.version
 
     def _writes(
-        self, story: _StoredStory, seconds: int = 0, members: Collection[tuple[bytes, bytes]] = ()
+        self, story: StoredStory, seconds: int = 0, members: Collection[tuple[bytes, bytes]] = ()
     ) -> list[Call]:
         """Return the commands that write new members and what has changed of a story.
 
@@ -243,10 +204,12 @@ class RedisStories:
             writes += [("ZADD", events, (newest, story.key)), ("EXPIRE", events, (two_windows,))]
         elif story.was_open:
             writes.append(("ZREM", events, (story.key,)))
-        changed: list[Argument] = [*new_version()]
-        for counter, before, value in zip(COUNTERS, story.before, _values_of(counters), strict=True):
+        now, version = _values_of(counters), new_version()
+        changed: list[Argument] = [*version]
+        for counter, before, value in zip(COUNTERS, story.before, now, strict=True):
             if value != before:
                 changed += counter, value
+        story.before, story.was_open, (_, story.version) = now, counters.is_open, version
         for member in members:
             changed += member
         writes.append(("HSET", (name,), changed))
@@ -280,8 +243,8 @@ class RedisStories:
                 ("HSET", (self._grants,), (claim.token, kept)),
                 ("EXPIRE", (self._grants,), (2 * self._window,)),
             ]
-        writes += self._writes(story)
-        await swap(client, [self._expected(story)], writes)
+        expected = [self._expected(story)]
+        await swap(client, expected, writes + self._writes(story))
         return Granted(await self.members(client, claim.story), signalled)
 
     async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
@@ -307,7 +270,7 @@ class RedisStories:
         calls += [("HDEL", (self._grants,), damaged)] if damaged else []
         taken_over = []
         for (token, found), was_taken in zip(due, await lua.run_or_raise(client, calls), strict=False):
-            if was_taken is None:
+            if was_taken != 1:
                 continue
             key, told, note = (part.decode("utf-8", "replace") for part in found.groups()[1:])
             key = (await self.final_stories(client, [key])).get(key, key)
@@ -354,15 +317,16 @@ class RedisStories:
 
 
 @dataclass(slots=True)
-class _StoredStory:
+class StoredStory:
     """A story as it was read. ``counters`` are changed, ``before`` are not."""
 
     key: bytes
     version: bytes  # empty if there is no such story
     counters: StoryCounters
-    before: list[object]
+    before: Sequence[object]
     was_open: bool
     members: dict[bytes, bytes]  # packed, by document key: those that were asked for
+    asked: set[bytes] = field(default_factory=set)
 
 
 def new_version() -> tuple[str, bytes]:
@@ -370,9 +334,25 @@ def new_version() -> tuple[str, bytes]:
     return "version", random.randbytes(_VERSION_BYTES)
 
 
+Stories = dict[bytes, "StoredStory | Exception"]
+"""Stories as they were read and changed since, by key; in place of one that cannot be used its error."""
+
+
+def _members_asked(join: Join) -> set[bytes]:
+    return {bytes.fromhex(each) for each in (join.member.id, join.registered_before) if each}
+
+
+def _followed(stories: Stories, join: Join) -> list[bytes]:
+    """Return the key of the story that a document joins, and of those that it became a part of, as far as known."""
+    keys = [bytes.fromhex(join.story)]
+    while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
+        keys.append(story.counters.moved)
+    return keys
+
+
 def _members(answer: object) -> dict[bytes, bytes]:
     """Return the members among all fields of a story, packed, by document key: no counter has a name of that length."""
-    return {field: value for field, value in cast("dict[bytes, bytes]", answer).items() if len(field) == KEY_BYTES}
+    return {name: value for name, value in cast("dict[bytes, bytes]", answer).items() if len(name) == KEY_BYTES}
 
 
 def _typed(stored: Sequence[bytes | None]) -> list[object]:

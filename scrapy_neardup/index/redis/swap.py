@@ -1,7 +1,8 @@
 """Change keys of Redis in three steps: read, decide in Python, and write if nobody has changed what was read.
 
-The last step is ``swap.lua``. If somebody was faster, all three steps are repeated; of those who try, one always wins.
-redis-py repeats a command whose answer was lost. So a step must recognise in what it reads that it has written already.
+The last step is ``commit.lua``. If somebody was faster, all three steps are repeated. Of those who try, one always
+wins. redis-py repeats a command whose answer was lost. So a step must recognise in what it reads that it has written
+already.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from redis.asyncio import Redis
@@ -29,11 +31,21 @@ class ConflictError(StoreError):
     """Somebody has changed what was read. Read again."""
 
 
-def swap_call(expected: Sequence[Expected], writes: Sequence[Call]) -> Call:
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A document to post: arguments of ``post`` in ``commit.lua``, band hashes, and three arguments for each hash."""
+
+    document: Sequence[Argument]
+    hashes: Sequence[str]  # its own one first
+    known: Sequence[Argument]
+
+
+def swap_call(expected: Sequence[Expected], writes: Sequence[Call], posting: Posting | None = None) -> Call:
     """Return the call that does all ``writes``, plain commands for one key each, if all answers are as expected.
 
-    Its own answer is None if one of them is not. Writes to the key that is compared come last. So if another key turns
-    out to be of another type, all of them can be repeated.
+    A document is posted before the writes, unless others have posted one that may be its candidate. The answer of the
+    call is 1 if it wrote. Writes to the key that is compared come last. So if another key turns out to be of another
+    type, all of them can be repeated.
     """
     keys: dict[str | bytes, int] = {}
     arguments: list[Argument] = [len(expected)]
@@ -46,15 +58,20 @@ def swap_call(expected: Sequence[Expected], writes: Sequence[Call]) -> Call:
     for call, answer in expected:
         arguments.append(answer)
         add(call)
+    if posting is None:
+        arguments.append(0)
+    else:
+        arguments += (len(posting.hashes), *posting.document)
+        for number, name in enumerate(posting.hashes):
+            arguments += (keys.setdefault(name, len(keys) + 1), *posting.known[3 * number : 3 * number + 3])
     for call in writes:
         add(call)
-    return script("swap"), tuple(keys), arguments
+    return script("commit"), tuple(keys), arguments
 
 
 async def swap(client: Redis, expected: Sequence[Expected], writes: Sequence[Call]) -> None:
     """Do all ``writes`` in one step. Raise ConflictError if an answer is not as expected."""
-    (answer,) = await lua.run_or_raise(client, [swap_call(expected, writes)])
-    if answer is None:
+    if await lua.run_or_raise(client, [swap_call(expected, writes)]) != [1]:
         raise ConflictError
 
 

@@ -1,6 +1,8 @@
 """The window in Redis: find the candidates of documents, decide in Python, and register the documents.
 
-Keys: layout.py. Only records count: a posting whose record is gone is no candidate.
+A check takes three or four requests: postings; records of candidates; the story that the document joins, if it was not
+guessed; and the commit. Without candidates it takes two. Keys: layout.py. Only records count: a posting whose record is
+gone is no candidate.
 """
 
 from __future__ import annotations
@@ -8,22 +10,26 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import cast
 
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
-from scrapy_neardup.document import Document, Fingerprint
-from scrapy_neardup.exceptions import StoreUnavailable
-from scrapy_neardup.index.base import Checked, DamageLog
+from scrapy_neardup.contracts import Judge, Judged
+from scrapy_neardup.document import LONG_TEXT, Document, Fingerprint, Match, Story, with_id
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.base import Checked, DamageLog, Question
 from scrapy_neardup.index.redis import lua
 from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import Call, script
 from scrapy_neardup.index.redis.postings import Generation, Keys, bits_of_new_generation, find_candidates, read_bits
 from scrapy_neardup.index.redis.runs import heartbeats, read_runs
+from scrapy_neardup.index.redis.stories import RedisStories, Stories
+from scrapy_neardup.index.redis.swap import Expected, Posting, swap_call
 from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
 from scrapy_neardup.rules.decision import LEAST_WEIGHT, MOST_LINKS, CandidateState, decide, decide_again, weights_of
@@ -37,6 +43,8 @@ _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds
 class _New:
     """A document that is checked."""
 
+    document: Document
+    judge: Judge | None
     record: Record
     keys: Keys
     least_dropped: float
@@ -45,16 +53,23 @@ class _New:
     known: Record | _New | None = None  # its stored record, or an earlier one of this batch, if it was checked before
     candidates: list[bytes] = field(default_factory=list)
     version: bytes = b""  # that its own generation gets
-    answer: Checked | None = None
+    match: Match | None = None
+    judged: Judged | None = None
+    story: Story | StoreError | None = None
+    packed: bytes = b""  # the record to register, nothing if the document was checked before
 
     @property
     def key(self) -> bytes:
         return self.record.original
 
+    @property
+    def answer(self) -> Checked:
+        return Checked(self.key.hex(), self.match, self.judged, self.story)
+
     def look_at(self, generations: list[Generation]) -> None:
         """Begin an attempt, with the generations in the window."""
         second = seconds_of(self.key)
-        self.known, self.generations = None, generations
+        self.known, self.generations, self.packed, self.story = None, generations, b"", None
         self.own = next(each for each in generations if 0 <= second - each.start < each.seconds)
 
     def is_the_same(self, other: Record) -> bool:
@@ -64,20 +79,27 @@ class _New:
 class RedisWindow:
     """Records and postings of one namespace and configuration. Errors of redis-py are passed on."""
 
-    def __init__(self, layout: RedisLayout, policy: Policy, damage: DamageLog) -> None:
+    def __init__(
+        self,
+        layout: RedisLayout,
+        policy: Policy,
+        stories: RedisStories,
+        damage: DamageLog,
+        explain: Callable[[Exception], StoreError],
+    ) -> None:
         self._layout = layout
+        self._explain = explain
         self._policy = policy
+        self._stories = stories
         self._damage = damage
         self._bits: dict[int, int] = {}  # by generation: how many bits name a shard
 
-    async def check(
-        self, client: Redis, batch: Sequence[tuple[Fingerprint, Document]], run: int
-    ) -> list[Checked | BaseException]:
+    async def check(self, client: Redis, batch: Sequence[Question], run: int) -> list[Checked | BaseException]:
         """Find candidates, decide and commit. Do it again for documents with which others interfered.
 
         Documents that come together are decided one after the other, as if each had been registered before the next.
         """
-        news = [self._new(fingerprint, document, run) for fingerprint, document in batch]
+        news = [self._new(*question, run) for question in batch]
         answers: dict[_New, Checked | BaseException] = {}
         for attempt in range(_ATTEMPTS):
             if attempt > 1:  # each process waits for another time: else they would stop each other again
@@ -88,10 +110,10 @@ class RedisWindow:
         late = StoreUnavailable("others change the window all the time")
         return [answers.get(new, late) for new in news]
 
-    def _new(self, fingerprint: Fingerprint, document: Document, run: int) -> _New:
+    def _new(self, fingerprint: Fingerprint, document: Document, judge: Judge | None, run: int) -> _New:
         keys = Keys(fingerprint.identity_keys + fingerprint.text_keys, weights_of(fingerprint))
         least_dropped = self._policy.least_dropped_share(document.source)
-        return _New(new_record(fingerprint, document, run), keys, least_dropped)
+        return _New(document, judge, new_record(fingerprint, document, run), keys, least_dropped)
 
     async def _try(
         self, client: Redis, news: Sequence[_New], run: int, *, again: bool
@@ -103,25 +125,31 @@ class RedisWindow:
         for new in news:
             if new.known is None:
                 batch.vote(new)
-        await self._read_linked_records(client, batch, news)
-        calls = {new: self._commit(new, record) for new in news if (record := batch.decide(new)) is not None}
-        results = await lua.run_all(client, list(calls.values()))
+        await self._read_candidates(client, batch, news)
+        for new in news:
+            batch.decide(new)
+            if new.judge is not None:
+                document = with_id(new.document, new.key.hex())
+                is_slow = new.match is not None and len(document.text) >= LONG_TEXT
+                judged = asyncio.to_thread(new.judge, document, new.match) if is_slow else None
+                new.judged = await judged if judged else new.judge(document, new.match)
+        joins = [each.judged.join for each in news if each.judged is not None and each.judged.join is not None]
+        await self._stories.read(client, batch.stories, joins)
+        calls = {new: call for new in news if (call := self._commit(batch, new)) is not None}
+        results = dict(zip(calls, await lua.run_all(client, list(calls.values())), strict=True))
         answers: dict[_New, Checked | BaseException] = {}
-        for (new, (_, _, arguments)), result in zip(calls.items(), results, strict=True):
+        for new in news:
+            result = results.get(new, 1)
+            first = answers.get(new.known) if isinstance(new.known, _New) else new.answer
             if isinstance(result, BaseException):
                 answers[new] = result
-            elif result == 1 or result == arguments[1]:  # the same record is there: an answer was lost on its way
-                answers[new] = cast("Checked", new.answer)
-        for new in news:
-            if isinstance(new.known, Record):
-                answers[new] = cast("Checked", new.answer)
-            elif new.known in answers:
-                first = answers[new.known]
-                answers[new] = first if isinstance(first, BaseException) else cast("Checked", new.answer)
+            # If the same record is there, an answer was lost on its way.
+            elif first is not None and (result == 1 or (new.packed and result == new.packed)):
+                answers[new] = first if isinstance(first, BaseException) else new.answer
         return answers
 
     async def _read_postings(self, client: Redis, batch: _Batch, news: Sequence[_New], *, again: bool) -> None:
-        """Read runs, what is stored under the documents' own keys, and the postings of their look-up keys.
+        """Read what is stored under the documents' own keys, and the postings of their look-up keys.
 
         In the first attempt a generation of which nothing is known counts as empty: if it is not, the commit fails.
         """
@@ -132,10 +160,7 @@ class RedisWindow:
         records = self._records_of({new.key for new in news})
         asked = [(new, each) for new in news for each in new.generations if each.number in self._bits]
         calls = [*records, *(self._postings_of(*each) for each in asked)]
-        runs, *answers = await lua.run_or_raise(client, [(script("runs"), self._layout.names("runs"), ()), *calls])
-        milliseconds, kept = read_runs(runs)
-        batch.runs.now = milliseconds / 1000
-        batch.runs.beats = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
+        answers = await lua.run_or_raise(client, calls)
         batch.note(records, answers)
         for (new, generation), answer in zip(asked, answers[len(records) :], strict=True):
             bits, version, *values = cast("list[bytes | None]", answer)
@@ -198,10 +223,18 @@ class RedisWindow:
                         self._damage.warn_once("a record")
                     new.record, is_settled = with_next_key(new.record), False
 
-    async def _read_linked_records(self, client: Redis, batch: _Batch, news: Sequence[_New]) -> None:
-        """Read the records of all candidates, and those that dropped documents among them link to."""
+    async def _read_candidates(self, client: Redis, batch: _Batch, news: Sequence[_New]) -> None:
+        """Read the records of all candidates, and those that dropped documents among them link to, and the runs."""
         wanted = {key for new in news for key in new.candidates}
         wanted |= {new.known.candidate for new in news if isinstance(new.known, Record)}
+        if wanted:
+            reads_runs: Call = script("runs"), self._layout.names("runs"), ()
+            calls = self._records_of(wanted - batch.packed.keys())
+            runs, *answers = await lua.run_or_raise(client, [reads_runs, *calls])
+            milliseconds, kept = read_runs(runs)
+            batch.runs.now = milliseconds / 1000
+            batch.runs.beats = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
+            batch.note(calls, answers)
         for _ in range(MOST_LINKS + 1):
             await self._read_packed(client, batch, wanted := wanted - batch.records.keys())
             for key in wanted:
@@ -218,28 +251,45 @@ class RedisWindow:
         if calls := self._records_of(keys - batch.packed.keys()):
             batch.note(calls, await lua.run_or_raise(client, calls))
 
-    def _commit(self, new: _New, record: Record) -> Call:
-        own, second = new.own, seconds_of(new.key)
+    def _commit(self, batch: _Batch, new: _New) -> Call | None:
+        """Return the call that registers a document and writes the story that it joins, None if nothing is new."""
+        expected, writes, posting = list[Expected](), list[Call](), None
+        if new.judged and new.judged.join:
+            try:
+                new.story, expected, writes = self._stories.join(batch.stories, new.judged.join)
+            except (StoreError, RedisError) as error:
+                new.story = self._explain(error)
+        if (record := batch.decided.get(new.key)) is not None and new.known is None:
+            new.packed = record.pack()
+            own = (self._layout.records(new.key),)
+            ends = self._layout.end_of_slice(seconds_of(new.key)), new.own.start + new.own.seconds
+            slice_lives, bands_live = (end + self._policy.window - seconds_of(new.key) for end in ends)
+            registered: Expected = ("HGET", own, (new.key,)), b""
+            if record.candidate != new.key:
+                match: Call = "HEXISTS", (self._layout.records(record.candidate),), (record.candidate,)
+                expected = [registered, (match, b"1"), *expected]
+            else:
+                expected = [registered, *expected]
+            posting = self._posting(new)
+            writes = [
+                ("EXPIRE", posting.hashes[:1], (bands_live,)),
+                *writes,
+                ("HSET", own, (new.key, new.packed)),
+                ("EXPIRE", own, (slice_lives,)),
+            ]
+        return swap_call(expected, writes, posting) if writes else None
+
+    def _posting(self, new: _New) -> Posting:
+        own = new.own
         generations = sorted(new.generations, key=lambda each: each is not own)
-        match = record.candidate if record.candidate != new.key else b""
-        names = [self._layout.records(new.key), self._layout.records(match or new.key)]
-        names += [self._layout.bands(each.number) for each in generations]
-        ends = self._layout.end_of_slice(second), own.start + own.seconds
         posting = own.posting_of(new.key)
         crowded = b"".join(number.to_bytes(2, "big") + gone for number, gone in own.replaced_by(posting).items())
-        seconds = (b"%d" % (end + self._policy.window - second) for end in ends)
-        arguments = [
-            new.key,
-            record.pack(),
-            match,
-            *seconds,
-            new.keys.packed,
-            bytes(min(each, 0xFF) for each in new.keys.weights),
-        ]
-        arguments += [b"%d" % LEAST_WEIGHT, posting, crowded, new.version, b"%d" % own.bits]
-        for each in generations:
-            arguments += [b"%d" % each.bits, each.version, each.newest()]
-        return script("commit"), names, arguments
+        weights = bytes(min(each, 0xFF) for each in new.keys.weights)
+        return Posting(
+            (new.keys.packed, weights, LEAST_WEIGHT, posting, crowded, new.version),
+            [self._layout.bands(each.number) for each in generations],
+            [part for each in generations for part in (each.bits, each.version, each.newest())],
+        )
 
 
 class _Batch:
@@ -252,6 +302,7 @@ class _Batch:
         self.packed: dict[bytes, bytes | None] = {}  # stored records, None where there is none
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
         self.decided: dict[bytes, Record] = {}
+        self.stories: Stories = {}
         self._posted: dict[int, list[tuple[int, bytes]]] = {}  # generations and postings by look-up key
         self._versions: dict[int, bytes] = {}  # of the generations with documents of this batch
 
@@ -281,21 +332,19 @@ class _Batch:
                 if number in generations:
                     generations[number].add(new.keys.numbers[key], posting)
 
-    def decide(self, new: _New) -> Record | None:
-        """Set the answer to a document. Return the record to register, None if the document was checked before."""
+    def decide(self, new: _New) -> None:
+        """Find the match of a document, and the record to register unless the document was checked before."""
         if new.known is not None:
             known = new.known if isinstance(new.known, Record) else self.decided[new.key]
             old = self.records.get(known.candidate)
-            match = decide_again(new.key, known, old, self._policy, self._state(old)) if old else None
-            new.answer = Checked(new.key.hex(), match)
-            return None
+            new.match = decide_again(new.key, known, old, self._policy, self._state(old)) if old else None
+            return
         found = [(key, old, self._state(old)) for key in new.candidates if (old := self.records[key])]
         decision = decide(new.record, found, self._policy, new.least_dropped)
         if decision.is_any_damaged:
             self._damage.warn_once("a record")
-        new.answer = Checked(new.key.hex(), decision.match)
+        new.match = decision.match
         self.records[new.key] = self.decided[new.key] = decision.record
-        return decision.record
 
     def _state(self, record: Record) -> CandidateState:
         return self.runs.state(record, self.records.get)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from scrapy_neardup.contracts import Judge
 from scrapy_neardup.document import (
     MOST_SOURCE_DOCUMENTS,
     Claim,
@@ -26,9 +27,10 @@ from scrapy_neardup.document import (
     Story,
     UnconfirmedGrant,
     most_lines_of,
+    with_id,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Selection, StoreSummary
+from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Question, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.horizon import Horizon, slice_seconds
 from scrapy_neardup.index.runs import Runs
@@ -63,7 +65,6 @@ _STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs
 _LEAP_DOCUMENTS = 1000  # in a window that nobody shares, this many documents in a row prove that time has leapt
 _CLAIM_SECONDS = 600  # the space is claimed again after this time, so that a crawl that runs for days keeps it
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 class SQLiteIndex(Index):
@@ -88,8 +89,7 @@ class SQLiteIndex(Index):
         self.config = config
         self.policy = policy
         self._clock = clock  # of heartbeats
-        self._checks: Batcher[tuple[Fingerprint, Document], Checked] = Batcher(self._run_checks, _BATCH)
-        self._joins: Batcher[Join, Story] = Batcher(self._run_joins, _BATCH)
+        self._checks: Batcher[Question, Checked] = Batcher(self._run_checks, _BATCH)
         self._file = SQLiteFile(self.path, timeout, reads_only=reads_only)
         self._damage = DamageLog(self.path)
         self._use_space(0)
@@ -120,13 +120,12 @@ class SQLiteIndex(Index):
         if self._thread is None:
             return
         await self._checks.join()
-        await self._joins.join()
         await self._in_thread(self._file.disconnect)
         self._thread.shutdown()
         self._thread = None
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
-        return await self._checks.submit((fingerprint, document))
+    async def check(self, fingerprint: Fingerprint, document: Document, judge: Judge | None = None) -> Checked:
+        return await self._checks.submit((fingerprint, document, judge))
 
     @property
     def run_folder(self) -> Path | None:
@@ -143,9 +142,6 @@ class SQLiteIndex(Index):
 
     async def withdraw(self, documents: Sequence[str]) -> None:
         await self._in_thread(self._write, lambda sql: self._window.remove(sql, list(map(bytes.fromhex, documents))))
-
-    async def join(self, join: Join) -> Story:
-        return await self._joins.submit(join)
 
     async def unite(self, story: str, other: Member) -> Story:
         return await self._in_thread(self._write, lambda sql: self._stories.unite(sql, story, other))
@@ -200,27 +196,19 @@ class SQLiteIndex(Index):
     async def purge(self, selection: Selection, *, dry_run: bool = False) -> int:
         return await self._in_thread(self._purge, selection, dry_run)
 
-    async def _run_checks(self, batch: Sequence[tuple[Fingerprint, Document]]) -> Sequence[Checked | StoreError]:
-        return await self._write_each(self._check_all, batch)
+    async def _run_checks(self, batch: Sequence[Question]) -> Sequence[Checked | StoreError]:
+        """Check documents in one transaction.
 
-    async def _run_joins(self, batch: Sequence[Join]) -> Sequence[Story | StoreError]:
-        return await self._write_each(lambda sql, joins: [self._stories.join(sql, join) for join in joins], batch)
-
-    async def _write_each(
-        self, step: Callable[[sqlite3.Connection, Sequence[T]], list[R]], batch: Sequence[T]
-    ) -> list[R | StoreError]:
-        """Return the results of a step for a batch, in one transaction.
-
-        If data is damaged, run the step for each entry by itself. So only the entries that need this data fail.
+        If data is damaged, check each document in its own. So only the documents that need this data fail.
         """
         try:
-            return [*await self._in_thread(self._write, lambda sql: step(sql, batch))]
+            return await self._in_thread(self._write, lambda sql: self._check_all(sql, batch))
         except StoreUnavailable:
             raise
         except StoreError as error:
             if len(batch) == 1:
                 return [error]
-            return [result for entry in batch for result in await self._write_each(step, [entry])]
+            return [result for entry in batch for result in await self._run_checks([entry])]
 
     async def _in_thread(self, step: Callable[..., R], *arguments: object) -> R:
         if self._thread is None:
@@ -279,36 +267,50 @@ class SQLiteIndex(Index):
         """Write if the file may be written, otherwise read."""
         return self._read(step) if self._file.is_read_only else self._write(step)
 
-    def _check_all(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> list[Checked]:
+    def _check_all(self, sql: sqlite3.Connection, batch: Sequence[Question]) -> list[Checked]:
         self._window.find_generations(sql)
         runs = self._window.runs(sql, self.run)
-        checked = [self._check(sql, fingerprint, document, runs) for fingerprint, document in batch]
-        self._expire(sql, batch)
+        checked = [self._check(sql, *question, runs) for question in batch]
+        self._expire(sql, [document for _, document, _ in batch])
         return checked
 
-    def _check(self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, runs: Runs) -> Checked:
+    def _check(
+        self, sql: sqlite3.Connection, fingerprint: Fingerprint, document: Document, judge: Judge | None, runs: Runs
+    ) -> Checked:
         def state(record: Record) -> CandidateState:
             return runs.state(record, lambda key: self._window.record(sql, key))
 
         new, known = self._window.place(sql, new_record(fingerprint, document, self.run))
-        key = new.original
+        key, match = new.original, None
         if known is not None:
-            old = self._window.record(sql, known.candidate)
-            return Checked(key.hex(), decide_again(key, known, old, self.policy, state(old)) if old else None)
-        keys = fingerprint.identity_keys + fingerprint.text_keys
-        postings = self._window.find(sql, keys, weights_of(fingerprint), key)
-        found = [(each, old, state(old)) for each, old in self._window.records(sql, postings.candidates)]
-        decision = decide(new, found, self.policy, self.policy.least_dropped_share(document.source))
-        if decision.is_any_damaged:
-            self._damage.warn_once("a record")
-        self._window.insert(sql, key, decision.record, keys, postings)
-        return Checked(key.hex(), decision.match)
+            if (old := self._window.record(sql, known.candidate)) is not None:
+                match = decide_again(key, known, old, self.policy, state(old))
+        else:
+            keys = fingerprint.identity_keys + fingerprint.text_keys
+            postings = self._window.find(sql, keys, weights_of(fingerprint), key)
+            found = [(each, old, state(old)) for each, old in self._window.records(sql, postings.candidates)]
+            decision = decide(new, found, self.policy, self.policy.least_dropped_share(document.source))
+            if decision.is_any_damaged:
+                self._damage.warn_once("a record")
+            self._window.insert(sql, key, decision.record, keys, postings)
+            match = decision.match
+        judged = judge(with_id(document, key.hex()), match) if judge else None
+        story = self._join(sql, judged.join) if judged and judged.join else None
+        return Checked(key.hex(), match, judged, story)
 
-    def _expire(self, sql: sqlite3.Connection, batch: Sequence[tuple[Fingerprint, Document]]) -> None:
+    def _join(self, sql: sqlite3.Connection, join: Join) -> Story | StoreError:
+        try:
+            return self._stories.join(sql, join)
+        except StoreUnavailable:
+            raise
+        except StoreError as error:
+            return error
+
+    def _expire(self, sql: sqlite3.Connection, batch: Sequence[Document]) -> None:
         """Remove the records and stories that have left the window with these documents."""
         before = read_horizon_state(sql, self._space)
         self._horizon.state = replace(before)
-        spans = {self._horizon.observe(int(document.seen_at)) for _, document in batch}
+        spans = {self._horizon.observe(int(document.seen_at)) for document in batch}
         if self._horizon.state != before:
             save_horizon_state(sql, self._space, self._horizon.state)
         for span in filter(None, spans):

@@ -19,8 +19,8 @@ from scrapy_neardup.rules.membership import (
     MOST_FOLLOWED,
     MOST_GRANTS,
     begin_story,
-    count_join,
     grant,
+    join_story,
     may_unite,
     unite,
 )
@@ -42,11 +42,11 @@ class SQLiteStories:
             (key, bytes.fromhex(join.member.id), bytes.fromhex(join.registered_before)),
         )
         before = counters.joined
-        to_keep = count_join(counters, join, {member.hex() for (member,) in rows}, key.hex())
+        story, to_keep = join_story(counters, key, join, {member.hex() for (member,) in rows})
         if counters.joined > before:
             self._save(sql, key, counters)
         self._keep(sql, key, to_keep)
-        return counters.story(key)
+        return story
 
     def unite(self, sql: sqlite3.Connection, story: str, other: Member) -> Story:
         found = [self._final(sql, story), self._final(sql, other.id)]

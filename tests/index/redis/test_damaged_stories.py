@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import OpenIndex
 from documents import HOUR, MINUTE
-from joins import beginning, joining
+from joins import beginning, joined, joining
 from redis import Redis
 
 from scrapy_neardup.document import Claim
@@ -21,14 +21,14 @@ async def test_damage_to_a_story_stops_no_other(
     index = await open_index(redis_url)
     damaged, other = beginning("damaged", 10), beginning("other", 20)
     for first in (damaged, other):
-        await index.join(joining(first, f"of {first.title}", MINUTE))
+        await joined(index, joining(first, f"of {first.title}", MINUTE))
     await index.claim(Claim(damaged.id, "watch", token="0123456789abcdef"))
     with Redis.from_url(redis_url) as client:
         (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:story:{damaged.id}")
         client.hset(name, field, bytes.fromhex(damaged.id) if value == b"own key" else value)
 
     for step in (
-        index.join(joining(damaged, "new", HOUR)),
+        joined(index, joining(damaged, "new", HOUR)),
         index.unite(damaged.id, other),
         index.unite(other.id, damaged),
         index.claim(Claim(damaged.id, "breaking")),
@@ -42,7 +42,7 @@ async def test_damage_to_a_story_stops_no_other(
     final = await index.final_stories([damaged.id, other.id, "00" * 8])
     assert set(final) <= {damaged.id, other.id}
     last = beginning("last", 30)
-    assert (await index.join(joining(last, "x", HOUR))).items == 2
+    assert (await joined(index, joining(last, "x", HOUR))).items == 2
     if field == "moved":
-        assert (await index.join(joining(other, "new", HOUR))).items == 3
+        assert (await joined(index, joining(other, "new", HOUR))).items == 3
         assert (await index.unite(other.id, last)).items == 5

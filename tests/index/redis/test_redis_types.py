@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 from conftest import CONFIG, OpenIndex
 from documents import HOUR, MINUTE, START, Article, check
+from joins import joined
 from redis import Redis
 
 from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member
@@ -51,7 +52,7 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
 
     async def use_all() -> None:
         await check(index, original)
-        await index.join(Join(_member(original), _member(copy)))
+        await joined(index, Join(_member(original), _member(copy)))
         await index.claim(Claim(original.id, "watch", token="t"))
         await index.open_events()
         await index.exchange_boilerplate({b"site": KnownBoilerplate((b"line",), (b"document",))})
@@ -75,15 +76,15 @@ async def test_a_damaged_story_is_nobody_elses_loss(
     index = await open_index(redis_url)
     stories = [(Article(f"story {number}"), Article(f"copy {number}", at=MINUTE)) for number in range(2)]
     for original, copy in stories:
-        await index.join(Join(_member(original), _member(copy)))
+        await joined(index, Join(_member(original), _member(copy)))
         await index.claim(Claim(original.id, "watch"))
     (damaged, _), (other, _) = stories
     keys.hset(f"{{neardup:{namespace}:{CONFIG}}}:story:{damaged.id}", mapping=damage)
 
     with pytest.raises(StoreError) as raised:
-        await index.join(Join(_member(damaged), _member(Article("late", at=HOUR))))
-    joined = await index.join(Join(_member(other), _member(Article("later", at=HOUR))))
+        await joined(index, Join(_member(damaged), _member(Article("late", at=HOUR))))
+    story = await joined(index, Join(_member(other), _member(Article("later", at=HOUR))))
 
     assert not isinstance(raised.value, StoreUnavailable)
-    assert joined.items == 3
-    assert [story.id for story in await index.open_events()] == [other.id]
+    assert story.items == 3
+    assert [each.id for each in await index.open_events()] == [other.id]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import OpenIndex
 from documents import MINUTE, Article, check
-from joins import FIRST, beginning, join, joining
+from joins import FIRST, beginning, join, joined, joining
 from redis import Redis
 from redis.asyncio import Redis as AsyncRedis
 
@@ -47,14 +47,14 @@ class Interrupted:
         monkeypatch.setattr(lua, "run_all", run)
 
     async def _run(self, run_all: RunAll, client: AsyncRedis, calls: Sequence[Call]) -> list[object]:
-        swaps = [number for number, (called, _, _) in enumerate(calls) if called is script("swap")]
+        swaps = [number for number, (called, _, _) in enumerate(calls) if called is script("commit")]
         if swaps and self.others:
             await self.others.pop(0)()
         answers = await run_all(client, calls)
         if swaps and self.lost:  # as redis-py, which sends the command again
             self.lost -= 1
             answers = await run_all(client, calls)
-        self.swaps += [answers[number] for number in swaps]
+        self.swaps += [1 if answers[number] == 1 else None for number in swaps]
         return answers
 
 
@@ -87,12 +87,12 @@ async def test_a_story_that_others_change_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = await open_index(redis_url)
-    await other.join(join("a", MINUTE, "a.example"))
-    await other.join(joining(OTHER, "b", MINUTE, "b.example"))
+    await joined(other, join("a", MINUTE, "a.example"))
+    await joined(other, joining(OTHER, "b", MINUTE, "b.example"))
 
     async def changed() -> None:
         if change == "join":
-            await other.join(join("c", MINUTE, "c.example"))
+            await joined(other, join("c", MINUTE, "c.example"))
         elif change == "claim":
             assert await other.claim(Claim(FIRST.id, "watch", extent=Extent(2, 2)))
         elif change == "unite":
@@ -105,7 +105,7 @@ async def test_a_story_that_others_change_is_read_again(
     gone = change == "vanish"
     before = 3 if change in ("join", "unite") else 2
     if step == "join":
-        story = await index.join(join("d", MINUTE, "d.example"))
+        story = await joined(index, join("d", MINUTE, "d.example"))
         assert story.items == before + 1 - gone  # it begins with its first document again
         titles = {each.title for each in await index.members(FIRST.id)}
         assert titles >= ({"first", "c", "d"} if change == "join" else {"first", "d"})
@@ -134,19 +134,19 @@ async def test_a_swap_whose_answer_was_lost_counts_once(
     index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
     joins = [join(str(number), MINUTE, f"{number}.example") for number in range(5)]
 
-    stories = await asyncio.gather(*map(index.join, joins))
+    stories = await asyncio.gather(*(joined(index, each) for each in joins))
     united = await index.unite(FIRST.id, OTHER)
     claim = Claim(FIRST.id, "breaking", extent=united.extent, token="0" * 16)
     granted = await index.claim(claim)
 
-    assert [story.items for story in stories] == [6] * 5
+    assert [story.items for story in stories] == [2, 3, 4, 5, 6]
     assert (united.items, united.joined) == (7, 7)
     assert granted is not None
     assert granted == await index.claim(claim)
-    assert interruptions.swaps == [None, None, None]
+    assert interruptions.swaps == [None] * (len(joins) + 2)
 
 
-async def test_joins_under_way_together_are_one_swap_a_story(
+async def test_documents_under_way_together_disturb_each_other_in_no_story(
     open_index: OpenIndex,
     redis_url: str,
     redis_keys: Redis,
@@ -157,13 +157,13 @@ async def test_joins_under_way_together_are_one_swap_a_story(
     joins = [joining(first, f"{n}", MINUTE, f"{n}.example") for n in range(30) for first in (FIRST, OTHER)]
     random.Random(1).shuffle(joins)
 
-    stories = await asyncio.gather(*map(index.join, joins))
+    stories = await asyncio.gather(*(joined(index, each) for each in joins))
 
-    assert interruptions.swaps == [1, 1]
+    assert interruptions.swaps == [1] * len(joins)
     for first in (FIRST, OTHER):
         own = [story for story, each in zip(stories, joins, strict=True) if each.first == first]
         assert [story.items for story in own] == [*range(2, 32)], "each answer is the story after its own join"
-    assert stories[-1] == await index.join(joins[-1])
+    assert stories[-1] == await joined(index, joins[-1])
 
 
 async def test_a_story_that_became_a_part_of_another_costs_no_conflict(
@@ -173,29 +173,29 @@ async def test_a_story_that_became_a_part_of_another_costs_no_conflict(
 ) -> None:
     interruptions = Interrupted()
     index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
-    await index.join(join("a", MINUTE, "a.example"))
+    await joined(index, join("a", MINUTE, "a.example"))
     await index.unite(FIRST.id, OTHER)
     interruptions.swaps.clear()
 
     mixed = [join("b", MINUTE, "b.example"), joining(OTHER, "c", MINUTE, "c.example"), join("d", MINUTE, "d.example")]
-    stories = await asyncio.gather(*map(index.join, mixed))
+    stories = await asyncio.gather(*(joined(index, each) for each in mixed))
 
     assert {story.id for story in stories} == {FIRST.id}
     assert sorted(story.items for story in stories) == [4, 5, 6]
-    assert interruptions.swaps == [1, 1]
+    assert interruptions.swaps == [1, 1, 1]
 
 
 async def test_one_damaged_story_fails_only_its_own_joins(
     open_index: OpenIndex, redis_url: str, redis_keys: Redis
 ) -> None:
     index = await open_index(redis_url)
-    await index.join(join("a", MINUTE, "a.example"))
+    await joined(index, join("a", MINUTE, "a.example"))
     name = f"{index.layout.prefix}:story:{FIRST.id}"  # type: ignore[attr-defined]
     for field, value in (("joined", str(1 << 40)), ("sources", "odd"), ("languages", "en " + "9" * 5000)):
         before = redis_keys.hgetall(name)
         redis_keys.hset(name, field, value)
         steps = [replace(join(field, MINUTE, "b.example"), registered_before=OTHER.id), joining(OTHER, field, MINUTE)]
-        damaged, whole = await asyncio.gather(*map(index.join, steps), return_exceptions=True)
+        damaged, whole = await asyncio.gather(*(joined(index, each) for each in steps), return_exceptions=True)
         assert isinstance(damaged, Exception)
         assert f"story {FIRST.id}" in str(damaged)
         assert not isinstance(whole, BaseException)
@@ -248,7 +248,7 @@ async def test_no_more_events_are_taken_over_than_allowed_beside_damaged_ones(
     open_index: OpenIndex, redis_url: str, redis_keys: Redis
 ) -> None:
     index = await open_index(redis_url)
-    await index.join(join("a", MINUTE, "a.example"))
+    await joined(index, join("a", MINUTE, "a.example"))
     assert await index.claim(Claim(FIRST.id, "watch", token="0" * 16))
     (name,) = index.layout.names("grants")  # type: ignore[attr-defined]
     (grant,) = redis_keys.hvals(name)

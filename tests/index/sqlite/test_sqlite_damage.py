@@ -12,7 +12,7 @@ import pytest
 from conftest import CONFIG, OpenIndex
 from damage import scribbled
 from documents import Article, check, digest
-from joins import FIRST, join
+from joins import FIRST, join, joined
 from newsdesk import opened
 
 from scrapy_neardup.document import Claim, KnownBoilerplate
@@ -42,7 +42,7 @@ async def _fill(file: Path) -> None:
     for number in range(60):
         url = f"https://a.example/{number}"
         await check(index, Article(f"story {number}", at=number, serial=number, url=url, source="a.example"))
-    await index.join(join("copy", 60, "copy.example"))
+    await joined(index, join("copy", 60, "copy.example"))
     await index.claim(Claim(FIRST.id, "watch", token="t"))
     await index.exchange_boilerplate({SOURCE: KnownBoilerplate((b"1234",), (b"x" * 20,))})
     await index.count_verdicts(5, {"original": 1})
@@ -71,7 +71,7 @@ def _calls(index: Index) -> Iterator[Awaitable[object]]:
     yield index.open()
     for number in (3, 30, 59):
         yield check(index, Article(f"story {number}", at=70 + number, serial=1000 + number))
-    yield index.join(join("another", 61, "other.example"))
+    yield joined(index, join("another", 61, "other.example"))
     yield index.open_events()
     yield index.members(FIRST.id)
     yield index.final_stories([FIRST.id])

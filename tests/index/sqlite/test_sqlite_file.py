@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from conftest import OpenIndex
 from documents import HOUR, MINUTE, START, Article, check, digest
+from joins import joined
 
-from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member
+from scrapy_neardup.contracts import Judged
+from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member, Verdict
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Selection
 from scrapy_neardup.index.horizon import HorizonState
@@ -75,9 +77,9 @@ async def _used(open_index: OpenIndex, file: Path) -> tuple[Index, Article, Arti
     """A store with an original, a copy and their story."""
     index = await open_index(f"sqlite:///{file}")
     original, copy = Article(source="wire.example"), Article(at=MINUTE)
-    for article in (original, copy):
-        await check(index, article)
-    await index.join(Join(_member(original), _member(copy)))
+    await check(index, original)
+    judged = Judged(Verdict("duplicate"), Join(_member(original), _member(copy)))
+    await index.check(copy.fingerprint, copy.document, lambda *_: judged)
     return index, original, copy
 
 
@@ -161,11 +163,11 @@ async def test_damage_of_any_column_stops_nothing(
             other = Article(f"other {serial}", at=serial)
             assert await check(index, other) is None
             assert await check(index, other.copy(at=serial + 0.5)) is not None
-            assert (await index.join(Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
+            assert (await joined(index, Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
             for question in (index.open_events(), index.ended_events(0), index.summary(), index.members(original.id)):
                 await question
             try:
-                await index.join(Join(_member(original), _member(copy.copy(at=serial))))
+                await joined(index, Join(_member(original), _member(copy.copy(at=serial))))
             except StoreError as error:
                 assert original.id in str(error) or "neighbours" in str(error)  # noqa: PT017
             await index.take_over(0)

@@ -20,6 +20,7 @@ from projects import ITEM_A_PAGE, Project
 from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup.contracts import Judge
 from scrapy_neardup.document import Document, Fingerprint, Verdict
 from scrapy_neardup.evidence.minima import LEAD_LANES, likeness
 from scrapy_neardup.exceptions import SettingsError
@@ -166,8 +167,8 @@ def test_all_stores_give_the_same_verdicts(
 class _LateStore(SQLiteIndex):
     """A store whose answers arrive when the event loop has turned many times."""
 
-    async def check(self, fingerprint: Fingerprint, document: Document) -> Checked:
-        checked = await super().check(fingerprint, document)
+    async def check(self, fingerprint: Fingerprint, document: Document, judge: Judge | None = None) -> Checked:
+        checked = await super().check(fingerprint, document, judge)
         for _ in range(500):
             await asyncio.sleep(0)
         return checked
@@ -382,9 +383,9 @@ async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: s
         document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
         text = bytes([number]) * 8
         made = Fingerprint(sketch + bytes(LEAD_LANES), 9, text, bytes(8), bytes(4), (number,), (77,))
-        _, match = await index.check(made, document)
+        match = (await index.check(made, document)).match
     again = Document(int(START).to_bytes(4, "big").hex() + "ffffffff", "", "", "", "", START)
-    _, repeat = await index.check(made, again)
+    repeat = (await index.check(made, again)).match
 
     assert (match is not None) is matches
     assert repeat is not None
