@@ -167,7 +167,7 @@ class ExtractionProcesses:
             raise
         finally:
             if is_page:
-                self._budget.add(source, size, limit, time.perf_counter() - start)
+                self._budget.add(source, size, limit, child.seconds)
         if is_page:
             self.timings.add(1000 * answer.seconds)
         if answer.problem:

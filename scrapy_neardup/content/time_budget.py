@@ -8,8 +8,9 @@ from math import inf
 
 from scrapy_neardup.exceptions import ExtractionError
 
-_EXPECTED = 1e-7  # seconds for each byte, until pages are known: as much as trafilatura takes on a fast machine
+_EXPECTED = 5e-8  # seconds for each byte, until pages are known: as much as trafilatura takes on a fast machine
 _TIMES = 10  # a page may take this many times what other pages take, without counting for its source
+_STRANGERS_TIMES = 5  # the same for a source that is not known yet, if others like it have used up their time
 _FEWEST = 11  # pages that show what is usual
 _MOST_KNOWN = 1 << 14  # sources
 _PAGE = 30_000  # bytes: a page takes the time of so many, however small it is
@@ -22,8 +23,9 @@ class TimeBudget:
     too long, its next pages are refused, until they would have taken that time. So a source with slow pages is tried
     again now and then, and an honest source with one slow page loses the verdicts of a few others.
 
-    Sources that have not had a page in time share one such allowance, so that many of them cost no more than one. When
-    it is used up, their pages may take ten times what other pages take, but no longer.
+    Sources that have not had a page in time share half of such an allowance, so that many of them cost less than one.
+    When it is used up, each of their pages may take a tenth of ``seconds``, or five times what other pages take if that
+    is more. Their pages that come in time earn the allowance back.
 
     While all pages are of one source there is no limit, because there are no others to protect. Call ``expect`` with
     the source of each page as soon as it waits.
@@ -54,24 +56,27 @@ class TimeBudget:
             usual = self._usual(size)
             debt = self._debts.get(source, 0.0)
             if source not in self._refused:
-                if source not in self._in_time and len(self._rates) >= 2 * _FEWEST:
-                    debt = max(debt, min(self._strangers_debt, self._seconds))
+                if source not in self._in_time:
+                    allowed = max(0.0, min(self._seconds - debt, self._seconds / 2 - self._strangers_debt))
+                    return allowed + max(_STRANGERS_TIMES * usual, self._seconds / 10)
                 return _TIMES * usual + self._seconds - debt
             self._owe(source, debt - usual)
         raise ExtractionError(
-            f"pages of {source} took {self._seconds:g} s longer than other pages, a tenth of NEARDUP_EXTRACT_TIMEOUT,"
-            " so some of its pages are left out"
+            f"pages of {source} took much longer than pages of other sources, so some of them are left out: they may"
+            f" take {self._seconds:g} s longer, a tenth of NEARDUP_EXTRACT_TIMEOUT"
         )
 
     def add(self, source: str, size: int, limit: float, seconds: float) -> None:
         """Count the time that a page took, whose limit was ``limit``."""
         with self._lock:
-            beyond = seconds - _TIMES * self._usual(size)
+            usual = self._usual(size)
+            beyond = seconds - _TIMES * usual
+            is_late = seconds >= limit
             self._rates.append(seconds / (size + _PAGE))
             self._owe(source, self._debts.get(source, 0.0) + beyond)
             if source not in self._in_time:
-                self._strangers_debt = max(0.0, self._strangers_debt + beyond)
-            if seconds >= limit:
+                self._strangers_debt = max(0.0, self._strangers_debt + max(beyond, 0.0 if is_late else -usual))
+            if is_late:
                 self._refused.add(source)
                 return
             self._in_time[source] = None

@@ -3,9 +3,10 @@
 A message is several byte strings, after their number and lengths. Nothing is pickled. A page may be hostile, so the
 parent reads a worker's answers only as texts and sketches.
 
-A request is TEXT or BYTES with a url, the name of an encoding and a page, or TEXTS with texts to be sketched. An answer
-is DONE or FAILED, the seconds that extraction took, the text of the page or its error message, the error
-message of the sketches, and the sketches.
+A request is the CPU seconds it may take (0: any time), then TEXT or BYTES with a url, the name of an encoding and a
+page, or TEXTS with texts to be sketched. An answer is DONE or FAILED, the seconds that extraction took, the CPU seconds
+of the request, the text of the page or its error message, the error message of the sketches, and the sketches. If the
+time was used up, the answer is LATE alone.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ import signal
 import struct
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from scrapy_neardup.content.decoding import declared_encoding, decode_as
-from scrapy_neardup.content.extractors import Extractor, load_extractor
+from scrapy_neardup.content.extractors import Extractor, is_built_in, load_extractor
 from scrapy_neardup.content.outcome import checked_text, explain_failure, explain_memory_limit
 from scrapy_neardup.imports import load_callable
 
 R = TypeVar("R")
 
 TEXT, BYTES, TEXTS = b"t", b"b", b"s"
-DONE, FAILED = b"+", b"-"
+DONE, FAILED, LATE = b"+", b"-", b"!"
 
 COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from scrapy_neardup.content import worker; worker.main()"
@@ -60,6 +62,14 @@ class WorkerOptions(NamedTuple):
     most_characters: int
     memory: int | None
     sketching: Sketching | None
+
+    @property
+    def forks(self) -> bool:
+        """Return whether a worker extracts in a child that it can replace.
+
+        An extractor of the user's own may have threads, and libraries of macOS do not survive a fork.
+        """
+        return sys.platform == "linux" and is_built_in(self.extractor)
 
     def command(self) -> list[str]:
         """Return the command line of a worker, with the import path of its parent."""
@@ -100,15 +110,17 @@ def main() -> None:
     requests, answers = _pipes()
     extract = _load_or_fail(lambda: _load_extractor(options.extractor))
     sketch = _load_or_fail(lambda: _load_sketch(options.sketching))
-    alarm, limit = _alarm(), 2 * options.timeout + 10
-    if options.memory is not None:
-        _limit_memory(options.memory)
+    alarm = _alarm()
     try:
         send(answers, DONE)
+        if options.forks:
+            _go_on_in_children(answers, extract)
+        if options.memory is not None:
+            _limit_memory(options.memory)
         while True:
-            kind, *parts = receive(requests)
-            alarm(limit)
-            start = time.perf_counter()
+            limit, kind, *parts = receive(requests)
+            alarm(2 * options.timeout + 10, float(limit))
+            start, cpu_start = time.perf_counter(), time.process_time()
             if kind == TEXTS:
                 outcome, text, texts = DONE, "", list(map(decode, parts))
             else:
@@ -116,10 +128,36 @@ def main() -> None:
                 texts = [text] * (outcome == DONE)
             seconds = time.perf_counter() - start
             sketches, problem = _sketched(sketch, texts)
-            alarm(0)
-            send(answers, outcome, encode(str(seconds)), encode(text), encode(problem), *sketches)
+            alarm(0, 0)
+            times = encode(str(seconds)), encode(str(time.process_time() - cpu_start))
+            send(answers, outcome, *times, encode(text), encode(problem), *sketches)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # do not wait for threads that the extractor left behind
+
+
+def _go_on_in_children(answers: BinaryIO, extract: Extractor) -> None:
+    """Return in a child of this process. When the child has used up its time, answer LATE and return in a new child.
+
+    A child takes milliseconds, while a new worker imports the extractor again. If a child ends in any other way, this
+    process ends in the same way.
+    """
+    status: int = -signal.SIGPROF
+    while status == -signal.SIGPROF:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # threads of numpy, which wait for work
+            child = os.fork()
+        if child == 0:
+            return
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status == -signal.SIGPROF:
+            send(answers, LATE)
+            with suppress(Exception):
+                extract("<p>", "")  # load whatever the extractor loads late once for all further children
+    if status < 0:
+        with suppress(OSError):  # SIGKILL needs no default
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)
 
 
 def _extracted(
@@ -185,12 +223,20 @@ def _load_or_fail(load: Callable[[], R]) -> R | Callable[..., NoReturn]:
     return fail
 
 
-def _alarm() -> Callable[[float], object]:
-    """Return a function that sets an alarm. It ends this worker if a page never ends and the parent was killed."""
+def _alarm() -> Callable[[float, float], None]:
+    """Return a function that ends this process after so many seconds, or CPU seconds, from the call. 0 means never.
+
+    The first ends a worker whose page never ends if the parent was killed.
+    """
     if sys.platform == "win32":
-        return lambda seconds: None
+        return lambda seconds, cpu_seconds: None
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    return lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def alarm(seconds: float, cpu_seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
+
+    return alarm
 
 
 def _limit_memory(most: int) -> None:

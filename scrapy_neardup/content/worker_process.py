@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO, NamedTuple, NoReturn, cast
 
 from scrapy_neardup.content.outcome import Extracted, explain_memory_limit
-from scrapy_neardup.content.worker import FAILED, WorkerOptions, decode, receive, send
+from scrapy_neardup.content.worker import FAILED, LATE, WorkerOptions, decode, encode, receive, send
 from scrapy_neardup.exceptions import ExtractionError
 
 STARTUP_SECONDS = 60.0
@@ -50,6 +50,7 @@ class WorkerProcess:
         self._pages_left = most_pages
         self.deadline = time.monotonic() + STARTUP_SECONDS
         self.is_late = False
+        self.seconds = 0.0  # CPU seconds of the last request; seconds of the clock if the worker did not answer it
 
     def wait_until_ready(self) -> None:
         """Wait for the worker's first answer. Raise ExtractionError if none comes in time."""
@@ -59,17 +60,28 @@ class WorkerProcess:
             self._raise_lost(f"its worker process did not start within {STARTUP_SECONDS:g} s")
 
     def ask(self, request: Sequence[bytes], most_seconds: float) -> Answer:
-        """Return the answer to a request. Raise ExtractionError if the worker fails, ends or takes too long."""
+        """Return the answer to a request. Raise ExtractionError if the worker fails, ends or takes too long.
+
+        ``most_seconds`` are CPU seconds if the worker forks, so that a busy machine makes no page late.
+        """
         self._pages_left -= 1
-        limit = f"NEARDUP_EXTRACT_TIMEOUT = {self._options.timeout:g} s"
-        if most_seconds < self._options.timeout:
-            limit = f"{most_seconds:.2g} s, which its source may take of {limit}"
-        self.deadline = time.monotonic() + min(most_seconds, self._options.timeout)
+        timeout, forks = self._options.timeout, self._options.forks
+        too_slow = f"not extracted within NEARDUP_EXTRACT_TIMEOUT = {timeout:g} s"
+        if most_seconds < timeout:
+            too_slow = too_slow.replace("within", f"within {most_seconds:.2g} s, which its source may take of")
+        start = time.monotonic()
+        self.deadline = start + (timeout if forks else min(most_seconds, timeout))
         try:
-            send(self._requests, *request)
-            kind, seconds, text, problem, *sketches = self._receive()
+            send(self._requests, encode(str(most_seconds if forks and most_seconds < timeout else 0)), *request)
+            kind, *parts = self._receive()
         except (OSError, EOFError):
-            self._raise_lost(f"not extracted within {limit}")
+            self.seconds = time.monotonic() - start
+            self._raise_lost(too_slow)
+        if kind == LATE:
+            self.seconds = most_seconds
+            raise ExtractionError(too_slow)
+        seconds, cpu_seconds, text, problem, *sketches = parts
+        self.seconds = float(cpu_seconds)
         if kind == FAILED:
             raise ExtractionError(decode(text))
         return Answer(Extracted(decode(text), tuple(sketches)), float(seconds), decode(problem))
