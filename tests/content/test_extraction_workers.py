@@ -177,9 +177,7 @@ async def test_the_built_in_extractors_have_a_budget() -> None:
         bomb = page(article("bad")).replace("<article", "<article " + " ".join(f"a{n}=1" for n in range(100_000)))
         with pytest.raises(ExtractionError, match="which its source may take of NEARDUP_EXTRACT_TIMEOUT = 5 s"):
             await extraction.extract(bomb, "http://bad.example/")
-        with pytest.raises(
-            ExtractionError, match=r"pages of bad\.example took much longer"
-        ):
+        with pytest.raises(ExtractionError, match=r"pages of bad\.example took much longer"):
             await extraction.extract(page(article("bad")), "http://bad.example/")
     finally:
         extraction.close()
