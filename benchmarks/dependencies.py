@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PLUGIN = "scrapy-neardup"
-EXTRAS = ("fast", "hiredis", "report", "stem")
+EXTRAS = ("fast", "hiredis", "report")
 
 
 @cache
