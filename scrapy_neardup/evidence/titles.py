@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from xxhash import xxh32_intdigest
 
-from scrapy_neardup.evidence.number_words import MONTHS
+from scrapy_neardup.evidence.number_words import MONTHS, WEEKDAYS
 
 TERM_BYTES = 2  # of a term of a title, see evidence.titles
 LIKE_TITLES = 1 / 3  # two documents with one article number are one article if their titles have this overlap or more
@@ -48,6 +48,7 @@ _ASCII_WORDS = bytes(code if _WORD.match(chr(code)) else ord(" ") for code in ra
 _MOST_REMEMBERED = 1 << 16  # words
 _LONGEST_REMEMBERED = 40  # characters
 NAME, FIGURE, NO_TERM = 1 << 16, 1 << 17, 1 << 18
+_CALENDAR = MONTHS | WEEKDAYS
 
 
 def title_terms(title: str) -> frozenset[int]:
@@ -69,7 +70,8 @@ def terms_of(text: str) -> frozenset[int]:
 def term_codes(*lines: str) -> list[int]:
     """Return the slots of all terms of some lines, which are their 16-bit hashes, with ``NAME`` and ``FIGURE`` added.
 
-    A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the line.
+    A word that is no term has the code ``NO_TERM``. Names are words with a capital that do not begin the
+    line, except weekdays and months.
     """
     codes: list[int] = []
     for line in lines:
@@ -166,7 +168,8 @@ class _Codes(dict[str, tuple[int, ...]]):
         if not word.isascii() and _UNSPACED.search(word):
             codes = tuple(_hash(term) for term, _ in _terms_and_words(word, shouts=False))
         else:
-            mark = NAME if word[0].isupper() else FIGURE if word[0].isdigit() else 0
+            is_name = word[0].isupper() and word.casefold() not in _CALENDAR
+            mark = FIGURE if word[0].isdigit() else NAME if is_name else 0
             codes = ((_hash(_stem(word)) if _has_weight(word, shouts=False) else NO_TERM) | mark,)
         if len(word) <= _LONGEST_REMEMBERED:
             self[word] = codes

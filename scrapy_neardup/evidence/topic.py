@@ -54,19 +54,19 @@ _MOST_CHARACTERS_OF_WORDS = 20_000  # of a text, in which words of its lead are 
 _FIGURES_IN_PROSE = 4  # a text of which over a quarter are figures is a table
 _NAME_WEIGHT = 1.25
 _COMMONEST = 3  # the third commonest term of a document tells how many documents of its language there were
-FEWEST_DOCUMENTS = 20  # with fewer documents only names and figures are known to be rare
+FEWEST_DOCUMENTS = 20  # with fewer documents only names are known to be rare
 _MOST_TIMES = 0x7F
 _NAME_FLAG = 0x80
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x709C_51F3
 _BYTE, _SLOT, _NAME_BIT, _NO_TERM = map(mask, (8, 0xFFFF, _NAME_FLAG, NO_TERM))
-_FIGURE, _NAME, _FIGURE_OR_NAME = map(mask, (FIGURE, NAME, FIGURE | NAME))
+_FIGURE, _NAME = map(mask, (FIGURE, NAME))
 
 
 def read_lead(lines: Iterable[str]) -> bytes:
     """Return the terms of the first lines of a text, packed; none if it is a table.
 
     A term has four bytes in the order of this machine: its slot, then in 8 bits how often it occurs. ``_NAME_FLAG`` is
-    added if the term is a name or a figure. Terms are in ascending order.
+    added if the term is a name. Terms are in ascending order.
     """
     codes = np.array(term_codes(*(line[:_MOST_CHARACTERS] for line in lines)), np.uint32)
     if _FIGURES_IN_PROSE * np.count_nonzero(codes & _FIGURE) > len(codes):
@@ -74,7 +74,7 @@ def read_lead(lines: Iterable[str]) -> bytes:
     # If most words have a capital, these are headlines, and capitals show no names.
     is_prose = 2 * np.count_nonzero(codes & _NAME) <= len(codes)
     codes = codes[codes < _NO_TERM]
-    is_name = (codes & (_FIGURE_OR_NAME if is_prose else _FIGURE)).astype(bool)
+    is_name = (codes & _NAME).astype(bool) & is_prose
     terms = (codes & _SLOT) << _BYTE
     terms |= is_name * _NAME_BIT
     terms.sort()

@@ -137,14 +137,14 @@ async def test_independent_reports_raise_an_event() -> None:
     [
         ("they went to see Magnus Aird in Oban", "Magnus Aird Oban"),
         ("Magnus and the others had gone to the island", ""),  # begins a line
-        ("they found 1482 of 2000 people by then", "1482 2000"),
+        ("they met 12 of 2000 people on a Monday in March with Magnus Aird", "Magnus Aird"),
         ("sie fanden Ørsted und Ångström in Malmö und gingen dann fort", "Ørsted Ångström Malmö"),
         ("они видели Магнуса и его брата в Осло", "Магнуса Осло"),
         ("they spoke of magnus aird in oban", ""),
         ("Sunday News Weather Sports Business Blogs Local Metro " * 8, ""),  # a menu: all words have a capital
     ],
 )
-def test_before_enough_is_known_only_names_and_figures_are_rare(text: str, names: str) -> None:
+def test_before_enough_is_known_only_names_are_rare(text: str, names: str) -> None:
     filling = "\nand then there was nothing more to be said of it by anybody who had been there on that day at all."
 
     assert set(weights(fingerprint(text + filling).topic)) == slots(names)
@@ -237,6 +237,27 @@ def test_scripts_without_spaces_have_pairs_of_characters_for_terms() -> None:
 
     assert topic_score(wire, report) > NEWS.topic_threshold
     assert topic_score(wire, library) < NEWS.topic_threshold / 2
+
+
+# A window that knows little
+
+UNRELATED = (
+    "Shares rose 4.1 percent on Monday, said a trader of Norvik. Wheat fell 1.2, oats 3 and barley 2.4 in March.",
+    "On Monday the council fined 3 bakeries; 4 others paid 2.1 or 1.5 thousand for their fog lamps in March.",
+    "Eggs cost 2.3 crowns in March, 1.4 more than a year ago, said a farmer on Monday. Of 4 farms 3 have closed.",
+    "Broadband reaches 4.2 of 13 islands since March, it was said on Monday. They want 2 cables, 1 mast and 3 boats.",
+    "The museum of lace opens 3 rooms on Monday, 4 years late. In March 2 roofs and 1 stair cost it 1.2 million.",
+    "A key rate of 3.4 was set on Monday, 1 point down; 4 members of 12 had asked for 2.1 in March already.",
+)
+
+
+async def test_weekdays_months_and_short_numbers_join_nobody() -> None:
+    async with opened("news", "memory://", "x") as detector:
+        verdicts = [
+            await detector.check(detector.document(text, url=f"https://{number}.example/", seen_at=START + number))
+            for number, text in enumerate(UNRELATED)
+        ]
+    assert [verdict.status for verdict in verdicts] == ["original"] * len(UNRELATED)
 
 
 # Learned in one process, known in all
