@@ -14,8 +14,9 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from itertools import repeat
 from math import inf
-from typing import Literal
+from typing import Literal, TypeAlias
 from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import is_built_in, load_extractor
@@ -37,7 +38,13 @@ from scrapy_neardup.timings import Timings
 
 logger = logging.getLogger(__name__)
 
-RECYCLE_AFTER = 2000  # pages of one worker: the caches of extractors and of lxml grow
+RECYCLE_AFTER = 2000  # requests to one worker: the caches of extractors and of lxml grow
+IN_FLIGHT = 16  # pages for each worker
+_MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by one
+_GROUP_SECONDS = 0.015  # that a text waits for another one at most
+_LONGEST_IN_GROUP = 8_000  # characters; a longer text is sketched at once, in the time of its page
+
+Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
 
 
 class ExtractionProcesses:
@@ -46,8 +53,9 @@ class ExtractionProcesses:
     A page fails with ExtractionError, and ends its worker, if it takes more than ``timeout`` seconds after the worker
     began to read it, if it crashes the worker, or if it takes more than ``memory`` bytes. The next page gets a new
     worker. A page may also fail because of the ``budget`` of its source.
-    Workers start with the first pages. ``extract`` holds at most four times as many pages as there are workers, and
-    further callers wait. If a sketch fails, the text is still returned. The ``timings`` do not count sketches.
+    Workers start with the first pages. ``extract`` holds at most ``IN_FLIGHT`` pages for each worker, and further
+    callers wait. A text waits up to 15 ms for others, and is sketched together with them. If a sketch fails, the text
+    is still returned. The ``timings`` do not count sketches.
 
     Raise SettingsError if the extractor cannot be imported.
     """
@@ -72,8 +80,8 @@ class ExtractionProcesses:
         self._budget = budget or TimeBudget(inf)
         self._recycle_after = recycle_after
         self._has_warned = False
-        self._jobs: queue.SimpleQueue[tuple[tuple[bytes, ...], Future[Extracted]] | None] = queue.SimpleQueue()
-        self._slots = asyncio.Semaphore(4 * self._workers)
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._slots = asyncio.Semaphore(IN_FLIGHT * self._workers)
         self._lock = threading.Lock()
         self._leaders: list[threading.Thread] = []  # each leads one worker process
         self._children: set[WorkerProcess] = set()
@@ -136,43 +144,80 @@ class ExtractionProcesses:
     def _lead(self) -> None:
         """Send pages to one worker process, and start a new one after it has ended."""
         child: WorkerProcess | None = None
-        for request, answer in iter(self._jobs.get, None):
+        unsketched: list[tuple[str, Future[Extracted]]] = []
+        while (job := self._next_job(unsketched)) is not None:
+            request, answer = job
             if child is not None and not child.is_usable():
                 self._discard(child)
                 child = None
             if answer.set_running_or_notify_cancel():
                 try:
                     child = child or self._start()
-                    answer.set_result(self._extract(child, request))
+                    extracted = self._extract(child, request)
                 except ExtractionError as error:
                     answer.set_exception(error)
                 except BaseException as error:  # keep the thread, for example if there is no memory for a process
                     answer.set_exception(ExtractionError(f"the worker process failed: {explain_failure(error)}"))
+                else:
+                    if self._waits_for_sketch(request, extracted):
+                        unsketched.append((extracted.text, answer))
+                    else:
+                        answer.set_result(extracted)
             self._idle.release()
         if child is not None:
             self._discard(child)
 
+    def _next_job(self, unsketched: list[tuple[str, Future[Extracted]]]) -> Job | None:
+        """Return the next page, or the texts that wait if they are enough or no page comes. Return None at the end."""
+        if len(unsketched) < _MOST_TOGETHER:
+            try:
+                job = self._jobs.get(timeout=_GROUP_SECONDS if unsketched else None)
+            except queue.Empty:
+                pass
+            else:
+                if job is not None or not unsketched:
+                    return job
+                self._jobs.put(None)  # for later
+        texts, answers = zip(*unsketched, strict=True)
+        unsketched.clear()
+        together: Future[Extracted] = Future()
+        together.add_done_callback(lambda done: _hand_out(texts, answers, done))
+        self._idle.acquire(blocking=False)  # the leader is released once more than there were requests
+        return (TEXTS, *map(encode, texts)), together
+
+    def _waits_for_sketch(self, request: Sequence[bytes], extracted: Extracted) -> bool:
+        is_text = request[0] != TEXTS and bool(extracted.text) and not extracted.sketches
+        return is_text and self._options.sketching is not None and len(extracted.text) < _LONGEST_IN_GROUP
+
     def _extract(self, child: WorkerProcess, request: Sequence[bytes]) -> Extracted:
-        is_page = request[0] != TEXTS
-        source, size = (source_of(decode(request[1])), len(request[-1])) if is_page else ("", 0)
-        limit = self._budget.limit(source, size) if is_page else inf
-        start = time.perf_counter()
+        """Return what the worker makes of a page, with the sketch of a long text, or the sketches of texts."""
+        if request[0] == TEXTS:
+            return self._sketched(child, request)
+        source, size = source_of(decode(request[1])), len(request[-1])
+        limit = self._budget.limit(source, size)
+        start, extracting = time.perf_counter(), 0.0
         try:
-            answer = child.ask(request, limit)
-        except ExtractionError as error:
-            if not is_page:
-                self._warn(str(error))
-                return Extracted("")
+            extracted, seconds, _ = child.ask(request, limit)
+            self.timings.add(1000 * seconds)
+            if self._options.sketching is not None and len(extracted.text) >= _LONGEST_IN_GROUP:
+                extracting = child.seconds
+                sketches = self._sketched(child, (TEXTS, encode(extracted.text)), limit - extracting).sketches
+                extracted = extracted._replace(sketches=sketches)
+            return extracted
+        except ExtractionError:
             self.timings.add(1000 * (time.perf_counter() - start))
             raise
         finally:
-            if is_page:
-                self._budget.add(source, size, limit, child.seconds)
-        if is_page:
-            self.timings.add(1000 * answer.seconds)
-        if answer.problem:
-            self._warn(answer.problem)
-        return answer.extracted
+            self._budget.add(source, size, limit, extracting + child.seconds)
+
+    def _sketched(self, child: WorkerProcess, request: Sequence[bytes], limit: float = inf) -> Extracted:
+        try:
+            extracted, _, problem = child.ask(request, limit)
+        except ExtractionError as error:
+            extracted, problem = Extracted(""), str(error)
+        if problem:
+            self._warn(problem)
+        return extracted
 
     def _warn(self, problem: str) -> None:
         if not self._has_warned and not self._closing.is_set():
@@ -206,6 +251,13 @@ class ExtractionProcesses:
                 if time.monotonic() > child.deadline:
                     child.is_late = True
                     child.kill()
+
+
+def _hand_out(texts: Sequence[str], answers: Sequence[Future[Extracted]], together: Future[Extracted]) -> None:
+    """Answer each page with its text and its sketch, if there is one."""
+    sketches = () if together.exception() else together.result().sketches
+    for text, answer, sketch in zip(texts, answers, sketches or repeat(b""), strict=False):
+        answer.set_result(Extracted(text, (sketch,) if sketch else ()))
 
 
 Extraction = ExtractionThread | ExtractionProcesses

@@ -4,9 +4,9 @@ A message is several byte strings, after their number and lengths. Nothing is pi
 parent reads a worker's answers only as texts and sketches.
 
 A request is the CPU seconds it may take (0: any time), then TEXT or BYTES with a url, the name of an encoding and a
-page, or TEXTS with texts to be sketched. An answer is DONE or FAILED, the seconds that extraction took, the CPU seconds
-of the request, the text of the page or its error message, the error message of the sketches, and the sketches. If the
-time was used up, the answer is LATE alone.
+page, or TEXTS with texts to be sketched. An answer is DONE or FAILED, the seconds and CPU seconds that it took, the text
+of the page or its error message, the error message of the sketches, and the sketches. If the time was used up, the
+answer is LATE alone.
 """
 
 from __future__ import annotations
@@ -121,15 +121,13 @@ def main() -> None:
             limit, kind, *parts = receive(requests)
             alarm(2 * options.timeout + 10, float(limit))
             start, cpu_start = time.perf_counter(), time.process_time()
+            outcome, text, sketches, problem = DONE, "", list[bytes](), ""
             if kind == TEXTS:
-                outcome, text, texts = DONE, "", list(map(decode, parts))
+                sketches, problem = _sketched(sketch, list(map(decode, parts)))
             else:
                 outcome, text = _extracted(extract, kind, *parts, options=options)
-                texts = [text] * (outcome == DONE)
-            seconds = time.perf_counter() - start
-            sketches, problem = _sketched(sketch, texts)
             alarm(0, 0)
-            times = encode(str(seconds)), encode(str(time.process_time() - cpu_start))
+            times = encode(str(time.perf_counter() - start)), encode(str(time.process_time() - cpu_start))
             send(answers, outcome, *times, encode(text), encode(problem), *sketches)
     except (EOFError, BrokenPipeError):
         os._exit(0)  # do not wait for threads that the extractor left behind

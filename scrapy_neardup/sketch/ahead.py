@@ -11,7 +11,6 @@ import time
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import lru_cache
 from typing import Any
 
 from scrapy_neardup.evidence.boilerplate import Trace
@@ -22,8 +21,7 @@ from scrapy_neardup.sketch.signatures.presets import Preset
 
 FACTORY = f"{__name__}.sketch_ahead"
 
-_REMEMBERED = 64  # texts: a wire story comes many times
-_MOST_CHARACTERS = 65_536  # that are sketched together, or remembered
+_MOST_CHARACTERS = 65_536  # that are sketched together
 
 _STRINGS = "signature", "figures", "specifics", "lead"
 _ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
@@ -50,12 +48,10 @@ def sketch_ahead(options: str) -> Callable[[Sequence[str]], list[bytes]]:
         each = 1000 * (time.perf_counter() - start) / len(texts)
         return [pack_sketch(sketch, each) for sketch in made]
 
-    remembering = lru_cache(_REMEMBERED)(sketch)
-
     def sketch_all(texts: Sequence[str]) -> list[bytes]:
         if sum(map(len, texts)) > _MOST_CHARACTERS:
             return [packed for text in texts for packed in sketch(text)]
-        return list((sketch if len(texts) > 1 else remembering)(*texts))
+        return sketch(*texts) if texts else []
 
     return sketch_all
 

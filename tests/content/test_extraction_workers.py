@@ -21,6 +21,7 @@ from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
 from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction, worker_processes
+from scrapy_neardup.content.processes import IN_FLIGHT
 from scrapy_neardup.content.time_budget import TimeBudget
 from scrapy_neardup.exceptions import ExtractionError, SettingsError
 
@@ -238,7 +239,7 @@ async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
     await asyncio.to_thread(until, gate.exists)
     tasks += [asyncio.create_task(pool.extract("text", of(f"{number}"))) for number in range(50)]
     await asyncio.sleep(0.1)
-    assert pool.submitted == 4
+    assert pool.submitted == IN_FLIGHT
     gate.unlink()
     assert await asyncio.gather(*tasks) == list(map(Extracted, [str(gate)] + ["text"] * 50))
     pool.close()

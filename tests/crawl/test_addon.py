@@ -12,6 +12,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
 
 from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
+from scrapy_neardup.addon import ITEMS_AT_ONCE
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
 pytestmark = pytest.mark.versions
@@ -20,6 +21,7 @@ FILES = "scrapy.pipelines.files.FilesPipeline"
 """A pipeline of the user's own."""
 
 OURS = {
+    "CONCURRENT_ITEMS": ITEMS_AT_ONCE,
     "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
@@ -61,7 +63,7 @@ def test_a_place_given_by_class_stays(order: int | None) -> None:
         "FEED_EXPORTERS": {"xml": "news.OwnExporter"},
     }
     before, after = written(given)
-    assert after == before
+    assert after == {**before, "CONCURRENT_ITEMS": ITEMS_AT_ONCE}
     assert before["ITEM_PIPELINES"] == given["ITEM_PIPELINES"]
 
 
@@ -69,6 +71,11 @@ def test_a_place_given_on_the_command_line_stays() -> None:
     own = {"scrapy_neardup.NearDupPipeline": 700}
     _, after = written({"ITEM_PIPELINES": json.dumps(own)})
     assert after["ITEM_PIPELINES"] == {**own, CapturePipeline: 1}
+
+
+def test_a_number_of_items_at_once_that_the_user_set_stays() -> None:
+    before, after = written({"CONCURRENT_ITEMS": 200})
+    assert after == {**before, **OURS, "CONCURRENT_ITEMS": 200}
 
 
 def test_the_user_keeps_the_last_word() -> None:

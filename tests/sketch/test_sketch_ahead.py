@@ -20,7 +20,7 @@ from projects import ITEM_A_PAGE, Project
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching
 from scrapy_neardup.document import Document
-from scrapy_neardup.exceptions import ExtractionError, StoreError
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.feed import read_feed
 from scrapy_neardup.lab.pages import Page, PageReader
 from scrapy_neardup.lab.replay import opened, replay
@@ -102,14 +102,6 @@ def test_what_is_no_packed_sketch_is_an_error(cut: int) -> None:
         unpack_sketch(packed[:cut])
 
 
-def test_texts_that_were_just_there_are_not_sketched_again_but_for_long_ones() -> None:
-    sketch = sketch_ahead(ahead_of().options)
-    for text, is_remembered in ((article("one"), True), (article("long", words=12_000), False)):
-        once, again = sketch([text])[0], sketch([text])[0]
-        assert (once == again) == is_remembered  # the milliseconds it took are in it
-        assert unpack_sketch(once)[0] == unpack_sketch(again)[0]
-
-
 @pytest.mark.parametrize("preset", ["nrc", "simhash", "multiref"])
 def test_a_sketch_that_takes_more_than_the_text_is_not_made_ahead(preset: str) -> None:
     assert NearDupSettings(store="memory://", preset=preset).sketching() is None
@@ -124,6 +116,9 @@ EXTRACTOR = """
 
     def extract(html, url):
         return ",".join(sorted(sys.modules)) if url == "modules" else html
+
+    def counts(options):
+        return lambda texts: [str(len(texts)).encode()] * len(texts)
 
     def broken(options):
         raise RuntimeError("cannot be made")
@@ -205,18 +200,35 @@ async def test_a_sketch_that_fails_costs_no_text_and_is_said_once(
     ("factory", "what"),
     [("plain.crashes", "its worker process ended with exit status 3"), ("plain.hangs", "not extracted within")],
 )
-async def test_a_worker_that_crashes_or_hangs_in_a_sketch_costs_its_page_alone(
-    module: str, factory: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_worker_that_crashes_or_hangs_in_a_sketch_costs_no_text(
+    module: str,
+    factory: str,
+    what: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=1, sketching=Sketching(factory, ""))
     try:
-        for text in ("one", "two"):
-            with pytest.raises(ExtractionError, match=what):
-                await pool.extract(text, "")
+        for text in ("one", "two" * 5000):
+            assert await pool.extract(text, "") == Extracted(text)
         assert await asyncio.to_thread(pool.submit_texts(["three"]).result) == Extracted("")
     finally:
         pool.close()
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert what in line
+
+
+async def test_texts_that_come_together_are_sketched_together(module: str) -> None:
+    pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=Sketching("plain.counts", ""))
+    try:
+        texts = ["x" * 8000, *(f"text {number}" for number in range(10))]
+        extracted = await asyncio.gather(*(pool.extract(text, "") for text in texts))
+    finally:
+        pool.close()
+    assert [each.text for each in extracted] == texts
+    assert [int(each.sketch) for each in extracted] == [1, *[8] * 8, 2, 2]
 
 
 def test_closing_in_the_middle_of_sketches_is_quick_and_says_nothing(
