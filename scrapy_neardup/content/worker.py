@@ -4,8 +4,8 @@ A message is several byte strings, after their number and lengths. Nothing is pi
 parent reads a worker's answers only as texts and sketches.
 
 A request is the CPU seconds it may take (0: any time), then TEXT or BYTES with a url, the name of an encoding and a
-page, or TEXTS with texts to be sketched. An answer is DONE or FAILED, the seconds and CPU seconds that it took, the text
-of the page or its error message, the error message of the sketches, and the sketches. If the time was used up, the
+page, or TEXTS with texts to be sketched. An answer is DONE or FAILED, the seconds and CPU seconds that it took, the
+text of the page or its error message, the error message of the sketches, and the sketches. If the time was used up, the
 answer is LATE alone.
 """
 
