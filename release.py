@@ -40,6 +40,7 @@ EXTRAS = {
     "fast": "resiliparse",
     "hiredis": "hiredis",
     "report": "jinja2",
+    "stem": "snowballstemmer",
 }
 
 

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PLUGIN = "scrapy-neardup"
-EXTRAS = ("fast", "hiredis", "report")
+EXTRAS = ("fast", "hiredis", "report", "stem")
 
 
 @cache

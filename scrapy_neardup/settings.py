@@ -144,6 +144,10 @@ def _item_classes(value: Any) -> tuple[str | type, ...]:
     return tuple(_list(value, str | type, "a list of item classes or of their import paths"))
 
 
+def _words(value: Any) -> tuple[str, ...]:
+    return tuple(sorted(set(_list(value, str, "a list of words"))))
+
+
 def _field_names(value: Any) -> dict[str, str]:
     """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
     allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
@@ -232,7 +236,7 @@ _field_name = _optional(_text(r".*", "the name of an item field, or None"))
 
 _PRESET_OPTIONS: dict[str, Check] = {
     "num_perm": _number(int, 5, 512),
-    "bands": _number(int, 1, 256),
+    "bands": _number(int, 1, 256, or_auto=True),
     "rows": _number(int, 1, 64),
     "shingle_words": _number(int, 1, 20),
     "shingle_characters": _number(int, 1, 50),
@@ -240,6 +244,9 @@ _PRESET_OPTIONS: dict[str, Check] = {
     "related_threshold": _number(float, 0.01, 1),
     "topic_threshold": _number(float, 0.05, 1),
     "measure": _one_of(*SET_MEASURES),
+    "stemming": _text(r"[a-z]+", "a language of Snowball, as 'english'"),
+    "stop_words": _words,
+    "heaviest_terms": _number(int, 0, 1_000_000),
     "common_share": _number(float, 0, 0.5),
     "sample": _number(int, 0, 1_000_000),
     "lead_share": _number(float, 0.01, 1),
@@ -334,7 +341,7 @@ class NearDupSettings:
         if "event_rule" not in checked and "preset" in checked:
             checked["event_rule"] = PRESETS[checked["preset"]].event_rule
         settings = cls(**checked)
-        signer_for(settings.resolved_preset())  # raises if the callable or the reference file is missing
+        signer_for(settings.resolved_preset())  # raises if the stemmer or the reference file is missing
         settings._check_stream()
         return settings
 

@@ -75,6 +75,8 @@ WRONG_OPTIONS: dict[str, list[object]] = {
     "lead_share": [0, 1.1, 0.5],
     "collisions": [-1, 512, 2],
     "features": ["", "words", 5, "collections.Counter"],
+    "stemming": ["", "Klingon", 5, "english"],
+    "stop_words": [5, [1]],
     "reference": ["", 5, "reference.json"],
     "min_block_words": [-1, 1001],
 }
@@ -166,7 +168,7 @@ def test_settings_of_others_are_none_of_ours() -> None:
         ("NEARDUP_KEEP_UPDATES", "0", False),
         ("NEARDUP_WINDOW", "7200", 7200),
         ("NEARDUP_DROP_SHARE", "0.75", 0.75),
-        ("NEARDUP_PRESET_OPTIONS", '{"threshold": "0.75", "bands": "30"}', {"threshold": 0.75, "bands": 30}),
+        ("NEARDUP_PRESET_OPTIONS", '{"threshold": "0.75", "bands": "auto"}', {"threshold": 0.75, "bands": "auto"}),
         ("NEARDUP_FIELDS", "neardup_status, neardup_kind", {name: name for name in ("neardup_status", "neardup_kind")}),
         ("NEARDUP_ITEM_CLASSES", "a.B, c.D", ("a.B", "c.D")),
     ],
@@ -189,6 +191,22 @@ def test_bands_fit_into_the_signature_or_are_refused(options: dict[str, int]) ->
         assert error.name in set(map(option_name, ("num_perm", "bands", "rows")))  # noqa: PT017
     else:
         assert 0 < preset.bands * preset.rows <= preset.num_perm
+
+
+def test_a_threshold_for_which_there_are_no_bands_is_an_error_of_the_setting() -> None:
+    with pytest.raises(SettingsError, match=r"bands.*threshold = 1"):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": 1}})
+
+
+def test_bands_and_rows_can_be_left_to_the_optimiser() -> None:
+    low, high = (
+        NearDupSettings.from_mapping(
+            {"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": threshold}}
+        ).resolved_preset()
+        for threshold in (0.3, 0.9)
+    )
+    assert low.rows < high.rows
+    assert low.bands > high.bands
 
 
 @pytest.fixture

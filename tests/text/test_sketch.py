@@ -25,6 +25,7 @@ from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.minima import resemblance
 from scrapy_neardup.sketch import PRESETS, Preset, Sketcher
 from scrapy_neardup.sketch.signatures.minhash import minima, signature
+from scrapy_neardup.sketch.signatures.presets import optimal_bands
 from scrapy_neardup.text.reading import Reading, normalise, shingle_hashes, window_hashes
 
 NEWS = PRESETS["news"]
@@ -235,6 +236,13 @@ def test_a_signature_is_that_of_the_set(hashes: list[int], shuffled: random.Rand
     shuffled.shuffle(again)
 
     assert sign(np.array(hashes, np.uint32), 32) == sign(np.array(again, np.uint32), 32)
+
+
+def test_bands_are_found_for_a_threshold() -> None:
+    bands, rows = optimal_bands(0.5, 128)
+
+    assert bands * rows <= 128
+    assert abs((1 / bands) ** (1 / rows) - 0.5) < 0.1
 
 
 # Configurations.

@@ -12,7 +12,7 @@ from scrapy_neardup.sketch.signatures.simhash import SimHashSigner
 
 
 def signer_for(preset: Preset) -> Signer:
-    """Return the signer of the preset. Raise SettingsError if a callable or file is missing."""
+    """Return the signer of the preset. Raise SettingsError if a stemmer, callable or file is missing."""
     signers: dict[str, Callable[[Preset], Signer]] = {
         "minhash": MinHashSigner,
         "sketch": SketchSigner,

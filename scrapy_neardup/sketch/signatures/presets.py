@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import xxhash
@@ -61,6 +62,9 @@ class Preset:
     # Share of the text, from its beginning, by which "overlap" confirms a candidate; short texts are used whole.
     lead_share: float = 0.0
     collisions: int = 0  # equal lanes that are not yet enough for "overlap"
+    stemming: str = ""  # language of the Snowball stemmer that terms go through, "" for none
+    stop_words: tuple[str, ...] = ()  # terms that are left out
+    heaviest_terms: int = 0  # terms of the highest weights that a SimHash is made of; 0 is all
     reference: str = ""  # path of a reference file, "" for the one of this package
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
     topic_threshold: float = 0.26  # least score of two topics by which a document joins a story
@@ -110,7 +114,7 @@ _SHINGLES = {"shingle_words", "shingle_characters"}
 _TAKES: dict[Signature, set[str]] = {
     "minhash": _ALWAYS | _SHINGLES | {"num_perm", "bands", "rows", "measure", "common_share"},
     "sketch": _ALWAYS | _SHINGLES | {"num_perm", "sample", "lead_share", "collisions"},
-    "simhash": _ALWAYS | {"bands", "features"},
+    "simhash": _ALWAYS | {"bands", "features", "stemming", "stop_words", "heaviest_terms"},
     "reference": _ALWAYS | {"reference"},
 }
 
@@ -242,6 +246,15 @@ def preset_with(name: str, given: Mapping[str, Any]) -> Preset:
 
 def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[int, int]:
     num_perm, bands, rows = row["num_perm"], given.get("bands"), row["rows"]
+    if bands == "auto":
+        try:
+            return optimal_bands(row["threshold"], num_perm)
+        except ValueError as error:
+            allowed = (
+                f"must be a number, not 'auto', with threshold = {row['threshold']:g}: datasketch finds no"
+                f" number of bands ({error})"
+            )
+            raise _error(given, "bands", allowed) from error
     most = num_perm // rows
     if bands is not None and bands * rows > num_perm:
         allowed = f"with {rows} rows a band and num_perm = {num_perm} there are at most {most} bands"
@@ -251,6 +264,15 @@ def _bands_and_rows(base: Preset, row: Mapping[str, Any], given: Mapping[str, An
     if bands is None:
         bands = most if "rows" in given else min(most, base.bands)
     return bands, rows
+
+
+@lru_cache(maxsize=8)
+def optimal_bands(threshold: float, num_perm: int) -> tuple[int, int]:
+    """Return the bands and rows that datasketch chooses for a threshold."""
+    from datasketch import MinHashLSH
+
+    lsh = MinHashLSH(threshold=threshold, num_perm=num_perm)
+    return int(lsh.b), int(lsh.r)
 
 
 def _error(values: Mapping[str, Any], parameter: str, allowed: str) -> SettingsError:

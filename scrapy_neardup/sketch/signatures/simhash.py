@@ -22,6 +22,7 @@ from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
 from scrapy_neardup.sketch.signatures.presets import PLANS, Preset
 from scrapy_neardup.text.body import Body
+from scrapy_neardup.text.reading import normalise
 
 BITS = 64
 
@@ -36,10 +37,12 @@ class SimHashSigner:
     """Signatures of 64 lanes of one byte, 0 or 1."""
 
     def __init__(self, preset: Preset) -> None:
-        """Raise SettingsError if the callable of the preset is missing."""
+        """Raise SettingsError if the callable or stemmer of the preset is missing."""
         self._preset = preset
         self._vector: Vector | None = None
         self.frequencies = Frequencies() if preset.learns else None
+        self._stop_words = frozenset(map(normalise, preset.stop_words))
+        self._stem = _stemmer(preset.stemming) if preset.stemming else None
         if not preset.learns:
             self._vector = cast("Vector", load_callable(_FEATURES, preset.features, ALLOWED_VECTORS))
 
@@ -47,7 +50,7 @@ class SimHashSigner:
         return list(map(self._sign, bodies))
 
     def _sign(self, body: Body) -> SignedText:
-        terms = Counter(body.tokens) if self._vector is None else self._own_vector(body.text)
+        terms = self._terms(body) if self._vector is None else self._own_vector(body.text)
         if not terms:
             return UNSIGNED
         hashes = np.fromiter(map(_hash, terms), np.uint64, len(terms))
@@ -56,8 +59,17 @@ class SimHashSigner:
         if self.frequencies is not None:
             features = (hashes >> _HIGH).astype(np.uint32)
             weights = weights * self.frequencies.weights(features)
+        if 0 < self._preset.heaviest_terms < len(terms):
+            chosen = np.lexsort((hashes, -weights))[: self._preset.heaviest_terms]
+            hashes, weights = hashes[chosen], weights[chosen]
         signature = simhash(hashes, weights)
         return SignedText(signature, len(terms), block_keys(signature, self._preset.bands), (), features)
+
+    def _terms(self, body: Body) -> Mapping[str, float]:
+        tokens = body.tokens
+        if self._stop_words:
+            tokens = [token for token in tokens if token not in self._stop_words]
+        return Counter(tokens if self._stem is None else self._stem(tokens))
 
     def _own_vector(self, text: str) -> Mapping[str, float]:
         assert self._vector is not None
@@ -68,6 +80,19 @@ class SimHashSigner:
         ):
             raise SettingsError(_FEATURES, self._preset.features, f"gave {found!r:.80}; must be {ALLOWED_VECTORS}")
         return found
+
+
+def _stemmer(language: str) -> Callable[[list[str]], list[str]]:
+    setting = 'NEARDUP_PRESET_OPTIONS["stemming"]'
+    try:
+        import snowballstemmer
+    except ImportError as error:
+        raise SettingsError(setting, language, f"{error}; pip install snowballstemmer") from error
+    languages = [name for name in snowballstemmer.algorithms() if name != "porter"]
+    if language not in languages:
+        raise SettingsError(setting, language, f"must be one of {', '.join(sorted(languages))}")
+    stem: Callable[[list[str]], list[str]] = snowballstemmer.stemmer(language).stemWords
+    return stem
 
 
 def simhash(hashes: NDArray[np.uint64], weights: NDArray[np.float64]) -> bytes:

@@ -17,6 +17,7 @@ from texts import START, article, noisy, opened
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import Policy
+from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.signatures.presets import PLANS
 from scrapy_neardup.sketch.signatures.simhash import BITS, block_keys, simhash
@@ -109,6 +110,59 @@ async def test_features_may_be_the_users(vectors: str, store_url: str, namespace
         statuses = [(await detector.check(document)).status for document in documents]
 
     assert statuses == ["original", "duplicate", "original"]
+
+
+INFLECTED = {
+    "farmers were selling their vegetables in the villages": "farmer was sell their vegetable in a village",
+    "reporters described burning buildings and floods": "reporter describe burned building and flood",
+}
+
+
+def test_stemming_and_stop_words_leave_the_terms_that_count() -> None:
+    settings = {"NEARDUP_PRESET": "simhash", "NEARDUP_MIN_WORDS": 1}
+    for one, other in INFLECTED.items():
+        plain, stemmed = (
+            NearDupSettings.from_mapping({**settings, **more})
+            for more in (
+                {},
+                {"NEARDUP_PRESET_OPTIONS": {"stemming": "english", "stop_words": ["A", "the", "was", "were"]}},
+            )
+        )
+        signatures = [
+            [Sketcher(each.resolved_preset(), min_words=1).sketch(text).signed.signature for text in (one, other)]
+            for each in (plain, stemmed)
+        ]
+
+        assert signatures[0][0] != signatures[0][1]
+        assert signatures[1][0] == signatures[1][1]
+        assert plain.resolved_preset().config() != stemmed.resolved_preset().config()
+
+
+def test_the_heaviest_terms_alone_may_make_the_signature() -> None:
+    text = "harbour " * 9 + "ferry " * 6 + "storm " * 3 + "pier boat"
+    kept = "harbour " * 9 + "ferry " * 6
+    row, one, of_all = (
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", **more}).resolved_preset()
+        for more in (
+            {"NEARDUP_PRESET_OPTIONS": {"heaviest_terms": 2}},
+            {"NEARDUP_PRESET_OPTIONS": {"heaviest_terms": 1}},
+            {},
+        )
+    )
+
+    heaviest, all_of_one, two, all_of_kept = (
+        Sketcher(each, min_words=1).sketch(words).signed.signature
+        for each, words in ((one, text), (of_all, "harbour " * 9), (row, text), (of_all, kept))
+    )
+
+    assert heaviest == all_of_one
+    assert two == all_of_kept
+    assert row.config() != of_all.config()
+
+
+def test_a_language_without_a_stemmer_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"^NEARDUP_PRESET_OPTIONS\[.stemming.\] = 'klingon': must be one of "):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"stemming": "klingon"}})
 
 
 async def test_a_vector_that_is_none_is_named(vectors: str, namespace: str) -> None:
