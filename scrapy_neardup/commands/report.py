@@ -12,7 +12,7 @@ from typing import Any
 
 from scrapy_neardup.commands.terminal import print_table, print_wrapped, track
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.report import Built, build_report, gather
+from scrapy_neardup.report import Built, build_digest, build_report, gather
 from scrapy_neardup.report.page import require_jinja
 from scrapy_neardup.settings import NearDupSettings
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FEED",
         type=Path,
         nargs="+",
-        help="exported items, output of replay, or a feed of events: JSON lines, JSON, CSV or XML (plain, .gz, .xz)",
+        help="exported items, output of replay, or a feed of events: JSON lines, JSON or CSV (plain, .gz, .xz)",
     )
     parser.add_argument(
         "--documents",
@@ -46,16 +46,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the NEARDUP_DROPPED_FEED of the crawl",
     )
     parser.add_argument(
-        "-o", dest="output", metavar="FILE.html", type=Path, default=Path("report.html"), help="default: report.html"
+        "--digest",
+        action="store_true",
+        help="write the news of the last 24 hours as one e-mail (HTML and plain text) instead of the page",
     )
-    parser.add_argument("--title", metavar="TEXT", default="", help="heading of the page")
+    parser.add_argument(
+        "-o", dest="output", metavar="FILE", type=Path, help="default: report.html; with --digest standard output"
+    )
+    parser.add_argument("--title", metavar="TEXT", default="", help="heading of the page, or subject of the e-mail")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     require_jinja()
     configured = NearDupSettings.from_mapping(settings)
     inputs = [*options.feeds, *options.documents, *options.dropped]
-    _refuse_overwriting(options.output, inputs)
+    output = options.output or (_STANDARD if options.digest else Path("report.html"))
+    _refuse_overwriting(output, inputs)
     if inputs.count(_STANDARD) > 1:
         raise InputError("-: standard input can be read only once")
     with ExitStack() as stack:
@@ -63,9 +69,12 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             [_as_file(path, stack) for path in paths] for paths in (options.feeds, options.documents, options.dropped)
         )
         gathered = gather(feeds, configured, documents, dropped, track=lambda rows: track(rows, "items"))
-        built = build_report(gathered, options.title)
-    _write(options.output, built.html)
-    _print(options.output, built)
+        if options.digest:
+            _write(output, build_digest(gathered, options.title))
+        else:
+            built = build_report(gathered, options.title)
+            _write(output, built.html.encode("utf-8"))
+            _print(output, built)
     return 1 if gathered.problem_count else 0
 
 
@@ -89,8 +98,7 @@ def _as_file(path: Path, stack: ExitStack) -> Path:
     return copy
 
 
-def _write(output: Path, html: str) -> None:
-    data = html.encode("utf-8")
+def _write(output: Path, data: bytes) -> None:
     if output == _STANDARD:
         sys.stdout.buffer.write(data)
         return
@@ -105,6 +113,7 @@ def _print(output: Path, built: Built) -> None:
         return
     rows = [
         ("items", f"{built.items:,}"),
+        ("pages that came again unchanged", f"{built.again:,}"),
         ("stories of two items or more", f"{built.stories:,}"),
         ("texts in the page", f"{built.texts:,}"),
         ("size", f"{len(built.html) / 1e6:.1f} MB"),
@@ -112,6 +121,6 @@ def _print(output: Path, built: Built) -> None:
     print_table(str(output), ("", ""), rows)
     for note in built.notes:
         if note.is_warning:
-            print_wrapped(" ".join(filter(None, (note.text, note.mend))), 2, stderr=True)
+            print_wrapped(" ".join(filter(None, (note.text, note.remedy))), 2, stderr=True)
         for line in note.details:
             print_wrapped(f"  {line}", 4, stderr=True)

@@ -1,4 +1,4 @@
-"""Build the page of a report from what was gathered."""
+"""Build the page of a report, or a digest, from what was gathered."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_neardup.report.contents import Contents, Note
-from scrapy_neardup.report.events import events_of
+from scrapy_neardup.report.events import add_reports, reasons_of
 from scrapy_neardup.report.gathering import Gathered
+from scrapy_neardup.report.news import last_day, news_by_day, news_of
 from scrapy_neardup.report.notes import notes_of
 from scrapy_neardup.report.overview import overview_of
-from scrapy_neardup.report.page import render
+from scrapy_neardup.report.page import render, write_digest
 from scrapy_neardup.report.passages import mark_texts
 from scrapy_neardup.report.payload import Payload, add_texts, index_of, review_data
 from scrapy_neardup.report.review import Sample, choose_pairs
 from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import Links, Story, group_stories
-from scrapy_neardup.report.topics import topics_of
 
 MOST_BYTES = 24_000_000
 """Of a page. The list of items comes first, and texts fill the rest."""
@@ -35,6 +35,7 @@ class Built:
 
     html: str
     items: int
+    again: int  # items whose page came again unchanged, which are not among the others
     listed: int
     stories: int
     texts: int
@@ -43,28 +44,38 @@ class Built:
 
 def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYTES) -> Built:
     """Return the page. If there is too much for one page, the page says what it left out."""
-    links = Links(gathered.rows)
-    stories = group_stories(gathered.rows, links)
+    links, stories = _stories_of(gathered)
     sample = choose_pairs(gathered.rows, links, gathered.settings)
     payload, listed = _fitting_index(stories, links, sample, min(_MOST_INDEX, most_bytes - _FRAME))
     wanted = _wanted_texts(stories, sample)
     texts = mark_texts(gathered.texts(set(wanted)), gathered.settings)
     with_text = add_texts(payload, wanted, texts, most_bytes - _FRAME)
-    topics = topics_of(gathered.rows, links, texts, gathered.events, gathered.settings)
     contents = Contents(
         gathered=gathered,
         overview=overview_of(gathered.rows, stories, links),
-        stories=stories,
-        events=events_of(gathered.events, stories, gathered.settings),
+        news=news_by_day(stories, links),
         sample=sample,
         payload=payload,
         listed=listed,
-        with_text=with_text,
-        topics=topics,
+        reasons=reasons_of(gathered.events),
     )
     contents.notes = notes_of(contents)
     html = render(contents, review_data(sample, payload), title)
-    return Built(html, len(gathered.rows), listed, contents.overview.stories, with_text, contents.notes)
+    overview = contents.overview
+    return Built(html, overview.items, overview.again, listed, overview.stories, with_text, contents.notes)
+
+
+def build_digest(gathered: Gathered, title: str = "") -> bytes:
+    """Return the news of the last 24 hours of the feeds as one e-mail, with an HTML and a plain part."""
+    links, stories = _stories_of(gathered)
+    return write_digest(news_of(last_day(stories), stories, links), title)
+
+
+def _stories_of(gathered: Gathered) -> tuple[Links, list[Story]]:
+    links = Links(gathered.rows)
+    stories = group_stories(gathered.rows, links)
+    add_reports(gathered.events, stories)
+    return links, stories
 
 
 def _fitting_index(stories: Sequence[Story], links: Links, sample: Sample, most: int) -> tuple[Payload, int]:

@@ -6,23 +6,18 @@ Heights are pixels.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from typing import NamedTuple
 
-from scrapy_neardup.report.events import EventView
 from scrapy_neardup.report.overview import VERDICTS, Bar
+from scrapy_neardup.report.rows import Row
 
-HEIGHT = 200.0  # of the space for bars and curves
-TOP = 14.0  # margin
-
-_DAY = 86_400
-_TICK_STEPS = (60, 300, 600, 900, 1800, 3600, 2 * 3600, 3 * 3600, 6 * 3600, 12 * 3600, _DAY, 2 * _DAY)  # seconds
-_MOST_TIME_LABELS = 7
-_MOST_COUNT_LABELS = 4  # besides 0
-_SHORTEST_CURVE = 600  # seconds
-_CURVE_MARGIN = 0.04  # of its time, so that its last step can be seen
-_CURVE_WIDTH = 1000  # of the coordinates of a path, which the browser stretches
+HEIGHT = 160.0  # of the space for bars
+_MOST_DOTS = 150
+_SPARKS = 16  # characters
+_LEVELS = "·▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,70 +32,42 @@ class Box:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A label at a place of an axis. ``date`` is the second line of a label, or empty."""
+class Timeline(NamedTuple):
+    """Dots of items, each with its place and verdict, and the places of the levels of an event."""
 
-    place: float
-    label: str
-    date: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class BarChart:
-    boxes: list[list[Box]]  # of each bar
-    bars: Sequence[Bar]
-    times: list[Tick]
-    counts: list[Tick]
+    first: float  # Unix seconds
+    last: float
+    dots: list[tuple[float, str]]
+    levels: list[tuple[float, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class GrowthChart:
-    """Steps of items and of sources as the ``d`` of a path, and the levels at their times."""
-
-    items: str
-    sources: str
-    levels: list[Tick]
-    times: list[Tick]
-    counts: list[Tick]
-
-
-def chart_of_bars(bars: Sequence[Bar], step: int) -> BarChart:
-    most = max((bar.total for bar in bars), default=0)
-    width = 100 / max(1, len(bars))
-    scale = HEIGHT / max(1, most)
-    boxes = []
+def chart_of_bars(bars: Sequence[Bar]) -> list[tuple[Bar, list[Box]]]:
+    scale, width = HEIGHT / max(1, *(bar.total for bar in bars)), 100 / len(bars)
+    drawn = []
     for place, bar in enumerate(bars):
-        y = TOP + HEIGHT
-        drawn = []
+        y, boxes = HEIGHT, []
         for verdict in VERDICTS:
             if count := bar.counts.get(verdict, 0):
                 y -= count * scale
-                x, height = round(place * width, 3), round(count * scale, 2)
-                drawn.append(Box(x, round(y, 2), round(0.86 * width, 3), height, verdict, count))
-        boxes.append(drawn)
-    times = _time_ticks(bars[0].start, bars[-1].start + step) if bars else []
-    return BarChart(boxes, bars, times, _count_ticks(most))
+                size = round(0.86 * width, 3), round(count * scale, 2)
+                boxes.append(Box(round(place * width, 3), round(y, 2), *size, verdict, count))
+        drawn.append((bar, boxes))
+    return drawn
 
 
-def chart_of_growth(event: EventView) -> GrowthChart:
-    times = [*(step.time for step in event.growth), *(time for _, time in event.levels)]
-    first = min(times)
-    last = first + int(max(_SHORTEST_CURVE, (max(times) - first) * (1 + _CURVE_MARGIN)))
-    most = max((step.items for step in event.growth), default=0)
+def timeline_of(rows: Sequence[Row], levels: Sequence[tuple[str, float]]) -> Timeline | None:
+    """Return the timeline of a story, None if it has less than two times. Of very many items some are drawn."""
+    timed = [(row.time, row.status) for row in rows if row.time is not None]
+    if len({time for time, _ in timed}) < 2:
+        return None
+    first, last = timed[0][0], max([timed[-1][0], *(time for _, time in levels)])
+    timed = timed[:: -(-len(timed) // _MOST_DOTS)]
 
-    def path(counts: Sequence[tuple[int, int]]) -> str:
-        """Draw steps: a count holds until the next one. Steps at one place become one."""
-        steps = {round(_per_cent(time, first, last) * _CURVE_WIDTH / 100): count for time, count in counts}
-        drawn = (f"H{x}V{HEIGHT - count * HEIGHT / max(1, most):g}" for x, count in steps.items())
-        return f"M0 {HEIGHT:g}{''.join(drawn)}H{_CURVE_WIDTH}"
+    def place(time: float) -> float:
+        return round(max(0.0, time - first) * 100 / (last - first), 2)
 
-    return GrowthChart(
-        items=path([(step.time, step.items) for step in event.growth]),
-        sources=path([(step.time, step.sources) for step in event.growth]),
-        levels=[Tick(_per_cent(time, first, last), level) for level, time in event.levels],
-        times=_time_ticks(first, last),
-        counts=_count_ticks(most),
+    return Timeline(
+        first, last, [(place(time), status) for time, status in timed], [(place(time), level) for level, time in levels]
     )
 
 
@@ -115,28 +82,10 @@ def stacked(counts: Mapping[str, int], most: int, width: float = 240.0) -> list[
     return boxes
 
 
-def _per_cent(time: float, first: float, last: float) -> float:
-    return round((time - first) * 100 / (last - first), 3)
-
-
-def _count_ticks(most: int) -> list[Tick]:
-    """Label the axis of counts at 0 and at multiples of 1, 2 or 5, of 10, 20 or 50, and so on."""
-    power = 10 ** max(0, len(str(most // _MOST_COUNT_LABELS)) - 1)
-    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if most / step <= _MOST_COUNT_LABELS)
-    return [
-        Tick(round(TOP + HEIGHT - mark * HEIGHT / max(1, most), 2), f"{mark:,}") for mark in range(0, most + 1, step)
-    ]
-
-
-def _time_ticks(first: int, last: int) -> list[Tick]:
-    """Label round times: whole hours, for example. The day stands below the first label of each day."""
-    whole_days = -(-(last - first) // (_MOST_TIME_LABELS * _DAY)) * _DAY
-    step = next((step for step in _TICK_STEPS if (last - first) / step < _MOST_TIME_LABELS), whole_days)
-    ticks, labelled = [], ""
-    for time in range(-(-first // step) * step, last + 1, step):
-        moment = datetime.fromtimestamp(time, timezone.utc)
-        day = moment.strftime("%d %b").lstrip("0")
-        label, date = (day, "") if step >= _DAY else (moment.strftime("%H:%M"), day if day != labelled else "")
-        labelled = day
-        ticks.append(Tick(_per_cent(time, first, last), label, date))
-    return ticks
+def sparkline(rows: Sequence[Row]) -> str:
+    """Return the growth of a story as a line of characters, for an e-mail, "" if it has less than two times."""
+    timeline = timeline_of(rows, ())
+    if timeline is None:
+        return ""
+    counts = Counter(min(int(place * _SPARKS / 100), _SPARKS - 1) for place, _ in timeline.dots)
+    return "".join(_LEVELS[-(-counts[place] * (len(_LEVELS) - 1) // max(counts.values()))] for place in range(_SPARKS))

@@ -15,10 +15,10 @@ from sys import intern
 from typing import Any
 
 from scrapy_neardup.content import language_code
-from scrapy_neardup.document import LEVELS
 from scrapy_neardup.lab.feed import Recorded, WrongLine, read_feed
 from scrapy_neardup.lab.pages import Page, PageReader
 from scrapy_neardup.report.clean import clean_line, clean_text
+from scrapy_neardup.report.events import is_report, items_of
 from scrapy_neardup.report.reading import Raw, read_rows
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_TEXT, LONGEST_TITLE, LONGEST_URL, Row, RowFormat, source_in
 from scrapy_neardup.settings import NearDupSettings
@@ -42,8 +42,6 @@ class Gathered:
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
     fields: Counter[str] = field(default_factory=Counter)  # tags that were there, by the number of items
-    has_named_dropped: bool = False
-    repeated: int = 0  # items that an earlier feed has too
 
     def __post_init__(self) -> None:
         self.format = RowFormat(self.settings)
@@ -72,7 +70,7 @@ class Gathered:
         number = 0
         for path in (*self.feeds, *self.dropped):
             for raw in read_rows(path, self.format.columns):
-                if not isinstance(raw, WrongLine) and not _is_event(raw):
+                if not isinstance(raw, WrongLine) and not is_report(raw):
                     yield number, raw
                     number += 1
 
@@ -95,37 +93,34 @@ def gather(
     ``track`` passes on the items that it is given, and may show how many have come.
     """
     gathered = Gathered(settings, feeds, documents, dropped)
-    counts = [(path, _read_feed(path, gathered, track)) for path in (*feeds, *dropped)]
-    start, earlier = 0, set[int]()
-    for path, count in counts:
-        rows = gathered.rows[start : start + count]
-        start += count
-        keys = [key for row in rows if (key := _item_key(row)) is not None]
-        gathered.repeated += sum(key in earlier for key in keys)
-        earlier.update(keys)
-        if path in dropped or (len(feeds) > 1 and _are_dropped(rows, gathered.rows)):
-            gathered.has_named_dropped = True
-            for row in rows:
-                row.is_dropped = True
+    earlier = set[int]()
+    for path in (*feeds, *dropped):
+        start = len(gathered.rows)
+        _read_feed(path, gathered, track)
+        rows = gathered.rows[start:]
+        for row in rows:
+            row.is_dropped, row.is_again = path in dropped, _item_key(row) in earlier
+        earlier.update(map(_item_key, rows))
     if documents:
         _add_documents(gathered)
+    for raw in items_of(gathered.events, {name for row in gathered.rows for name in (row.url, row.id)}):
+        row = gathered.format.read(len(gathered.rows), raw)
+        row.is_reported = True
+        gathered.rows.append(row)
     return gathered
 
 
-def _read_feed(path: Path, gathered: Gathered, track: Track) -> int:
-    """Read a feed, and return the number of its items."""
-    before = len(gathered.rows)
+def _read_feed(path: Path, gathered: Gathered, track: Track) -> None:
     for raw in track(read_rows(path, gathered.format.columns)):
         if isinstance(raw, WrongLine):
             gathered.note_problem(raw.error)
-        elif _is_event(raw):
+        elif is_report(raw):
             if len(gathered.events) < _MOST_EVENTS:
                 gathered.events.append(raw)
         else:
             row = gathered.format.read(len(gathered.rows), raw)
             gathered.fields.update(_tags_of(row))
             gathered.rows.append(row)
-    return len(gathered.rows) - before
 
 
 def _tags_of(row: Row) -> list[str]:
@@ -133,24 +128,10 @@ def _tags_of(row: Row) -> list[str]:
     return [name for name in ("match", "story") if getattr(row, name)]
 
 
-def _is_event(raw: Raw) -> bool:
-    return raw.get("level") in LEVELS and isinstance(raw.get("members"), list) and "growth" in raw
-
-
-def _are_dropped(rows: Sequence[Row], all_rows: Sequence[Row]) -> bool:
-    """Recognise a feed of dropped items: all of them would be dropped, and none of the other feeds would be."""
-    return bool(rows) and all(row.would_drop for row in rows) and sum(row.would_drop for row in all_rows) == len(rows)
-
-
-def _item_key(row: Row) -> int | None:
-    """Return what an item has in every feed that holds it, None if another visit of its page may have the same.
-
-    The verdict is no part of it: it differs if two crawls judged the item in windows of their own.
-    """
-    is_another_visit = row.kind == "revisit" or row.status in ("update", "unchecked")
-    if not (row.url or row.id) or (is_another_visit and row.time is None):
-        return None
-    return hash((row.id, row.url, row.title, row.time))
+def _item_key(row: Row) -> int:
+    """Return what a page has in the feeds of all runs that met it unchanged. An update is new in each run."""
+    name, visit = row.url or row.id or row.number, (row.time, row.changes) if row.status == "update" else ()
+    return hash((name, row.title, *visit))
 
 
 def _recorded(paths: Sequence[Path]) -> Iterator[Recorded]:
@@ -176,16 +157,19 @@ def _add_documents(gathered: Gathered) -> None:
             while (row is None or row.document >= 0) and visits:
                 row = visits.pop()
             if row is not None and row.document < 0:
-                _fill(row, entry, place)
+                _fill(row, entry, place, gathered)
 
 
-def _fill(row: Row, entry: Recorded, place: int) -> None:
+def _fill(row: Row, entry: Recorded, place: int, gathered: Gathered) -> None:
     row.document, row.is_page = place, entry.text is None
     row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
-    row.time = entry.time if row.time is None else row.time
+    # Without NEARDUP_TIME_FIELD the crawl judged by the time of the recording, whatever else the item has.
+    if row.time is None or (entry.time is not None and gathered.settings.time_field is None):
+        row.time = entry.time
     if not row.url:
         row.url = clean_line(entry.url, LONGEST_URL)
         row.source = source_in(row.url)
+        row.owner = gathered.format.owner_of(row.source) if row.source else ""
     language = entry.extra.get("language")
     if not row.language and isinstance(language, str):
         row.language = intern(language_code(language))

@@ -12,18 +12,16 @@ from scrapy_neardup.report.stories import Links, Story
 
 VERDICTS = (*STATUSES, UNTAGGED)
 
-_MOST_SOURCES = 24  # in a table or picture
-_MOST_PARTNERS = 12  # rows and columns of the table of who copies whom
+_MOST_SOURCES = 24  # lines of a table
 _MOST_BARS = 72
 _STEPS = (600, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400)  # seconds
-_LEVELS = 5  # of a heat map
 
-MENDS = {
+REMEDIES = {
     "no-text": "Set NEARDUP_TEXT_FIELD to the item field that holds the text, or let the page's own text be extracted: "
     "yield items from the response of their page, with its url.",
-    "too-short": "Nothing to mend: a text of a few words is recognised only if it is repeated exactly. "
+    "too-short": "Nothing to fix: a text of a few words is recognised only if it is repeated exactly. "
     "NEARDUP_MIN_WORDS says what counts as short.",
-    "boilerplate": "Nothing to mend if these pages are notices. If they are articles, look at what the extractor takes "
+    "boilerplate": "Nothing to fix if these pages are notices. If they are articles, look at what the extractor takes "
     "for their text: scrapy neardup explain shows it.",
     "store-unavailable": "The store was away. Look at the log and at scrapy neardup status. If the store is only slow, "
     "raise NEARDUP_STORE_TIMEOUT.",
@@ -31,15 +29,7 @@ MENDS = {
     "NEARDUP_MAX_HTML_BYTES limit a page; NEARDUP_EXTRACTOR names another extractor.",
     "internal-error": "An error of scrapy-neardup: the log has its trace. Please report it.",
 }
-OTHER_MEND = "Look at the log of the crawl."
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number of a table, and how dark its cell is: 0 for none, up to 5."""
-
-    count: int
-    level: int
+OTHER_REMEDY = "Look at the log of the crawl."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +62,11 @@ class SourceLine:
 class Overview:
     """What the first page of a report shows."""
 
+    items: int
+    again: int  # items whose page came again unchanged
     verdicts: dict[str, int]
     kinds: dict[str, int]
-    stories: int  # of several items, without pages that came again unchanged
+    stories: int  # of several items
     sources: int
     would_drop: int
     dropped: int
@@ -85,17 +77,21 @@ class Overview:
     step: int = 3600  # seconds of a bar
     outside: int = 0  # items before the first bar or after the last one, which are counted there
     by_source: list[SourceLine] = field(default_factory=list)
-    copied_sources: list[str] = field(default_factory=list)
-    copying: list[tuple[str, list[Cell]]] = field(default_factory=list)
-    unchecked: list[tuple[str, int, str]] = field(default_factory=list)  # reason, items, mend
+    copying: list[tuple[tuple[str, str], int]] = field(default_factory=list)  # copying source, copied source, items
+    unchecked: list[tuple[str, int, str]] = field(default_factory=list)  # reason, items, remedy
 
 
 def overview_of(rows: Sequence[Row], stories: Sequence[Story], links: Links) -> Overview:
+    """Count the items of the feeds. Pages that came again unchanged are counted apart, and are in no other number."""
+    again = sum(row.is_revisit for row in rows)
+    rows = [row for row in rows if not row.is_revisit and not row.is_reported]
     times = [row.time for row in rows if row.time is not None]
     counts = Counter(row.status for row in rows)
     sources = Counter(row.source for row in rows if row.source)
     top = [source for source, _ in sources.most_common(_MOST_SOURCES)]
     overview = Overview(
+        items=len(rows),
+        again=again,
         verdicts={status: counts[status] for status in VERDICTS if counts[status]},
         kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
         stories=sum(story.size > 1 for story in stories),
@@ -108,9 +104,9 @@ def overview_of(rows: Sequence[Row], stories: Sequence[Story], links: Links) -> 
     )
     overview.step, overview.bars, overview.outside = _over_time(rows, times)
     overview.by_source = _by_source(rows, stories, top)
-    overview.copied_sources, overview.copying = _copying(rows, links)
+    overview.copying = _copying(rows, links)
     reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
-    overview.unchecked = [(name, count, MENDS.get(name, OTHER_MEND)) for name, count in reasons.most_common()]
+    overview.unchecked = [(name, count, REMEDIES.get(name, OTHER_REMEDY)) for name, count in reasons.most_common()]
     return overview
 
 
@@ -121,7 +117,7 @@ def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[B
     """
     if not times:
         return _STEPS[1], [], 0
-    first, last = _usual_span(sorted(times))
+    first, last = usual_span(sorted(times))
     step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), _STEPS[-1])
     end = int(last) // step
     start = max(int(first) // step, end - _MOST_BARS)
@@ -135,7 +131,7 @@ def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[B
     return step, [Bar((start + place) * step, dict(counts)) for place, counts in enumerate(places)], outside
 
 
-def _usual_span(times: Sequence[float]) -> tuple[float, float]:
+def usual_span(times: Sequence[float]) -> tuple[float, float]:
     """Return the first and the last time, without the outermost 1 % if they make the span over four times as long."""
     edge = len(times) // 100
     inner = times[edge], times[-1 - edge]
@@ -150,30 +146,18 @@ def _by_source(rows: Sequence[Row], stories: Sequence[Story], top: Sequence[str]
             counts[row.source][row.status] += 1
     first, later = Counter[str](), Counter[str]()
     for story in stories:
-        if len(sources := story.sources) > 1:
+        sources = list(dict.fromkeys(row.source for row in story.coverage if row.source))
+        if len(sources) > 1:
             first[sources[0]] += 1
             later.update(sources[1:])
     return [SourceLine(source, dict(counts[source]), first[source], later[source]) for source in top]
 
 
-def _copying(rows: Sequence[Row], links: Links) -> tuple[list[str], list[tuple[str, list[Cell]]]]:
-    """Return the sources that are copied most, and for each copying source how many items it copied of each of them."""
+def _copying(rows: Sequence[Row], links: Links) -> list[tuple[tuple[str, str], int]]:
+    """Count the duplicates and updates of a source whose match is of another source. Return the commonest pairs."""
     pairs: Counter[tuple[str, str]] = Counter()
     for row in rows:
-        if row.status in ("duplicate", "update") and row.source:
-            match = links.match(row)
-            if match is not None and match.source and match.source != row.source:
-                pairs[row.source, match.source] += 1
-    copied, copying = Counter[str](), Counter[str]()
-    for (copier, original), count in pairs.items():
-        copied[original] += count
-        copying[copier] += count
-    columns = [source for source, _ in copied.most_common(_MOST_PARTNERS)]
-    lines = [source for source, _ in copying.most_common(_MOST_PARTNERS)]
-    numbers = [[pairs[line, column] for column in columns] for line in lines]
-    return columns, list(zip(lines, _cells(numbers), strict=True))
-
-
-def _cells(numbers: Sequence[Sequence[int]]) -> list[list[Cell]]:
-    most = max((count for line in numbers for count in line), default=0)
-    return [[Cell(count, -(-count * _LEVELS // most) if most else 0) for count in line] for line in numbers]
+        match = links.match(row) if row.status in ("duplicate", "update") and row.source else None
+        if match is not None and match.source not in ("", row.source):
+            pairs[row.source, match.source] += 1
+    return pairs.most_common(_MOST_SOURCES)

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from email.message import EmailMessage
+from email.policy import default as default_policy
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from scrapy_neardup.document import KINDS, counted
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.report.charts import chart_of_bars, chart_of_growth, stacked
-from scrapy_neardup.report.clean import web_address
+from scrapy_neardup.report.charts import chart_of_bars, sparkline, stacked, timeline_of
+from scrapy_neardup.report.clean import clean_line, web_address
 from scrapy_neardup.report.contents import Contents
-from scrapy_neardup.report.overview import VERDICTS
+from scrapy_neardup.report.news import DAY, News
+from scrapy_neardup.report.overview import VERDICTS, Overview
 from scrapy_neardup.report.payload import inert_json
+from scrapy_neardup.report.rows import LONGEST_NAME
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -56,7 +60,7 @@ def render(contents: Contents, review: dict[str, Any], title: str) -> str:
         "kinds": KINDS,
         "chunkOf": payload.chunk_of,
         "review": review,
-        "topics": {payload.places[row]: topic for row, topic in contents.topics.items() if row in payload.places},
+        "reasons": contents.reasons,
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold,
     }
@@ -66,7 +70,8 @@ def render(contents: Contents, review: dict[str, Any], title: str) -> str:
         .render(
             contents=contents,
             overview=contents.overview,
-            title=title or _title(feeds),
+            places=payload.places,
+            title=title or _title(contents.overview),
             feeds=feeds,
             policy=_policy([styles], scripts),
             styles=styles,
@@ -77,9 +82,22 @@ def render(contents: Contents, review: dict[str, Any], title: str) -> str:
     )
 
 
-def _title(feeds: Sequence[str]) -> str:
-    more = f" and {len(feeds) - 1} more" if len(feeds) > 1 else ""
-    return f"Near-duplicates in {feeds[0]}{more}"
+def _title(overview: Overview) -> str:
+    days = dict.fromkeys(_moment(time)[:10] for time in (overview.first, overview.last) if time is not None)
+    return f"News of {' to '.join(days)}" if days else "News"
+
+
+def write_digest(news: News, title: str) -> bytes:
+    """Return an e-mail: the news as plain text and as HTML, whose styles are in the elements, as e-mail needs it."""
+    plain, html = (_environment().get_template(f"digest.{form}.j2") for form in ("txt", "html"))
+    message = EmailMessage(policy=default_policy)
+    start = news.period.start
+    day = "" if start is None else f", {_moment(start)} to {_moment(start + DAY)} UTC"
+    message["Subject"] = clean_line(title or f"News digest{day}", LONGEST_NAME)
+    message.set_content(plain.render(news=news, title=title))
+    message.add_alternative(written := html.render(news=news, title=title), subtype="html")
+    message.set_boundary(hashlib.sha256(written.encode("utf-8")).hexdigest())  # no text of the feeds can guess it
+    return message.as_bytes()
 
 
 def _policy(styles: list[str], scripts: list[str]) -> str:
@@ -128,7 +146,7 @@ def _environment() -> Environment:
 
     environment = Environment(
         loader=PackageLoader("scrapy_neardup.report"),
-        autoescape=True,
+        autoescape=lambda name: name is not None and name.endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -137,12 +155,13 @@ def _environment() -> Environment:
         number=lambda number: f"{number:,}",
         percent=lambda share: f"{share:.0%}",
         moment=_moment,
+        until=_until,
         duration=_duration,
         iso=lambda second: _utc(second).strftime("%Y-%m-%dT%H:%M:%SZ"),
         address=web_address,
     )
     environment.globals.update(
-        counted=counted, chart_of_bars=chart_of_bars, chart_of_growth=chart_of_growth, stacked=stacked
+        chart_of_bars=chart_of_bars, counted=counted, sparkline=sparkline, stacked=stacked, timeline_of=timeline_of
     )
     return environment
 
@@ -153,6 +172,11 @@ def _utc(second: float) -> datetime:
 
 def _moment(second: float) -> str:
     return _utc(second).strftime("%Y-%m-%d %H:%M")
+
+
+def _until(second: float, first: float) -> str:
+    """Return a time without its day if that is the day of ``first``."""
+    return _moment(second)[11 if _utc(second).date() == _utc(first).date() else 0 :]
 
 
 def _duration(seconds: int) -> str:

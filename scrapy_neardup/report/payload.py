@@ -23,7 +23,7 @@ from scrapy_neardup.report.stories import Links, Story
 
 _CHUNK = 1 << 20  # characters of texts
 _NONE = -1
-_WOULD_DROP, _DROPPED = 1, 2
+_WOULD_DROP, _DROPPED, _AGAIN = 1, 2, 4
 
 
 @dataclass(slots=True)
@@ -71,17 +71,15 @@ def index_of(stories: Sequence[Story], links: Links) -> Payload:
         "match": [_place_of(places, links.match(row), row, row.match or row.original, elsewhere) for row in rows],
         "original": [_place_of(places, links.original(row), row, row.original, {}) for row in rows],
         **{name: [_thousandths(getattr(row, name)) for row in rows] for name in ("similarity", "containment", "share")},
-        "drop": [_WOULD_DROP * row.would_drop + _DROPPED * row.is_dropped for row in rows],
+        "flags": [_WOULD_DROP * row.would_drop + _DROPPED * row.is_dropped + _AGAIN * row.is_revisit for row in rows],
         "reason": {place: reasons[row.reason] for place, row in enumerate(rows) if row.reason},
         "event": {place: events[row.event] for place, row in enumerate(rows) if row.event},
         "changes": {place: row.changes for place, row in enumerate(rows) if row.changes},
         "elsewhere": elsewhere,
         "starts": _starts(stories),
-        "storyStarts": {
-            key: places[story.members[0].number] for story in stories if _is_event(story) for key in story.keys
-        },
         "headline": [story.headline for story in stories if len(story.members) > 1],
         "sources": list(sources),
+        "owners": _owners(rows, sources),
         "languages": list(languages),
         "reasons": list(reasons),
         "events": list(events),
@@ -89,8 +87,11 @@ def index_of(stories: Sequence[Story], links: Links) -> Payload:
     return Payload(pack(columns), places=places)
 
 
-def _is_event(story: Story) -> bool:
-    return any(row.event for row in story.members)
+def _owners(rows: Sequence[Row], sources: Mapping[str, int]) -> list[int]:
+    """Return for each source the number of its owner: sources with one owner are not independent."""
+    numbers: dict[str, int] = {}
+    of_source = {row.source: numbers.setdefault(row.owner, len(numbers)) for row in rows}
+    return [of_source[source] for source in sources]
 
 
 def _names(values: Iterable[str]) -> dict[str, int]:
@@ -128,7 +129,7 @@ def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, Mark
         if number not in texts or number not in payload.places:
             continue
         text = texts[number]
-        chunk[payload.places[number]] = [text.text, *map(_flat, (text.figures, text.boilerplate, text.short))]
+        chunk[payload.places[number]] = [text.text, *map(_flat, (text.figures, text.short))]
         room += len(text.text)
         if room >= _CHUNK:
             if not _add_chunk(payload, chunk, most):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from sys import intern
 from typing import Any
 
@@ -37,6 +38,7 @@ class Row:
     url: str
     title: str
     source: str
+    owner: str
     time: float | None  # Unix seconds, UTC
     language: str
     status: str
@@ -52,9 +54,22 @@ class Row:
     event: str
     would_drop: bool
     is_dropped: bool = False
+    is_again: bool = False  # in an earlier feed too
+    is_reported: bool = False  # known from the report of an event only
     characters: int = 0  # of the text in the feed
     document: int = -1  # position among the recorded documents
     is_page: bool = False  # whether the text of the recorded document has to be extracted
+
+    @property
+    def is_revisit(self) -> bool:
+        """Return whether its page came again unchanged. Such an item is listed, and counted nowhere."""
+        return self.is_again or self.kind == "revisit"
+
+    @property
+    def lost(self) -> float:
+        """Return the share of its text that its match lacks, in [0, 1]."""
+        held = self.similarity if self.share is None else self.share
+        return 0.0 if held is None else 1 - held
 
     @property
     def has_text(self) -> bool:
@@ -71,7 +86,7 @@ class RowFormat:
     def __init__(self, settings: NearDupSettings) -> None:
         self._fields = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
         self._text, self._url, self._title = settings.text_field, settings.url_field, settings.title_field
-        self._language = settings.language_field
+        self._language, self.owner_of = settings.language_field, cache(settings.owner_of)
         self._times: Sequence[str] = (settings.time_field, _RECORDED) if settings.time_field else _TIME_FIELDS
         self.time_field = settings.time_field
 
@@ -86,13 +101,14 @@ class RowFormat:
         tags = self._tags(raw)
         status = tags.get("status")
         url = clean_line(_value(raw, self._url), LONGEST_URL)
-        given = raw.get("id")
+        source, given = source_in(url), raw.get("id")
         return Row(
             number=number,
             id=clean_line(str(given), LONGEST_NAME) if isinstance(given, str | int) else "",
             url=url,
             title=clean_line(_value(raw, self._title), LONGEST_TITLE),
-            source=source_in(url),
+            source=source,
+            owner=self.owner_of(source) if source else "",
             time=self._time(raw),
             language=intern(_language(_value(raw, self._language))),
             status=intern(status) if isinstance(status, str) and status in STATUSES else UNTAGGED,

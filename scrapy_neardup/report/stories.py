@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from scrapy_neardup.document import Member
 from scrapy_neardup.report.rows import UNTAGGED, Row
@@ -14,31 +15,43 @@ from scrapy_neardup.stories import headline_of
 _NO_STORY = ("unchecked", UNTAGGED)
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Story:
     """The items of one story, the earliest first. ``keys`` are its ids in the feed: several if stories were united.
 
-    A page that came again unchanged is one of the ``members``, but no further coverage. ``status`` and the stats of a
-    crawl count items and stories in the same way.
+    A page that came again unchanged is one of the ``members``, but no coverage. ``status`` and the stats of a crawl
+    count in the same way.
     """
 
     keys: dict[str, None] = field(default_factory=dict)
     members: list[Row] = field(default_factory=list)
+    levels: list[tuple[str, float]] = field(default_factory=list)  # of an event: each with its time
+    disagreements: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)  # figure: source, value
 
-    @property
+    @cached_property
     def coverage(self) -> list[Row]:
-        return [row for row in self.members if row.kind != "revisit"]
+        return [row for row in self.members if not row.is_revisit] or self.members[:1]
 
     @property
     def size(self) -> int:
-        return max(1, len(self.coverage))
+        return len(self.coverage)
 
     @property
-    def sources(self) -> list[str]:
-        """Return the sources in the order of their first items."""
-        return list(dict.fromkeys(row.source for row in self.members if row.source))
+    def copies(self) -> int:
+        return sum(row.status == "duplicate" for row in self.coverage)
+
+    @cached_property
+    def owners(self) -> list[str]:
+        """Return the independent sources in the order of their first items."""
+        return list(dict.fromkeys(row.owner for row in self.coverage if row.owner))
 
     @property
+    def level(self) -> str:
+        """Return the highest level of an event, "" if the story is none."""
+        levels = [level for level, _ in self.levels]
+        return "breaking" if "breaking" in levels else "watch" if levels else ""
+
+    @cached_property
     def headline(self) -> str:
         """Return the first title that reads like a headline, or else any title."""
         members = (_titled_member(row) for row in self.members[:20])

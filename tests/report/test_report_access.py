@@ -10,7 +10,7 @@ from browser import open_page, open_story, press
 from playwright.sync_api import Browser
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js")
-PARTS = ("overview", "stories", "events", "review", "drops")
+PARTS = ("news", "stories", "drops", "review", "numbers")
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
 
 
@@ -61,29 +61,17 @@ def test_filters_do_not_hide_the_stories_on_a_phone(browser: Browser, day_report
         assert page.locator("#story-list > li").count() == 3
 
 
-def test_a_wide_table_on_a_phone_says_on_which_side_there_is_more(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, "#overview", **PHONE) as watched:
-        table = watched.page.get_by_role(
-            "region", name="Number of copies, by copying source and by source of the match"
-        )
-        for left, side in ((100, "both"), (10_000, "left"), (0, "right")):
-            table.evaluate("(node, left) => { node.scrollLeft = left; }", left)
-            watched.page.wait_for_function(
-                "([node, side]) => node.dataset.more === side", arg=[table.element_handle(), side]
-            )
-
-
-@pytest.mark.parametrize("part", ["overview", "events", "story/0"])
+@pytest.mark.parametrize("part", ["story/0"])
 def test_labels_of_charts_can_be_read_on_a_phone(browser: Browser, day_report: Path, part: str) -> None:
     with open_page(browser, day_report, f"#{part}", **PHONE) as watched:
         sizes = watched.page.evaluate(
-            """() => [...document.querySelectorAll('svg.chart text')].filter((node) => node.checkVisibility())
+            """() => [...document.querySelectorAll('svg.lanes text')].filter((node) => node.checkVisibility())
                 .map((node) => parseFloat(getComputedStyle(node).fontSize) * node.getScreenCTM().d)"""
         )
         assert len(sizes) > 5
         assert min(sizes) >= 11
         overlaps = watched.page.evaluate(
-            """() => [...document.querySelectorAll('svg.chart')].map((chart) => {
+            """() => [...document.querySelectorAll('svg.lanes')].map((chart) => {
                 const boxes = [...chart.querySelectorAll('text')].map((node) => node.getBoundingClientRect());
                 const isBeside = (one, other) => one.right <= other.left || one.bottom <= other.top + 3;
                 const meet = (one, other) => !isBeside(one, other) && !isBeside(other, one);
@@ -96,7 +84,7 @@ def test_labels_of_charts_can_be_read_on_a_phone(browser: Browser, day_report: P
 def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report) as watched:
         page = watched.page
-        for name in ("Skip to the content", "Theme: auto", "Overview", "Stories 10"):
+        for name in ("Skip to the content", "Theme: auto", "News", "Stories 10"):
             press(page, "Tab")
             assert page.evaluate("document.activeElement.innerText") == name
         press(page, "Enter", "/")
@@ -139,12 +127,12 @@ def test_a_story_prints_with_its_differences_and_without_controls(browser: Brows
         assert len(page.pdf()) > 10_000
 
 
-def test_without_scripts_the_overview_and_the_events_are_there(browser: Browser, day_report: Path) -> None:
+def test_without_scripts_the_news_and_the_numbers_are_there(browser: Browser, day_report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(day_report.as_uri())
     assert page.locator(".tile").first.is_visible()
-    assert page.locator(".event").first.is_visible()
+    assert page.locator(".news .card").first.is_visible()
     assert "without JavaScript" in page.locator("noscript").inner_text()
     context.close()
 

@@ -1,172 +1,197 @@
-"""Events in the page: their growth, and whether a number is of the last signal or of the end of the feeds."""
+"""Events and news: one number for each event, one clock, changed figures in words, days, and the digest."""
 
 from __future__ import annotations
 
+import email
 import json
-from datetime import datetime, timezone
+from email.message import EmailMessage
+from email.policy import default as policy
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from newsstand import JudgedSite
 from report_items import item
 
-from scrapy_neardup.report import build_report, gather
-from scrapy_neardup.report.charts import chart_of_bars, chart_of_growth
-from scrapy_neardup.report.events import Count, EventView, Step, events_of
-from scrapy_neardup.report.overview import Bar
-from scrapy_neardup.report.stories import Links, group_stories
+from scrapy_neardup.report import build_digest, build_report, gather
+from scrapy_neardup.report.charts import timeline_of
+from scrapy_neardup.report.events import add_reports
+from scrapy_neardup.report.news import News, news_by_day
+from scrapy_neardup.report.stories import Links, Story, group_stories
 from scrapy_neardup.settings import NearDupSettings
 
-START = 1_700_000_000  # 22:13:20
-MINUTE = 60
+START = 1_700_000_000  # 2023-11-14 22:13:20
+DAY = 86_400
 
 
-def report(items: int, *, level: str = "breaking", members: bool = True, **fields: Any) -> dict[str, Any]:
-    """Return the special report of an event as its first items raise it."""
-    places = [
-        {"time": START + 600 * n, "source": f"paper{n}.example", "url": f"https://paper{n}.example/{n}"}
+def event(items: int, level: str = "breaking", **fields: Any) -> dict[str, Any]:
+    """Return the special report of an event as its first items raise it; it is sent a day later."""
+    members = [
+        {
+            "id": f"m{n}",
+            "time": START + 600 * n,
+            "source": f"paper{n}.example",
+            "url": f"https://paper{n}.example/{n}",
+            "title": f"Ferry aground, paper {n}",
+            "status": "duplicate" if n else "original",
+        }
         for n in range(items)
     ]
-    return {
-        "level": level,
-        "story": item()["neardup_story"],
-        "time": places[-1]["time"],
-        "headline": "Ferry aground",
-        "items": items,
-        "copies": items - 1,
-        "members": places if members else [],
-        "sources": [{**place, "owner": place["source"], "items": 1} for place in places],
-        "growth": [
-            {"time": place["time"] // 600 * 600, "items": 1, "new_sources": 1} for place in places if not members
-        ],
-    } | fields
+    sent = {"level": level, "story": item()["neardup_story"], "time": START + DAY, "item": f"m{items - 1}"}
+    return {**sent, "items": items, "members": members, "growth": []} | fields
 
 
-def events_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[EventView]:
+def news_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[News]:
     feed = folder / "feed.jsonl"
     feed.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     gathered = gather([feed], NearDupSettings(**settings))
-    return events_of(gathered.events, group_stories(gathered.rows, Links(gathered.rows)), gathered.settings)
+    links = Links(gathered.rows)
+    stories = group_stories(gathered.rows, links)
+    add_reports(gathered.events, stories)
+    return news_by_day(stories, links)
 
 
-def event_of(growth: list[Step]) -> EventView:
-    levels = [("breaking", growth[-1].time)]
-    return EventView("s", "", "", levels, signalled=None, signalled_at=None, in_feeds=None, copies=0, growth=growth)
+def events_in(rows: list[dict[str, Any]], folder: Path, **settings: Any) -> list[Story]:
+    return news_in(rows, folder, **settings)[0].events
 
 
-def test_an_event_grows_at_the_times_of_its_items(judged_day: JudgedSite) -> None:
-    gathered = gather([judged_day.verdicts, judged_day.events], NearDupSettings(), [judged_day.documents])
-    stories = group_stories(gathered.rows, Links(gathered.rows))
-    (event,) = events_of(gathered.events, stories, gathered.settings)
-    sent = {each["level"]: each for each in gathered.events}
-    sizes = {step.time: step for step in event.growth}
-    for level, time in event.levels:
-        if level != "ended":  # the size that the report of the level gives is reached at its time, and not before
-            assert sizes[time] == (time, sent[level]["items"], sent[level]["measures"]["sources"])
-    assert event.growth[-1][1:] == (15, 15)
+def figures_in(rows: list[dict[str, Any]], folder: Path) -> list[tuple[str, list[str], str, int]]:
+    ((_, figures),) = news_in(rows, folder)[0].figures
+    return [(figure.label, figure.values, figure.first.source, figure.sources) for figure in figures]
 
 
-def test_a_count_of_ten_minutes_is_reached_at_their_end(tmp_path: Path) -> None:
-    (event,) = events_in([report(2, members=False)], tmp_path)
-    begin = START // 600 * 600
-    assert event.growth == [Step(begin + 600, 1, 1), Step(begin + 1200, 2, 2)]
-
-
-def test_the_sizes_at_the_last_signal_and_in_the_feeds_are_told_apart(tmp_path: Path) -> None:
+def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None:
     items = [item(n, "duplicate" if n else "original") for n in range(5)]
-    (event,) = events_in([*items, report(2), report(3, level="update")], tmp_path)
-    assert (event.signalled, event.in_feeds) == (Count(3, 3), Count(5, 5))
-    assert event.signalled_at == START + 1200
-    assert event.growth[-1] == (START + 2400, 5, 5)
-    assert [place.source for place in event.sources] == [f"paper{n}.example" for n in range(5)]
-    page = build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).html
-    words = " ".join(page.replace("<strong>", "").replace("</strong>", "").split())
-    assert "5 items from 5 independent sources in these feeds." in words
-    assert "When last signalled (<time" in words
-    assert ": 3 items from 3 independent sources." in words
-    assert "4 of the items are copies." in words
+    (story,) = events_in([*items, event(2), event(3, "update")], tmp_path)
+    assert (story.size, len(story.owners), story.copies) == (5, 5, 4)
+    page = " ".join(build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).html.split())
+    assert "5 items from 5 independent sources, 4 of them copies" in page
+    assert "3 items from" not in page
+
+
+def test_a_level_is_reached_at_the_time_of_the_item_that_raised_it(tmp_path: Path) -> None:
+    items = [item(n, "duplicate" if n else "original") for n in range(5)]
+    (story,) = events_in([*items, event(2), event(3, "update"), event(5, "ended", item=None)], tmp_path)
+    assert story.levels == [("breaking", START + 600), ("update", START + 1200), ("ended", START + DAY)]
+    (tagged,) = events_in([*items, item(5, "duplicate", neardup_event="breaking")], tmp_path)
+    assert tagged.levels == [("breaking", START + 3000)]
+
+
+def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
+    (story,) = events_in([item(), event(4)], tmp_path)
+    assert (story.size, story.copies) == (4, 3)
+    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).items == 1
+    (alone,) = events_in([event(4)], tmp_path)
+    assert (alone.size, alone.level, alone.headline) == (4, "breaking", "Ferry aground, paper 0")
+
+
+def test_sources_of_one_owner_are_one_independent_source(tmp_path: Path) -> None:
+    owners = {"paper0.example": "Group", "paper1.example": "Group"}
+    items = [item(), item(1, "duplicate"), item(2, "duplicate", neardup_event="watch")]
+    (story,) = events_in(items, tmp_path, source_owners=owners)
+    assert story.owners == ["Group", "paper2.example"]
 
 
 def test_a_page_that_came_again_does_not_make_an_event_larger(tmp_path: Path) -> None:
     again = item(3, "duplicate", url=item()["url"], neardup_kind="revisit")
-    (event,) = events_in([item(), item(1, "duplicate", neardup_event="breaking"), again], tmp_path)
-    assert event.in_feeds == Count(2, 2)
+    (story,) = events_in([item(), item(1, "duplicate", neardup_event="breaking"), again], tmp_path)
+    assert (story.size, story.copies) == (2, 1)
 
 
-def test_items_without_a_time_are_counted_too(tmp_path: Path) -> None:
-    items = [item(n, "duplicate" if n else "original", published=None) for n in range(3)]
-    (event,) = events_in([*items, report(2)], tmp_path)
-    assert (event.signalled, event.in_feeds) == (Count(2, 2), Count(3, 3))
+def test_a_figure_is_one_line_with_all_its_values_and_who_printed_the_newest_first(tmp_path: Path) -> None:
+    rows = [
+        item(),
+        item(1, "update", neardup_changes="dead: 3 -> 7; injured: 10 -> 14"),
+        item(2, "update", neardup_changes="dead: 7 -> 12"),
+        item(3, "duplicate", neardup_match=item(2)["url"]),
+        item(4, "update", neardup_changes="dead: 7 -> 12"),
+    ]
+    assert figures_in(rows, tmp_path) == [
+        ("dead", ["3", "7", "12"], "paper2.example", 3),
+        ("injured", ["10", "14"], "paper1.example", 1),
+    ]
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [item(), item(1, "duplicate")],  # not all items of the report
-        [item(n, "duplicate" if n else "original", published=START + 9000 + n) for n in range(5)],  # another clock
-    ],
-)
-def test_a_report_that_does_not_fit_the_items_is_shown_as_it_was_sent(tmp_path: Path, rows: list[Any]) -> None:
-    (event,) = events_in([*rows, report(3)], tmp_path)
-    assert (event.signalled, event.in_feeds) == (Count(3, 3), Count(len(rows), len(rows)))
-    assert event.growth == [Step(START + 600 * n, n + 1, n + 1) for n in range(3)]
+def test_a_report_tells_on_what_sources_disagree(tmp_path: Path) -> None:
+    values = [{"source": "a.example", "value": "9"}, {"source": "b.example", "value": "12"}]
+    rows = [item(), item(1, "update"), event(2, disagreements=[{"figure": "dead", "values": values}])]
+    (story,) = events_in(rows, tmp_path)
+    assert story.disagreements == [("dead", [("a.example", "9"), ("b.example", "12")])]
 
 
-@given(st.integers(60, 7 * 86_400), st.integers(0, 2 * 10**9))
-def test_labels_of_time_stand_at_round_times(span: int, start: int) -> None:
-    event = event_of([Step(start, 1, 1), Step(start + span, 2, 2)])
-    chart = chart_of_growth(event)
-    end = start + max(600, int(span * 1.04))
-    assert 1 <= len(chart.times) <= 8
-    for tick in chart.times:
-        time = start + tick.place / 100 * (end - start)
-        near = round(time / MINUTE) * MINUTE
-        assert abs(time - near) <= 1e-5 * (end - start)
-        label = datetime.fromtimestamp(near, timezone.utc)
-        assert tick.label in (label.strftime("%H:%M"), label.strftime("%d %b").lstrip("0"))
+def test_each_day_has_its_own_news(tmp_path: Path) -> None:
+    second = {"neardup_story": "b" * 16, "neardup_match": item(10)["url"], "neardup_original": item(10)["url"]}
+    rows = [
+        item(),
+        item(1, "duplicate"),
+        item(10, published=START + DAY, **second | {"neardup_match": None, "neardup_original": None}),
+        item(11, "update", published=START + DAY + 60, **second),
+    ]
+    everything, later, earlier = news_in(rows, tmp_path)
+    assert [news.period.name for news in (everything, later, earlier)] == ["all days", "2023-11-15", "2023-11-14"]
+    assert [news.items for news in (everything, later, earlier)] == [4, 2, 2]
+    assert [len(news.figures) for news in (everything, later, earlier)] == [1, 1, 0]
+    assert [story.headline for story in later.largest] == ["Ferry runs aground, report 10"]
 
 
-def test_bars_are_labelled_at_whole_hours() -> None:
-    chart = chart_of_bars([Bar(START // 3600 * 3600 + 3600 * n, {"original": n}) for n in range(20)], 3600)
-    assert [tick.label for tick in chart.times] == ["00:00", "03:00", "06:00", "09:00", "12:00", "15:00", "18:00"]
-    assert [tick.date for tick in chart.times] == ["15 Nov", "", "", "", "", "", ""]
-    assert [tick.place for tick in chart.times] == [10, 25, 40, 55, 70, 85, 100]
-    assert [tick.label for tick in chart.counts] == ["0", "5", "10", "15"]
+def test_the_news_tell_what_a_drop_would_lose_and_nothing_of_revisits(tmp_path: Path) -> None:
+    rows = [
+        item(),
+        item(1, "duplicate", neardup_share=0.72),
+        item(2, "duplicate", neardup_share=1.0),
+        item(3, "duplicate", url=item()["url"], neardup_kind="revisit", neardup_share=0.5),
+    ]
+    (news,) = news_in(rows, tmp_path)
+    assert (news.items, news.drops) == (3, 2)
+    assert [row.number for row in news.losing] == [1]
 
 
-def test_events_are_those_of_the_special_reports_or_else_of_the_tags(judged_day: JudgedSite) -> None:
-    settings = NearDupSettings()
-    with_reports = gather([judged_day.verdicts, judged_day.events], settings, [judged_day.documents])
-    without = gather([judged_day.verdicts], settings, [judged_day.documents])
-    (sent,) = events_of(with_reports.events, group_stories(with_reports.rows, Links(with_reports.rows)), settings)
-    (made,) = events_of([], group_stories(without.rows, Links(without.rows)), settings)
-    assert sent.headline == made.headline == "Explosion at Brackwater grain terminal"
-    assert [level for level, _ in sent.levels] == ["breaking", "update", "ended"]
-    assert [level for level, _ in made.levels] == ["breaking", "update"]
-    assert sent.growth == made.growth
-    assert [place.source for place in sent.sources] == [place.source for place in made.sources]
+def test_a_timeline_has_a_dot_for_each_item_up_to_a_limit(tmp_path: Path) -> None:
+    rows = [item(n, "duplicate" if n else "original") for n in range(400)]
+    (story,) = news_in(rows, tmp_path)[0].largest
+    timeline = timeline_of(story.coverage, [])
+    assert timeline is not None
+    assert 100 < len(timeline.dots) <= 150
+    assert timeline.dots[0] == (0, "original")
+    assert timeline_of(story.coverage[:1], []) is None
 
 
-def test_a_report_of_an_event_with_wrong_values_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:
-    wrong = {
-        "level": "breaking",
-        "members": [],
-        "growth": [{"time": "x"}, 5],
-        "items": "many",
-        "sources": {},
-        "story": [],
-    }
-    assert [event.headline for event in events_in([wrong, item()], tmp_path)] == [""]
-    assert "no headline" in build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).html
+def test_a_report_of_an_event_with_wrong_values_does_no_harm(tmp_path: Path) -> None:
+    wrong = {"level": "breaking", "members": [5, {"url": 7}], "growth": [], "items": "many", "story": [], "figures": 3}
+    news_in([wrong, item()], tmp_path)
+    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).items == 1
 
 
-@pytest.mark.parametrize(("liars", "told"), [(2, []), (4, ["42"] * 4)])
-def test_a_figure_of_a_feed_of_items_needs_a_third_of_its_sources(tmp_path: Path, liars: int, told: list[str]) -> None:
-    papers = [item(), *(item(number, "duplicate") for number in range(1, 7))]
-    papers[-1]["neardup_event"] = "breaking"
-    (event,) = events_in([*papers, *(item(7 + number, "update") for number in range(liars))], tmp_path)
-    assert [change.new for change in event.changes] == told
-    assert bool(event.summary) == bool(told)
+def test_every_event_of_the_day_is_in_the_news(judged_day: JudgedSite) -> None:
+    gathered = gather([judged_day.verdicts, judged_day.events], NearDupSettings(), [judged_day.documents])
+    links = Links(gathered.rows)
+    stories = group_stories(gathered.rows, links)
+    add_reports(gathered.events, stories)
+    (news,) = news_by_day(stories, links)
+    assert [story.headline for story in news.events] == ["Explosion at Brackwater grain terminal"]
+    assert [level for level, _ in news.events[0].levels] == ["breaking", "update", "ended"]
+    assert [story.headline for story, _ in news.figures][:1] == ["River fever kills 4 on the Sable"]
+
+
+@pytest.mark.parametrize("title", ["", "Ferry\nBcc: everybody@example.org"])
+def test_a_digest_is_one_message_with_the_same_news_in_two_forms(tmp_path: Path, title: str) -> None:
+    hostile = item(5, "duplicate", neardup_event="breaking", title='<img src="x" onerror="alert(1)">')
+    rows = [
+        item(title="--boundary--"),
+        item(1, "update"),
+        hostile,
+        item(8, published=START - 3 * DAY, neardup_story="c" * 16),
+    ]
+    news_in(rows, tmp_path)
+    written = build_digest(gather([tmp_path / "feed.jsonl"], NearDupSettings()), title)
+    assert written == build_digest(gather([tmp_path / "feed.jsonl"], NearDupSettings()), title)
+    message = email.message_from_bytes(written, policy=policy)
+    assert isinstance(message, EmailMessage)
+    assert message["Bcc"] is None
+    plain, html = (part.get_content() for part in message.iter_parts())
+    for text in (plain, html):
+        assert "3 items" in text
+        assert "people: " in text
+        assert "[breaking]" in text
+    assert "<img" not in html
+    assert "https://paper0.example/0" in plain

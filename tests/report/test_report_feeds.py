@@ -161,24 +161,31 @@ def test_visits_of_one_page_get_their_own_documents(tmp_path: Path) -> None:
     assert gathered.texts({0, 1}) == {0: "visit 0", 1: "visit 1"}
 
 
-def test_items_of_several_feeds_are_told_to_be_counted_again(tmp_path: Path) -> None:
-    everything, again = [*ITEMS, item(4, "unchecked")], item(1, "original", neardup_story="6553f100bbbbbbbb")
-    feeds = [
-        written(tmp_path, export("jsonl", items), name)
-        for name, items in (("all", everything), ("kept", ITEMS[::2]), ("dropped", [ITEMS[1]]), ("other run", [again]))
-    ]
-    gathered = gather(feeds, NearDupSettings())
-    assert gathered.repeated == 4, "two that were kept, one that was dropped, and one of a run in a window of its own"
-    (note,) = [each for each in build_report(gathered).notes if "counted again" in each.text]
-    assert note.text == "4 of 9 items are in a feed before it too, and counted again."
-    assert gather(feeds[:1], NearDupSettings()).repeated == 0
+def test_pages_that_several_runs_met_unchanged_are_counted_once(tmp_path: Path) -> None:
+    """Of two days, the second day meets all pages again and has eight real updates."""
+    again = [item(n, published=1_700_086_400 + n) for n in range(4)]
+    updates = [item(n, "update", published=1_700_090_000 + n) for n in range(8)]
+    runs = [[item(n) for n in range(4)], [*again, *updates]]
+    feeds = [written(tmp_path, export("jsonl", items), f"day{n}") for n, items in enumerate(runs)]
+    report = build_report(gather(feeds, NearDupSettings()))
+    assert (report.items, report.again) == (12, 4)
+    assert not any(note.is_warning for note in report.notes)
 
 
-@pytest.mark.parametrize("kind", ["revisit", "near"])
-def test_a_page_that_came_again_is_another_item(tmp_path: Path, kind: str) -> None:
-    visits = [item(1, "duplicate", neardup_kind=kind, published=None) for _ in range(2)]
-    feeds = [written(tmp_path, export("jsonl", [each]), f"feed {n}") for n, each in enumerate(visits)]
-    assert gather(feeds, NearDupSettings()).repeated == (0 if kind == "revisit" else 1)
+def test_items_of_one_run_with_the_same_url_are_all_counted(tmp_path: Path) -> None:
+    feed = written(tmp_path, export("jsonl", [item(1), item(1)]), "feed")
+    assert build_report(gather([feed], NearDupSettings())).items == 2
+    assert build_report(gather([feed, feed], NearDupSettings())).items == 2
+
+
+def test_the_time_of_the_recording_is_the_clock_unless_the_settings_name_one(tmp_path: Path) -> None:
+    feed = written(tmp_path, export("jsonl", [item(1)]), "feed")
+    recorded = written(
+        tmp_path, export("jsonl", [{"id": "a", "url": item(1)["url"], "text": "x", "time": 1_800_000_000}]), "recorded"
+    )
+    (crawled,) = gather([feed], NearDupSettings(), [recorded]).rows
+    (published,) = gather([feed], NearDupSettings(time_field="published"), [recorded]).rows
+    assert (crawled.time, published.time) == (1_800_000_000, item(1)["published"])
 
 
 def test_documents_of_another_recording_are_told_from_missing_ones(tmp_path: Path) -> None:
@@ -194,8 +201,8 @@ def test_documents_of_another_recording_are_told_from_missing_ones(tmp_path: Pat
     recorded.write_text(json.dumps(rows[1]) + "\n", encoding="utf-8")
     notes = build_report(gather([feed], NearDupSettings(), [recorded])).notes
     assert "3 of 3 items are without a document of its id or url in other.jsonl." in [each.text for each in notes]
-    assert "Give the recording of the same crawl (NEARDUP_RECORD) with --documents." in [each.mend for each in notes]
-    assert not any("--documents INPUT" in each.mend for each in notes)
+    assert "Give the recording of the same crawl (NEARDUP_RECORD) with --documents." in [each.remedy for each in notes]
+    assert not any("--documents INPUT" in each.remedy for each in notes)
 
 
 def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
@@ -205,12 +212,9 @@ def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
     assert not any("time" in each.text for each in report.notes), "the record has its own field"
     (note,) = [each for each in report.notes if "verdict" in each.text]
     assert note.text == "These are documents without verdicts."
-    assert "--documents" in note.mend
+    assert "--documents" in note.remedy
 
 
-def test_a_feed_in_which_everything_would_be_dropped_is_that_of_dropped_items(tmp_path: Path) -> None:
-    kept = written(tmp_path, export("jsonl", [item(), item(1, "duplicate", neardup_would_drop=False)]), "kept")
-    dropped = written(tmp_path, export("jsonl", [item(2, "duplicate")]), "dropped")
-    assert [row.is_dropped for row in gather([kept, dropped], NearDupSettings()).rows] == [False, False, True]
-    assert [row.is_dropped for row in gather([dropped], NearDupSettings()).rows] == [False]
-    assert [row.is_dropped for row in gather([], NearDupSettings(), dropped=[dropped]).rows] == [True]
+def test_the_feed_of_dropped_items_is_named(tmp_path: Path) -> None:
+    kept, dropped = (written(tmp_path, export("jsonl", [item(n, "duplicate")]), f"feed {n}") for n in (1, 2))
+    assert [row.is_dropped for row in gather([kept], NearDupSettings(), dropped=[dropped]).rows] == [False, True]

@@ -1,4 +1,4 @@
-// Two texts side by side. Inserted, deleted and changed passages are marked, changed figures in their own way, and passages
+// Two texts side by side. What one of them lacks is marked in the other, changed figures in their own way, and short lines
 // that the plugin leaves out of a fingerprint are shown but not compared.
 
 // Cut a text from `start` to `end` where figures begin and end.
@@ -13,15 +13,14 @@ function piecesOf(marked, start, end) {
 }
 
 // Return the nodes of a part of a text. Spaces at the end of a change are not marked.
-function paint(marked, start, end, tag, isChange, number) {
+function paint(marked, start, end, tag, number) {
   const behind = tag ? start + marked.text.slice(start, end).trimEnd().length : end;
-  if (behind < end) return [...paint(marked, start, behind, tag, isChange, number), ...paint(marked, behind, end)];
+  if (behind < end) return [...paint(marked, start, behind, tag, number), ...paint(marked, behind, end)];
   const nodes = piecesOf(marked, start, end).map((piece) => (tag && piece.isFigure ? element('strong', { class: 'figure' }, piece.text) : piece.text));
-  return tag && start < end ? [element(tag, { class: isChange ? 'changed' : '', 'data-change': number }, ...nodes)] : nodes;
+  return tag && start < end ? [element(tag, { 'data-change': number }, ...nodes)] : nodes;
 }
 
-const WHY_LEFT_OUT = { boilerplate: 'boilerplate: in several different stories', short: 'a short line: navigation, caption or byline' };
-const leftOut = (marked, block) => element('span', { class: 'left-out', 'data-why': block.why === 'short' ? 'short line' : block.why, title: WHY_LEFT_OUT[block.why] }, marked.text.slice(block.start, block.end));
+const leftOut = (marked, { start, end }) => element('span', { class: 'left-out', title: 'a short line: navigation, caption or byline' }, marked.text.slice(start, end));
 
 // One text without the passages that the plugin left out. `blocks` are these passages, and `at` is where they stood.
 // Places in `text` are places of the text that was kept.
@@ -33,10 +32,8 @@ class KeptText {
     this.text = '';
     let end = 0;
     for (const block of this.lines()) {
-      if (block.end <= end) continue; // it is a part of the passage before
-      const start = Math.max(end, block.start);
-      this.keep(end, start);
-      this.blocks.push({ ...block, start, at: this.text.length });
+      this.keep(end, block.start);
+      this.blocks.push({ ...block, at: this.text.length });
       end = block.end;
     }
     this.keep(end, marked.text.length);
@@ -50,17 +47,16 @@ class KeptText {
 
   // Passages from the start of a line on are taken with their line end.
   lines() {
-    const { text, boilerplate, short } = this.marked;
-    const blocks = [...boilerplate.map((span) => [...span, 'boilerplate']), ...short.map((span) => [...span, 'short'])];
+    const { text, short } = this.marked;
     const joined = [];
-    for (const [start, end, why] of blocks.sort((one, other) => one[0] - other[0])) {
+    for (const [start, end] of short) {
       const last = joined.at(-1);
-      if (last?.why === why && /^\s*$/.test(text.slice(last.end, start))) last.end = end;
-      else joined.push({ start, end, why });
+      if (last && /^\s*$/.test(text.slice(last.end, start))) last.end = end;
+      else joined.push({ start, end });
     }
-    return joined.map(({ start, end, why }) => {
+    return joined.map(({ start, end }) => {
       const isWhole = (start === 0 || text[start - 1] === '\n') && text[end] === '\n';
-      return { start, end: isWhole ? end + 1 : end, why };
+      return { start, end: isWhole ? end + 1 : end };
     });
   }
 
@@ -80,14 +76,14 @@ class KeptText {
   }
 
   // Paint the next characters. A passage that was left out between them stands between them.
-  take(length, tag, isChange, number) {
+  take(length, tag, number) {
     const nodes = [];
     const end = this.place + length;
     while (this.place < end) {
       while (this.isAtBlock) nodes.push(this.takeBlock());
       const stop = Math.min(end, this.blocks[this.next]?.at ?? end);
       const start = this.wholePlace(this.place);
-      nodes.push(...paint(this.marked, start, Math.min(start + stop - this.place, this.marked.text.length), tag, isChange, number));
+      nodes.push(...paint(this.marked, start, Math.min(start + stop - this.place, this.marked.text.length), tag, number));
       this.place = stop;
     }
     return nodes.filter((node) => node !== '');
@@ -150,25 +146,25 @@ class Rows {
   }
 
   addChange(run) {
-    const isChange = run.left.trim() !== '' && run.right.trim() !== '';
+    const isOfBoth = run.left.trim() !== '' && run.right.trim() !== '';
     const isOfLines = this.isEmpty && [run.left, run.right].every((text) => !text || text.endsWith('\n'));
     const lines = [run.left, run.right].map(linesOfText);
     if ((run.left + run.right).trim() !== '') this.changes += 1;
-    if (isOfLines && !isChange) {
+    if (isOfLines && !isOfBoth) {
       for (let line = 0; line < Math.max(lines[0].length, lines[1].length); line += 1) {
-        this.take(lines[0][line] ?? '', lines[1][line] ?? '', isChange);
+        this.take(lines[0][line] ?? '', lines[1][line] ?? '');
         this.close();
       }
     } else {
-      this.take(run.left, run.right, isChange);
+      this.take(run.left, run.right);
       if (isOfLines) this.close();
     }
   }
 
-  take(left, right, isChange) {
+  take(left, right) {
     this.row.isSame = false;
-    this.row.left.push(...this.left.take(left.length, 'del', isChange, this.changes));
-    this.row.right.push(...this.right.take(right.length, 'ins', isChange, this.changes));
+    this.row.left.push(...this.left.take(left.length, 'del', this.changes));
+    this.row.right.push(...this.right.take(right.length, 'ins', this.changes));
   }
 }
 
@@ -179,7 +175,7 @@ class Comparison {
     this.at = 0; // the number of the change that is marked
     this.other = data.match[item] >= 0 ? data.match[item] : data.original[item];
     this.heading = element('h3', { tabindex: '-1' }, title);
-    const steps = [button('Previous change', () => this.step(-1), {}, 'p'), button('Next change', () => this.step(1), {}, 'n')];
+    const steps = [button('‹ Change', () => this.step(-1), { 'aria-label': 'Previous change' }, 'p'), button('Change ›', () => this.step(1), { 'aria-label': 'Next change' }, 'n')];
     this.facts = element('p', { class: 'facts' });
     this.sides = element('div', { class: 'sides' });
     this.head = element('div', { class: 'head' }, this.heading, ...this.choices(), ...steps, ...tools);
@@ -229,7 +225,7 @@ class Comparison {
     const figures = this.sides.querySelectorAll('.figure').length;
     this.facts.append(` ${changes ? counted(changes, 'change') : 'No difference'}${figures ? `, figures among them marked like ` : ''}`);
     if (figures) this.facts.append(element('strong', { class: 'figure' }, 'this'));
-    if (passages) this.facts.append(`; ${counted(passages, 'passage')} left out of the comparison`);
+    if (passages) this.facts.append(`; ${counted(passages, 'passage')} not compared`);
     this.facts.append('. ', this.legend(passages > 0));
   }
 
@@ -238,8 +234,9 @@ class Comparison {
   }
 
   legend(hasLeftOut) {
-    return element('span', { class: 'keys' }, `Only in the ${this.role.toLowerCase()}: `, element('del', {}, 'deleted'), ' · only in this item: ', element('ins', {}, 'inserted'),
-      ' · different in both: ', element('ins', { class: 'changed' }, 'changed'), hasLeftOut ? [' · not compared: ', element('span', { class: 'left-out' }, 'left out')] : null);
+    const name = this.role.toLowerCase();
+    return element('span', { class: 'keys' }, element('del', {}, `only in the ${name}`), ': missing in this item · ', element('ins', {}, 'only in this item'), `: missing in the ${name}`,
+      hasLeftOut ? [' · ', element('span', { class: 'left-out' }, 'short line'), ': not compared'] : null);
   }
 
   factsOf() {
@@ -251,7 +248,7 @@ class Comparison {
 
   titleOf(item, role) {
     return element('div', { class: 'title' }, element('div', { class: 'role' }, role), element('strong', {}, linkTo(data.url[item], data.title[item])),
-      element('div', { class: 'meta' }, sourceOf(item) || 'no source', ' · ', moment(data.time[item])));
+      element('div', { class: 'meta' }, moment(data.time[item]), ' · ', element('bdi', { class: 'path' }, pathOf(data.url[item]) || 'no address')));
   }
 
   absent() {

@@ -1,8 +1,10 @@
 // The data of the page. The columns of items and the chunks of texts are unpacked when they are needed.
 
 const meta = JSON.parse(document.getElementById('meta').textContent);
+const reasons = new Map(Object.entries(meta.reasons)); // why an item joined by its topic, by url
 const WOULD_DROP = 1;
 const DROPPED = 2;
+const AGAIN = 4; // the page came again unchanged
 
 function bytesOf(base64) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
@@ -20,13 +22,13 @@ async function unpack(id) {
 
 const chunks = new Map(); // chunk -> promise of its texts
 
-// Return {text, figures, boilerplate, short} of an item, or null if the page does not have its text.
+// Return {text, figures, short} of an item, or null if the page does not have its text.
 async function textOf(item) {
   const chunk = meta.chunkOf[item];
   if (chunk === undefined) return null;
   if (!chunks.has(chunk)) chunks.set(chunk, unpack(`texts-${chunk}`));
-  const [text, figures, boilerplate, short] = (await chunks.get(chunk))[item];
-  return { text, figures: pairsOf(figures), boilerplate: pairsOf(boilerplate), short: pairsOf(short) };
+  const [text, figures, short] = (await chunks.get(chunk))[item];
+  return { text, figures: pairsOf(figures), short: pairsOf(short) };
 }
 
 function pairsOf(flat) {
@@ -35,32 +37,26 @@ function pairsOf(flat) {
   return pairs;
 }
 
-// One story of the list. Its items are those from `start` to `end`, the earliest first. `size` counts them without the
-// visits of a page that had not changed.
+// One story of the list. Its items are those from `start` to `end`, the earliest first. All its counts leave out the
+// visits of pages that had not changed. A story of nothing else counts its first item.
 class Story {
   constructor(start, end, headline) {
-    this.start = start;
-    this.end = end;
-    this.headline = headline;
-    this.first = data.time[start];
-    let last = this.first;
-    const sources = new Set();
-    let verdicts = 0;
-    let updates = 0;
-    let visits = 0;
+    Object.assign(this, { start, end, headline, first: data.time[start], last: data.time[start], verdicts: 0, updates: 0, copies: 0, size: 0, visits: 0 });
+    const owners = new Set();
     for (let item = start; item < end; item += 1) {
-      if (data.time[item] > last) last = data.time[item];
-      sources.add(data.source[item]);
-      verdicts |= 1 << data.verdict[item];
-      if (meta.verdicts[data.verdict[item]] === 'update') updates += 1;
-      if (kindOf(item) === 'revisit') visits += 1;
+      if (isAgain(item) && (item > start || end > start + 1)) {
+        this.visits += 1;
+        continue;
+      }
+      this.size += 1;
+      this.last = Math.max(this.last, data.time[item]);
+      if (sourceOf(item)) owners.add(data.owners[data.source[item]]);
+      this.verdicts |= 1 << data.verdict[item];
+      this.updates += verdictOf(item) === 'update';
+      this.copies += verdictOf(item) === 'duplicate';
     }
-    this.last = last;
-    this.sources = sources.size;
-    this.verdicts = verdicts;
-    this.updates = updates;
-    this.visits = visits;
-    this.size = Math.max(1, end - start - visits);
+    this.size = Math.max(1, this.size);
+    this.sources = owners.size;
   }
 
   get length() {
@@ -100,6 +96,7 @@ function searchText(story) {
   return parts.join('\n').toLowerCase();
 }
 
+const isAgain = (item) => (data.flags[item] & AGAIN) !== 0;
 const verdictOf = (item) => meta.verdicts[data.verdict[item]];
 const sourceOf = (item) => data.sources[data.source[item]];
 const kindOf = (item) => (data.kind[item] < 0 ? '' : meta.kinds[data.kind[item]]);
@@ -130,9 +127,8 @@ function whyOf(item) {
 }
 
 function whyRelated(item) {
-  const topic = meta.topics[item];
   if (isSimilar(item)) return 'similar text, not a copy';
-  return topic ? `topic ${topic[0].toFixed(2)}${topic[1] ? `: ${topic[1]}` : ''}` : 'the same event in other words';
+  return reasons.get(data.url[item]) ?? 'the same event in other words';
 }
 
 // The score of an item and its match by the measure of the preset, null if the feed does not say. The share of the larger

@@ -38,6 +38,16 @@ function linkTo(url, text) {
   return element('a', { href: url, rel: 'noopener noreferrer nofollow', target: '_blank' }, label);
 }
 
+// The host and path of a url: variants of one article (AMP, print) differ only there.
+function pathOf(url) {
+  try {
+    const { host, pathname, search } = new URL(url);
+    return `${host}${decodeURI(pathname)}${search}`;
+  } catch {
+    return url;
+  }
+}
+
 const badge = (verdict, kind = '') => element('span', { class: `badge b-${verdict}` }, kind ? `${verdict}, ${kind}` : verdict);
 
 // Items by verdict as one bar.

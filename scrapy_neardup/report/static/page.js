@@ -1,12 +1,12 @@
 // Show one part of the page at a time, and answer keys.
 
-const PARTS = ['overview', 'stories', 'events', 'review', 'drops'];
+const PARTS = ['news', 'stories', 'drops', 'review', 'numbers'];
 let isLoaded = false;
 let current = '';
 
 function route() {
   const [name, argument] = location.hash.slice(1).split('/');
-  const part = name === 'story' ? 'stories' : PARTS.includes(name) ? name : 'overview';
+  const part = name === 'story' ? 'stories' : PARTS.includes(name) ? name : 'news';
   const story = name === 'story' && /^\d+$/.test(argument ?? '') ? Number(argument) : -1;
   const isTurned = part !== current || name === 'story';
   current = part;
@@ -64,15 +64,24 @@ function startTheme() {
   apply();
 }
 
-function linkEvents() {
-  const starts = new Map(Object.entries(data.storyStarts));
-  for (const link of document.querySelectorAll('.to-story')) {
-    const start = starts.get(link.dataset.story);
-    if (start !== undefined) {
-      link.href = `#story/${start}`;
-      link.hidden = false;
-    }
-  }
+// The chosen day. Its news are in the page; stories and drops of other days are left out.
+let dayStart = null;
+const DAY = 86400;
+
+const isOfDay = (first, last) => dayStart === null || (last >= dayStart && first >= 0 && first < dayStart + DAY);
+
+function startDays() {
+  const news = [...document.querySelectorAll('.news')];
+  if (news.length < 2) return;
+  const choice = byId('day');
+  choice.append(...news.map((each) => element('option', { value: each.dataset.start }, each.dataset.name)));
+  choice.addEventListener('input', () => {
+    dayStart = choice.value === '' ? null : Number(choice.value);
+    for (const each of news) each.hidden = each.dataset.start !== choice.value;
+    filterStories();
+    showDrops();
+  });
+  byId('days').hidden = false;
 }
 
 async function start() {
@@ -81,7 +90,7 @@ async function start() {
   route();
   window.addEventListener('hashchange', route);
   byId('stories-status').textContent = 'Unpacking the list…';
-  // Let the browser draw the overview before the list of items is unpacked.
+  // Let the browser draw the news before the list of items is unpacked.
   await new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); });
   try {
     await loadData();
@@ -93,7 +102,7 @@ async function start() {
   isLoaded = true;
   fillFilters();
   filterStories();
-  linkEvents();
+  startDays();
   showDrops();
   startReview();
   route();

@@ -26,15 +26,12 @@ function orderOf(name) {
 }
 
 function chosenFilters() {
-  const time = (id) => (byId(id).value ? Date.parse(`${byId(id).value}Z`) / 1000 : null);
   const place = (id) => (byId(id).value === '' ? -1 : Number(byId(id).value));
   return {
     words: byId('f-text').value.toLowerCase().split(/\s+/).filter(Boolean),
     verdict: place('f-verdict'),
     source: place('f-source'),
     language: place('f-language'),
-    from: time('f-from'),
-    to: time('f-to'),
     size: Number(byId('f-size').value),
   };
 }
@@ -43,8 +40,7 @@ function isChosen(place, filters) {
   const story = stories[place];
   if (story.size < filters.size) return false;
   if (filters.verdict >= 0 && !(story.verdicts & (1 << filters.verdict))) return false;
-  if (filters.from !== null && (story.last < 0 || story.last < filters.from)) return false;
-  if (filters.to !== null && (story.first < 0 || story.first > filters.to)) return false;
+  if (!isOfDay(story.first, story.last)) return false;
   if (!filters.words.every((word) => searchable[place].includes(word))) return false;
   return (filters.source < 0 || hasMember(story, data.source, filters.source)) && (filters.language < 0 || hasMember(story, data.language, filters.language));
 }
@@ -66,18 +62,19 @@ function filterStories() {
 
 function verdictCounts(story) {
   const counts = meta.verdicts.map(() => 0);
-  for (let item = story.start; item < story.end; item += 1) counts[data.verdict[item]] += 1;
+  for (let item = story.start; item < story.end; item += 1) if (!isAgain(item) || story.size === story.length) counts[data.verdict[item]] += 1;
   return counts;
 }
 
-const sizeText = (story) => `${counted(story.size, 'item')}, ${counted(story.sources, 'source')}${story.visits ? `, ${counted(story.visits, 'repeated visit')}` : ''}`;
+// The words of the template's macro `size`.
+const sizeText = (story) => `${counted(story.size, 'item')} from ${counted(story.sources, 'independent source')}${story.copies ? `, ${story.copies.toLocaleString('en')} of them ${story.copies === 1 ? 'a copy' : 'copies'}` : ''}`;
 
 function storyCard(story) {
   const span = story.last > story.first ? [moment(story.first), ' to ', moment(story.last)] : [moment(story.first)];
   return element('li', {},
     button(element('bdi', {}, story.headline || nameOf(story.start)), () => { location.hash = `#story/${story.start}`; }, { class: 'plain' }),
     element('p', { class: 'meta' }, sizeText(story), ' · ', ...span),
-    element('div', { class: 'side' }, story.length === 1 ? badge(verdictOf(story.start), kindOf(story.start)) : stackOf(verdictCounts(story), 'By verdict: ')));
+    element('div', { class: 'side' }, story.size === 1 ? badge(verdictOf(story.start), kindOf(story.start)) : stackOf(verdictCounts(story), 'By verdict: ')));
 }
 
 function fillFilters() {
@@ -107,7 +104,7 @@ function showStory(start) {
   const story = storyOf(start);
   const article = byId('story');
   const heading = element('h3', { id: 'story-title', tabindex: '-1' }, element('bdi', {}, story.headline || nameOf(story.start)));
-  const rest = element('div', {});
+  const rest = element('div', { class: 'tools' });
   openStory = { story, comparison: null, item: -1, rows: new Map(), panel: element('tr', { class: 'panel' }) };
   article.replaceChildren(
     element('p', {}, element('a', { href: '#stories' }, '← All stories')),
@@ -123,45 +120,59 @@ function showStory(start) {
   window.scrollTo({ top: 0, behavior: 'instant' });
 }
 
+// Visits of pages that had not changed are folded, and so is what does not fit at first.
 function membersOf(story, most, rest) {
   const body = element('tbody');
-  const end = Math.min(story.end, story.start + most);
-  for (let item = story.start; item < end; item += 1) body.append(memberRow(item));
-  rest.replaceChildren();
-  if (end < story.end) {
-    rest.append(button(`Show ${counted(story.end - end, 'more item')}`, () => {
-      for (let item = end; item < story.end; item += 1) body.append(memberRow(item));
-      rest.replaceChildren();
-    }));
-  }
+  const items = Array.from({ length: story.length }, (_, place) => story.start + place);
+  const counts = items.filter((item) => !isAgain(item) || story.size === story.length);
+  const fill = (shown) => {
+    openStory.rows.clear();
+    body.replaceChildren(...shown.map(memberRow));
+  };
+  const more = (label, shown) => {
+    const unfold = button(label, () => { fill(shown); unfold.remove(); });
+    rest.append(unfold);
+  };
+  fill(counts.slice(0, most));
+  if (counts.length > most) more(`Show ${counted(counts.length - most, 'more item')}`, counts);
+  if (story.visits) more(`Show ${counted(story.visits, 'repeated visit')}`, items);
   const head = ['time (UTC)', 'source', 'title', 'verdict and why it joined', ''];
   return element('table', { class: 'wide members' }, element('thead', {}, element('tr', {}, ...head.map((name) => element('th', { scope: 'col' }, name || element('span', { class: 'hidden' }, 'compare'))))), body);
 }
 
 function memberRow(item) {
+  const { story } = openStory;
   const event = data.event[item] === undefined ? '' : data.events[data.event[item]];
   const isLinked = data.match[item] >= 0 || data.original[item] >= 0 || data.elsewhere[item] !== undefined;
   const label = isLinked ? 'Compare' : 'Read';
   const open = button(label, () => compareMember(item), { 'aria-label': `${label}: ${nameOf(item)}, ${sourceOf(item)}` });
+  const hasVariants = story.length <= MOST_MEMBERS && Array.from({ length: story.length }, (_, place) => story.start + place).some((other) => other !== item && data.source[other] === data.source[item]);
   const row = element('tr', {},
     element('td', {}, moment(data.time[item])),
     element('td', {}, sourceOf(item)),
-    element('td', {}, linkTo(data.url[item], data.title[item])),
+    element('td', {}, linkTo(data.url[item], data.title[item]), hasVariants ? element('div', { class: 'path' }, pathOf(data.url[item])) : null),
     element('td', {}, badge(verdictOf(item), kindOf(item)), event ? [' ', element('span', { class: `badge level-${event}` }, event)] : null,
-      data.drop[item] & DROPPED ? [' ', element('span', { class: 'chip' }, 'dropped')] : null,
-      data.drop[item] === WOULD_DROP ? [' ', element('span', { class: 'chip' }, 'would be dropped')] : null,
-      element('div', { class: 'why' }, whyOf(item), scoreText(item))),
+      dropChip(item), element('div', { class: 'why' }, whyOf(item), scoreText(item))),
     element('td', {}, isLinked || meta.chunkOf[item] !== undefined ? open : ''));
   openStory.rows.set(item, row);
   return row;
+}
+
+function dropChip(item) {
+  if (isAgain(item) || !(data.flags[item] & (WOULD_DROP | DROPPED))) return null;
+  const words = data.flags[item] & DROPPED ? 'dropped' : 'would be dropped';
+  const lost = lostPercent(item);
+  return [' ', element('span', { class: `chip${lost ? ' lost' : ''}` }, lost ? `${words}, ${lost}% lost` : words)];
 }
 
 async function compareMember(item) {
   openStory.rows.get(openStory.item)?.classList.remove('current');
   openStory.rows.get(item)?.classList.add('current');
   openStory.item = item;
-  const tools = [button('Previous item', () => stepMember(-1), {}, 'k'), button('Next item', () => stepMember(1), {}, 'j'), button('Close', closeComparison, {}, 'Esc')];
-  openStory.comparison = new Comparison(item, `Item ${item - openStory.story.start + 1} of ${openStory.story.length}`, tools);
+  const tools = [button('‹ Item', () => stepMember(-1), { 'aria-label': 'Previous item' }, 'k'), button('Item ›', () => stepMember(1), { 'aria-label': 'Next item' }, 'j'),
+    button('×', closeComparison, { class: 'close', 'aria-label': 'Close' }, 'Esc')];
+  const shown = [...openStory.rows.keys()];
+  openStory.comparison = new Comparison(item, `Item ${shown.indexOf(item) + 1} of ${shown.length}`, tools);
   openStory.panel.replaceChildren(element('td', { colspan: 5 }, openStory.comparison.node));
   openStory.rows.get(item).after(openStory.panel);
   await openStory.comparison.ready;
@@ -178,9 +189,9 @@ function closeComparison() {
 }
 
 function stepMember(direction) {
-  const { story, item } = openStory;
-  const next = item < 0 ? story.start + (direction > 0 && story.length > 1 ? 1 : 0) : item + direction;
-  if (next >= story.start && next < story.end && openStory.rows.has(next)) compareMember(next);
+  const shown = [...openStory.rows.keys()];
+  const at = openStory.item < 0 ? (direction > 0 && shown.length > 1 ? 0 : -direction) : shown.indexOf(openStory.item);
+  if (shown[at + direction] !== undefined) compareMember(shown[at + direction]);
 }
 
 function storyKey(name) {
@@ -198,27 +209,26 @@ function timelineOf(story) {
   if (story.first < 0 || story.length < 2 || story.last <= story.first) return [];
   const lanes = [];
   const laneOf = new Map();
-  const most = story.sources <= MOST_LANES ? MOST_LANES : MOST_LANES - 1; // the last lane is for several others
-  for (let item = story.start; item < story.end; item += 1) {
-    const source = sourceOf(item);
-    if (laneOf.has(source)) continue;
+  const items = Array.from({ length: story.length }, (_, place) => story.start + place).filter((item) => !isAgain(item));
+  const names = new Set(items.map(sourceOf));
+  const most = names.size <= MOST_LANES ? MOST_LANES : MOST_LANES - 1; // the last lane is for several others
+  for (const source of names) {
     laneOf.set(source, Math.min(lanes.length, most));
     if (lanes.length < most) lanes.push(source || 'no source');
-    else if (lanes.length === most) lanes.push(counted(story.sources - most, 'other source'));
+    else if (lanes.length === most) lanes.push(counted(names.size - most, 'other source'));
   }
   // Where there is no room beside the lanes, their names stand above them.
   const isNarrow = window.matchMedia('(max-width: 44rem)').matches;
   const [top, step] = isNarrow ? [28, 36] : [14, 20];
   const height = top + lanes.length * step + 14;
   const x = (time) => `${(((time - story.first) / (story.last - story.first)) * 100).toFixed(2)}%`;
-  const svg = drawing('svg', { class: `chart timeline${isNarrow ? ' narrow' : ''}`, height, role: 'img', 'aria-label': `Timeline of ${sizeText(story)}. The table below has the same items.` });
+  const svg = drawing('svg', { class: `lanes${isNarrow ? ' narrow' : ''}`, height, role: 'img', 'aria-label': `Timeline of ${sizeText(story)}. The table below has the same items.` });
   lanes.forEach((name, lane) => {
     const y = top + lane * step;
     const place = isNarrow ? { x: -8, y: y - 11 } : { x: -14, y: y + 4, 'text-anchor': 'end' };
     svg.append(drawing('line', { class: 'grid', x1: 0, x2: '100%', y1: y, y2: y }), drawing('text', { class: 'axis', ...place }, name.length > 30 ? `${name.slice(0, 29)}…` : name));
   });
-  for (let item = story.start; item < Math.min(story.end, story.start + MOST_DOTS); item += 1) {
-    if (data.time[item] < 0) continue;
+  for (const item of items.slice(0, MOST_DOTS).filter((each) => data.time[each] >= 0)) {
     svg.append(drawing('circle', { class: `v-${verdictOf(item)}`, cx: x(data.time[item]), cy: top + laneOf.get(sourceOf(item)) * step, r: 6 },
       drawing('title', {}, `${momentText(data.time[item])} ${sourceOf(item)}: ${verdictOf(item)}`)));
   }

@@ -1,0 +1,133 @@
+"""What is new: the opening of the page, and the whole of a digest."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import NamedTuple
+
+from scrapy_neardup.report.overview import usual_span
+from scrapy_neardup.report.rows import Row
+from scrapy_neardup.report.stories import Links, Story
+from scrapy_neardup.stories.summary import read_change
+
+DAY = 86_400
+
+_MOST_DAYS = 14  # that can be chosen, the fullest ones
+_MOST_LISTED = 5
+_MOST_EVENTS = 30
+_MOST_FIGURES = 30
+_MUCH = 0.05  # of a text: the news tell of drops that lose more
+
+
+class Period(NamedTuple):
+    """A day, or all times, also unknown ones."""
+
+    name: str = "all days"
+    start: float | None = None  # Unix seconds
+
+    def has(self, time: float | None) -> bool:
+        return self.start is None or (time is not None and self.start <= time < self.start + DAY)
+
+
+class Figure(NamedTuple):
+    """A figure of a story whose value changed."""
+
+    label: str  # "" if the figure has no word of its own
+    values: list[str]  # the oldest first
+    first: Row  # the item that printed the newest value first
+    sources: int  # independent ones that print the newest value
+
+
+@dataclass(slots=True)
+class News:
+    """The news of a period. A story is listed once: as an event, or among the largest, or else among the newest.
+
+    Counts of a story are those of all feeds, also if only a part of it is of this period.
+    """
+
+    period: Period
+    items: int
+    stories: int  # of two items or more
+    copies: int
+    drops: int
+    events: list[Story]
+    figures: list[tuple[Story, list[Figure]]]
+    losing: list[Row]  # drops that lose much of their text, the worst first
+    largest: list[Story] = field(default_factory=list)
+    newest: list[Story] = field(default_factory=list)
+
+
+def news_by_day(stories: Sequence[Story], links: Links) -> list[News]:
+    """Return the news of all feeds, and then those of each day if there are several, the newest day first."""
+    counts: Counter[int] = Counter()
+    of_day: defaultdict[int, list[Story]] = defaultdict(list)
+    for story in stories:
+        days = [int(row.time // DAY) for row in story.coverage if row.time is not None]
+        counts.update(days)
+        for day in dict.fromkeys(days):
+            of_day[day].append(story)
+    news = [news_of(Period(), stories, links)]
+    if len(counts) > 1:
+        for day in sorted((day for day, _ in counts.most_common(_MOST_DAYS)), reverse=True):
+            name = f"{datetime.fromtimestamp(day * DAY, timezone.utc):%Y-%m-%d}"
+            news.append(news_of(Period(name, day * DAY), of_day[day], links))
+    return news
+
+
+def last_day(stories: Sequence[Story]) -> Period:
+    """Return the 24 hours before the end of the feeds."""
+    times = sorted(row.time for story in stories for row in story.coverage if row.time is not None)
+    return Period("24 hours", usual_span(times)[1] - DAY + 1) if times else Period()
+
+
+def news_of(period: Period, stories: Sequence[Story], links: Links) -> News:
+    """Return the news of a period; ``stories`` are the largest first."""
+    rows = [row for story in stories for row in story.coverage if period.has(row.time)]
+    drops = [row for row in rows if row.would_drop or row.is_dropped]
+    several = [story for story in stories if story.size > 1]
+    news = News(
+        period,
+        items=len(rows),
+        stories=len(several),
+        copies=sum(row.status == "duplicate" for row in rows),
+        drops=len(drops),
+        events=[story for story in stories if any(period.has(time) for _, time in story.levels)][:_MOST_EVENTS],
+        figures=[],
+        losing=sorted((row for row in drops if row.lost > _MUCH), key=lambda row: -row.lost)[:_MOST_LISTED],
+    )
+    for story in stories:
+        changed = [figure for figure in figures_of(story, links) if period.has(figure.first.time)]
+        if changed and len(news.figures) < _MOST_FIGURES:
+            news.figures.append((story, changed))
+    listed = set(news.events)
+    news.largest = [story for story in several if story not in listed][:_MOST_LISTED]
+    listed.update(news.largest)
+    begun = (story for story in several if story not in listed and period.has(story.members[0].time))
+    news.newest = sorted(begun, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED]
+    return news
+
+
+def figures_of(story: Story, links: Links) -> list[Figure]:
+    """Return the figures whose values changed, in the order of their first change."""
+    values: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    firsts: dict[tuple[tuple[str, str], str], Row] = {}
+    owners: defaultdict[tuple[tuple[str, str], str], set[str]] = defaultdict(set)
+    says: dict[int, list[tuple[tuple[str, str], str]]] = {}
+    for row in story.coverage:
+        match = links.match(row) if row.status == "duplicate" else None
+        says[row.number] = list(says.get(match.number, [])) if match else []
+        for change in map(read_change, filter(None, row.changes.split("; "))):
+            subject, said = change.subject, values[change.subject]
+            said += [value for value in ([change.old] if not said else []) + [change.new] if value not in said[-1:]]
+            firsts.setdefault((subject, change.new), row)
+            says[row.number].append((subject, change.new))
+        for statement in says[row.number]:
+            owners[statement].add(row.owner)
+    return [
+        Figure(subject[0], said, firsts[subject, said[-1]], len(owners[subject, said[-1]]))
+        for subject, said in values.items()
+        if (subject, said[-1]) in firsts
+    ]
