@@ -11,6 +11,7 @@ from typing import NamedTuple
 from scrapy_neardup.report.overview import usual_span
 from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import Links, Story
+from scrapy_neardup.stories.figure_kinds import kind_of
 from scrapy_neardup.stories.summary import read_change
 
 DAY = 86_400
@@ -111,7 +112,7 @@ def news_of(period: Period, stories: Sequence[Story], links: Links) -> News:
 
 
 def figures_of(story: Story, links: Links) -> list[Figure]:
-    """Return the figures whose values changed, in the order of their first change."""
+    """Return the figures whose values changed: dead, injured and missing first, then in the order of their changes."""
     values: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     firsts: dict[tuple[tuple[str, str], str], Row] = {}
     owners: defaultdict[tuple[tuple[str, str], str], set[str]] = defaultdict(set)
@@ -126,8 +127,9 @@ def figures_of(story: Story, links: Links) -> list[Figure]:
             says[row.number].append((subject, change.new))
         for statement in says[row.number]:
             owners[statement].add(row.owner)
-    return [
+    figures = [
         Figure(subject[0], said, firsts[subject, said[-1]], len(owners[subject, said[-1]]))
         for subject, said in values.items()
         if (subject, said[-1]) in firsts
     ]
+    return sorted(figures, key=lambda figure: kind_of(figure.label))

@@ -11,8 +11,10 @@ from functools import cached_property
 from scrapy_neardup.document import Member
 from scrapy_neardup.report.rows import UNTAGGED, Row
 from scrapy_neardup.stories import headline_of
+from scrapy_neardup.stories.summary import read_change
 
 _NO_STORY = ("unchecked", UNTAGGED)
+_MOST_TITLES = 20  # the first and the last ones, which may be the headline
 
 
 @dataclass(eq=False)
@@ -53,14 +55,15 @@ class Story:
 
     @cached_property
     def headline(self) -> str:
-        """Return the first title that reads like a headline, or else any title."""
-        members = (_titled_member(row) for row in self.members[:20])
-        found = headline_of([member for member in members if member.title])
-        return found or next((row.title for row in self.members if row.title), "")
+        """Return the headline as a message about the story would have it, or else any title."""
+        rows = [*self.coverage[:_MOST_TITLES], *self.coverage[_MOST_TITLES:][-_MOST_TITLES:]]
+        members = [_titled_member(row) for row in rows if row.title]
+        outdated = {read_change(line).old for row in rows for line in row.changes.split("; ")} - {""}
+        return headline_of(members, outdated) or next((row.title for row in self.members if row.title), "")
 
 
 def _titled_member(row: Row) -> Member:
-    return Member("0" * 16, row.url, row.title, row.source, row.source, "original")
+    return Member("0" * 16, row.url, row.title, row.source, row.owner, "original", language=row.language)
 
 
 def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:

@@ -21,7 +21,7 @@ def test_axe_finds_no_fault(browser: Browser, day_report: Path, part: str, schem
     with open_page(browser, day_report, hash_, color_scheme=scheme) as watched:
         page = watched.page
         if part == "compare":
-            open_story(page, "River fever kills 4 on the Sable")
+            open_story(page, "River fever: twelve dead, dozens ill")
             press(page, "j", "j")
             page.locator("#story .compare .sides ins").first.wait_for()
         page.evaluate(AXE.read_text(encoding="utf-8") + ";0")
@@ -117,7 +117,7 @@ def test_the_theme_is_chosen_and_kept(browser: Browser, day_report: Path) -> Non
 def test_a_story_prints_with_its_differences_and_without_controls(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report, "#stories") as watched:
         page = watched.page
-        open_story(page, "River fever kills 4 on the Sable")
+        open_story(page, "River fever: twelve dead, dozens ill")
         press(page, "j", "j")
         page.locator("#story .compare .sides ins").first.wait_for()
         page.emulate_media(media="print")
