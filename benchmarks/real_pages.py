@@ -2,10 +2,13 @@
 
 Also find the copies that only brute force finds.
 
-usage: python benchmarks/real_pages.py [--data DIR] [--extractor NAME|both] [--workers N] [--read FILE]
+usage: python benchmarks/real_pages.py [--data DIR] [--half seen|unseen|both] [--order shuffled|time]
+                                       [--extractor NAME|both] [--workers N] [--read FILE]
 
-DIR as for accuracy.py. The pages of ``stream-dev`` are judged with default settings, in one fixed random order and at
-their real times. ``--read FILE`` writes the pairs without a label for a reader. See labels/README.md for the labels.
+DIR as for accuracy.py. The pages of ``stream-dev`` are judged with default settings at their real times, in one fixed
+random order or in that of their times. Whoever changes a rule looks at pages of the ``seen`` half of the sources only, and
+measures the other half at the end. ``--read FILE`` writes the pairs without a label for a reader. See labels/README.md
+for the labels.
 """
 
 from __future__ import annotations
@@ -26,10 +29,13 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+import xxhash
 from accuracy import _default_data, _table, _unpacked
 
+from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
+from scrapy_neardup.lab.feed import Recorded
 from scrapy_neardup.lab.labels import read_background
 from scrapy_neardup.lab.pages import Page, PageReader
 from scrapy_neardup.lab.protocols import COPIES
@@ -37,6 +43,7 @@ from scrapy_neardup.lab.replay import replay
 from scrapy_neardup.settings import NearDupSettings
 
 EXTRACTORS = ("trafilatura", "resiliparse")
+HALVES = ("seen", "unseen")  # of the sources, by their hash
 SEED = 20191115
 DAY = 24 * 3600
 LABELS = Path(__file__).parent / "labels"
@@ -50,6 +57,8 @@ Key = tuple[str, str]
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, default=_default_data())
+    parser.add_argument("--half", choices=(*HALVES, "both"), default="both", help="of the sources")
+    parser.add_argument("--order", choices=("shuffled", "time"), default="shuffled")
     parser.add_argument("--extractor", choices=(*EXTRACTORS, "both"), default="both")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="extraction processes")
     parser.add_argument("--read", type=Path, metavar="FILE", help="write the pairs without a label for a reader")
@@ -59,7 +68,8 @@ def main() -> None:
     with ExitStack() as stack:
         data = _unpacked(options.data, stack)
         for extractor in EXTRACTORS if options.extractor == "both" else (options.extractor,):
-            run = asyncio.run(_judge(data, extractor, options.workers))
+            recorded = _recorded(data, options.half, options.order)
+            run = asyncio.run(_judge(recorded, extractor, options.workers))
             unread = _report(run, labels)
             if options.read:
                 to_read |= {pair: _beside(run, pair, how) for pair, how in unread.items() if pair not in to_read}
@@ -173,10 +183,21 @@ class Run:
         return {page: root(page) for page in parent}
 
 
-async def _judge(data: Path, extractor: str, workers: int) -> Run:
-    settings = NearDupSettings(store="memory://", extractor=extractor)
-    recorded = read_background([data / "stream-dev.jsonl"])
+def half_of(url: str) -> str:
+    """The half of the sources to which that of this url belongs."""
+    return HALVES[xxhash.xxh32_intdigest(source_of(url).encode()) % 2]
+
+
+def _recorded(data: Path, half: str, order: str) -> list[Recorded]:
+    recorded = [each for each in read_background([data / "stream-dev.jsonl"]) if half in ("both", half_of(each.url))]
+    if order == "time":
+        return sorted(recorded, key=lambda each: each.time or 0.0)
     random.Random(SEED).shuffle(recorded)
+    return recorded
+
+
+async def _judge(recorded: Sequence[Recorded], extractor: str, workers: int) -> Run:
+    settings = NearDupSettings(store="memory://", extractor=extractor)
     detector = NearDupDetector(settings, run="")
     await detector.open()
     verdicts: Counter[tuple[str, str]] = Counter()
