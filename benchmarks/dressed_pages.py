@@ -1,8 +1,8 @@
-"""Measure verdicts on articles that a script dresses as the pages of invented sites, so that the truth is known.
+"""Measure verdicts on articles that a script dresses as pages of invented sites, so that the truth is known.
 
-Each class is one thing that real sites do: they print a wall instead of the article, begin a column with the same words,
-have one article at several addresses. A case is a small site, or two, and most cases have pages that are copies and
-pages that only look like copies.
+Each class is one thing that real sites do: they print a wall instead of the article, begin a column with the same
+words, have one article at several addresses. A case is a small site, or two, and most cases have pages that are copies
+and pages that only look like copies. No article comes twice into one window, except as a copy.
 
 usage: python benchmarks/dressed_pages.py [--data DIR] [--cases N] [--only CLASS] [--wrong] [--seed N]
 
@@ -19,6 +19,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ from scrapy_neardup.document import Verdict
 from scrapy_neardup.settings import NearDupSettings
 
 SEED = 28
+_SITE = re.compile(r"\s[|–—-]\s[^|–—]{2,60}$")
 START = 1_700_000_000.0
 MINUTE = 60
 RIGHT: dict[str, Callable[[Verdict], bool]] = {
@@ -67,20 +69,22 @@ Case = list[Step]
 
 
 class Desk:
-    """Hands out articles, each once until all were used, and the addresses of invented sites."""
+    """Hands out articles, each once, and the addresses of invented sites. Raises IndexError if no article is left."""
 
-    def __init__(self, stories: Sequence[Story], name: str, seed: int) -> None:
-        self.rng = random.Random(f"{seed} {name}")
-        self._stories, self._pile, self._sites = stories, [], 0
+    def __init__(self, stories: Sequence[Story], seed: str) -> None:
+        self.rng = random.Random(seed)
+        self._pile, self._sites = self.rng.sample(stories, len(stories)), 0
 
     def story(self, least: int = 150) -> Story:
-        while True:
-            if not self._pile:
-                self._pile = self.rng.sample(self._stories, len(self._stories))
-            if len((story := self._pile.pop()).text.split()) >= least:
-                return story
+        return self._pile.pop(next(at for at in range(-1, -999, -1) if len(self._pile[at].text.split()) >= least))
+
+    def close(self) -> None:
+        """Let no other case come into the window of this one."""
+        self._pile.clear()
 
     def site(self) -> str:
+        if not self._pile:
+            raise IndexError("no article is left")
         self._sites += 1
         return f"https://www.paper{self._sites}.example"
 
@@ -163,7 +167,8 @@ def sister(desk: Desk) -> Case:
     """One article at its AMP, print, mobile and canonical address, in any order, each with other words around it."""
     story, site = desk.story(), desk.site()
     page = desk.address(site, story.title)
-    forms = [page, f"{page}?service=app-{desk.number()}", page.replace("www.", "m."), f"{site}/story.php?doc={desk.number()}"]
+    app, old = f"{page}?service=app-{desk.number()}", f"{site}/story.php?doc={desk.number()}"
+    forms = [page, app, old, page.replace("www.", "m.")]
     desk.rng.shuffle(forms)
     return [
         Step(form, story.title, f"{story.text}\n{desk.text(4)}", "copy" if number else "new", canonical=page)
@@ -232,9 +237,10 @@ def elsewhere(desk: Desk) -> Case:
     """A page that changes to a text that another site printed first."""
     story, other = desk.story(), desk.story()
     page = Step(desk.address(desk.site(), story.title), story.title, story.text, "new")
-    new_text = desk.rng.choice((other.text, f"{story.text}\nPolice said that {desk.rng.randrange(3, 90)} were hurt.\n{other.words(0, 60)}"))
-    first = Step(desk.address(desk.site(), other.title), other.title, new_text, "new" if new_text == other.text else "extended")
-    return [page, first, page._replace(text=new_text, truth="update")]
+    longer = f"{story.text}\nPolice said that {desk.rng.randrange(3, 90)} were hurt.\n{other.words(0, 60)}"
+    text, truth = desk.rng.choice(((other.text, "new"), (longer, "extended")))
+    first = Step(desk.address(desk.site(), other.title), other.title, text, truth)
+    return [page, first, page._replace(text=text, truth="update")]
 
 
 def revisit(desk: Desk) -> Case:
@@ -242,7 +248,8 @@ def revisit(desk: Desk) -> Case:
     story = desk.story(200)
     words = story.text.split(" ")
     place = desk.rng.randrange(10, len(words))
-    changed = desk.rng.choice((" ".join([*words[:place], *words[place + 1 :]]), f"{story.text}\nRead more about this topic in our archive"))
+    corrected, longer = " ".join([*words[:place], *words[place + 1 :]]), f"{story.text}\nRead more in our archive"
+    changed = desk.rng.choice((corrected, longer))
     page = Step(desk.address(desk.site(), story.title), story.title, story.text, "new")
     return [page, page._replace(text=changed, truth="copy")]
 
@@ -261,22 +268,25 @@ def copies(desk: Desk) -> Case:
 
 def draws(desk: Desk) -> Case:
     """Several lottery draws of one day on one site, which are no coverage of one event."""
-    site, region = desk.site(), _name(desk)
-    case = []
-    for game in desk.rng.sample(("Daily Pick", "Lucky Day Lotto", "Mega Millions", "Quick Draw", "Cash Ball", "Powerball"), 4):
+    site, region, case = desk.site(), _name(desk), []
+    games = ["Daily Pick", "Lucky Lotto", "Mega Millions", "Quick Draw", "Cash"]
+    desk.close()
+    for game in desk.rng.sample(games, 4):
         numbers = ", ".join(str(desk.rng.randrange(1, 70)) for _ in range(6))
-        title = f"Winning numbers drawn in '{game}' game"
+        title, jackpot = f"Winning numbers drawn in '{game}' game", desk.rng.randrange(10, 900)
         text = (
-            f"The winning numbers in Tuesday evening's drawing of the {region} Lottery's \"{game}\" game were: {numbers}. "
-            f"Estimated jackpot: ${desk.rng.randrange(10, 900)} million. The next drawing is on Wednesday evening. "
-            f"Tickets are sold by all agents of the {region} Lottery until eight in the evening of the day of the drawing."
+            f"The winning numbers in Tuesday evening's drawing of the {region} Lottery's \"{game}\" game were: "
+            f"{numbers}. Estimated jackpot: ${jackpot} million. The next drawing is on Wednesday evening. Tickets are "
+            f"sold by all agents of the {region} Lottery until eight in the evening of the day of the drawing."
         )
         case.append(Step(desk.address(site, title), title, text, "alone"))
     return case
 
 
-CLASSES = (wall, rubric, paywall, teasers, gallery, sister, translation, quotation, extended, abridged, figure, elsewhere,
-           revisit, copies, draws)  # fmt: skip
+CLASSES = (
+    *(wall, rubric, paywall, teasers, gallery, sister, translation, quotation),
+    *(extended, abridged, figure, elsewhere, revisit, copies, draws),
+)
 
 
 def _blocks(story: Story, words: int) -> str:
@@ -296,7 +306,8 @@ def _teasers(desk: Desk) -> str:
 
 
 def _name(desk: Desk) -> str:
-    return "".join(desk.rng.choice(pair) for pair in ("BDGKLMNRST", "aeiou", "bdgklmnrst", "aeiou", "bdklmnrst")) + "ford"
+    letters = ("BDGKLMNRST", "aeiou", "bdgklmnrst", "aeiou", "bdklmnrst")
+    return "".join(map(desk.rng.choice, letters)) + "ford"
 
 
 def _foreign(text: str) -> str:
@@ -312,6 +323,24 @@ def _word(word: str) -> str:
 # Judging
 
 
+def _batches(make: Callable[[Desk], Case], stories: Sequence[Story], count: int, seed: int) -> Iterator[list[Case]]:
+    """Make so many cases, as many for each window as there are articles for."""
+    made = 0
+    for number in range(count):
+        desk, batch = Desk(stories, f"{seed} {make.__name__} {number}"), list[Case]()
+        with suppress(IndexError, StopIteration):
+            while made < count:
+                batch.append(make(desk))
+                made += 1
+        yield batch
+
+
+def _tail(url: str) -> str:
+    """The name of the site as it stands behind titles: on every second site."""
+    number = int(re.findall("paper([0-9]+)", url)[0])
+    return f" | Paper {number}" if number % 2 else ""
+
+
 async def _judged(cases: Sequence[Case]) -> list[tuple[Step, Verdict]]:
     """The verdicts of all cases, whose pages come a minute apart, the first pages of all cases first."""
     detector = NearDupDetector(NearDupSettings(store="memory://"), run="")
@@ -321,9 +350,13 @@ async def _judged(cases: Sequence[Case]) -> list[tuple[Step, Verdict]]:
         for place, case in enumerate(cases):
             if number < len(case):
                 step = case[number]
-                seen_at = START + MINUTE * (number * 90 + place)
                 document = detector.document(
-                    step.text, url=step.url, title=step.title, seen_at=seen_at, canonical=step.canonical, language=step.language
+                    step.text,
+                    url=step.url,
+                    title=f"{step.title}{_tail(step.url)}",
+                    seen_at=START + MINUTE * (number * 90 + place),
+                    canonical=step.canonical,
+                    language=step.language,
                 )
                 answers.append((step, await detector.check(document)))
     await detector.close()
@@ -331,7 +364,7 @@ async def _judged(cases: Sequence[Case]) -> list[tuple[Step, Verdict]]:
 
 
 def _stories(data: Path) -> Iterator[Story]:
-    """Articles with their titles; of the gold set, whose pages are copies of each other, the original of each cluster."""
+    """Articles with their titles; of the gold set, which is full of copies, the original of each cluster."""
     extract = load_extractor("trafilatura")
     for name in ("articles.jsonl", "gold-dev.jsonl"):
         for line in (data / name).read_text(encoding="utf-8").splitlines():
@@ -341,8 +374,8 @@ def _stories(data: Path) -> Iterator[Story]:
             html = (data / row["file"]).read_bytes()
             text = row.get("text") or extract(html.decode("utf-8", "replace"), "")
             title = read_head(html).title
-            if title and len(text.split()) >= 60:
-                yield Story(title, text)
+            if title and len(text.split()) >= 150:
+                yield Story(_SITE.sub("", title), text)
 
 
 def _row(name: str, answers: Sequence[tuple[Step, Verdict]]) -> tuple[object, ...]:
@@ -376,17 +409,19 @@ def main() -> None:
     rows, everything = [], []
     for make in CLASSES:
         if options.only in (None, make.__name__):
-            desk = Desk(stories, make.__name__, options.seed)
-            answers = asyncio.run(_judged([make(desk) for _ in range(options.cases)]))
+            batches = _batches(make, stories, options.cases, options.seed)
+            answers = [each for batch in batches if batch for each in asyncio.run(_judged(batch))]
             rows.append(_row(make.__name__, answers))
             everything += answers
             for step, verdict in answers:
                 if options.wrong and not RIGHT[step.truth](verdict):
-                    print(f"- {make.__name__}: {step.truth} is {verdict.status} {verdict.kind or verdict.reason or ''} "
-                          f"share {verdict.share} containment {verdict.containment} drop {verdict.would_drop} "
-                          f"{verdict.changes} {step.title[:50]!r} {step.url} by {verdict.match_url}")  # fmt: skip
-    head = ("class", "pages", "right", "precision of duplicate", "recall", "precision of update", "recall", "drops that lose")
-    _table(f"Dressed pages, seed {options.seed}, {options.cases} cases of each class", head, [*rows, _row("all", everything)])
+                    kind, dropped = verdict.kind or verdict.reason or "", ", dropped" if verdict.would_drop else ""
+                    how = f"share {verdict.share}, containment {verdict.containment}{dropped}, {verdict.changes}"
+                    print(f"- {make.__name__}: {step.truth} is {verdict.status} {kind}, {how}:")
+                    print(f"  {step.url} by {verdict.match_url}")
+    shares = ("precision of duplicate", "recall", "precision of update", "recall")
+    title = f"Dressed pages, seed {options.seed}, {options.cases} cases of each class"
+    _table(title, ("class", "pages", "right", *shares, "drops that lose"), [*rows, _row("all", everything)])
 
 
 if __name__ == "__main__":

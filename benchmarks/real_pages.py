@@ -6,9 +6,9 @@ usage: python benchmarks/real_pages.py [--data DIR] [--half seen|unseen|both] [-
                                        [--extractor NAME|both] [--workers N] [--read FILE]
 
 DIR as for accuracy.py. The pages of ``stream-dev`` are judged with default settings at their real times, in one fixed
-random order or in that of their times. Whoever changes a rule looks at pages of the ``seen`` half of the sources only, and
-measures the other half at the end. ``--read FILE`` writes the pairs without a label for a reader. See labels/README.md
-for the labels.
+random order or in that of their times. Whoever changes a rule looks at pages of the ``seen`` half of the sources only,
+and measures the other half at the end. ``--read FILE`` writes the pairs without a label for a reader. See
+labels/README.md for the labels.
 """
 
 from __future__ import annotations
@@ -93,8 +93,7 @@ class Label:
         if verdict.status == "related":
             return "wrong" if self.label == "different" else "right"
         if verdict.status == "update":
-            same_page = self.label == "copy" and not verdict.changes
-            return self._rated(self.label == "version" or same_page or (self.label == "copy" and self.figures))
+            return self._rated(self.label == "version" or (self.label == "copy" and self.figures))
         if self.label == "version":
             return "right" if self._holds(page) else "version"
         if self.label in ("related", "different") and self._holds(page):
@@ -293,7 +292,7 @@ def _lost(run: Run, labels: dict[Key, Label]) -> None:
         was = Verdict("duplicate")
         if row["extractor"] != run.extractor or row["status"] != was.status or not label:
             continue
-        if label.rate(was, page) == "right":
+        if label.rate(was, page) == "right" and {page, match} <= run.answers.keys():
             count += 1
             answer = run.answers.get(page)
             if answer is None or not answer.is_copy or groups[page] != groups.get(match):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Status = Literal["original", "related", "update", "duplicate", "unchecked"]
-Kind = Literal["exact", "near", "abridged", "extended", "revisit"]
+Kind = Literal["exact", "near", "abridged", "extended", "revisit", "translation"]
 Reason = Literal["no-text", "too-short", "boilerplate", "store-unavailable", "extraction-failed", "internal-error"]
 Level = Literal["watch", "breaking", "update", "ended"]
 
@@ -189,6 +189,11 @@ class Match:
     is_seen: bool = True
     registered_before: str = ""  # id of an earlier document of the same page, if the match itself does not count as one
     run: int = 0  # the run that registered the candidate, 0 if the candidate is delivered
+    # Whether the document's own url had another text before. If the match is of another page all the same, ``figures``
+    # are those of that text.
+    is_page_changed: bool = False
+    is_translation: bool = False  # the same article in another language
+    is_wall: bool = False  # the text stands under unlike titles of the source: it is no article
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,6 +272,26 @@ def template_evidence(a: bytes, b: bytes) -> Literal["places", "first names"] | 
     return "places" if is_other_report else None
 
 
+def share_of_new_specifics(new: bytes, old: bytes) -> float:
+    """Return the share of a text's specifics that another text does not have, wherever it has them, in [0, 1].
+
+    Only keys are compared that both texts would have kept. If one has none of them, nothing is known: 0.
+    """
+    values, others = _values_by_place(new), _values_by_place(old)
+    _pop_leads(values), _pop_leads(others)
+    if not others:
+        return 0.0
+    highest = (
+        min(max(kept) for kept in (values, others) if len(kept) >= MOST)
+        if max(len(values), len(others)) >= MOST
+        else 1 << 16
+    )
+    compared = {place: value for place, value in values.items() if place <= highest}
+    known = set(others.values())
+    lost = sum(place not in others and value not in known for place, value in compared.items())
+    return lost / len(compared) if compared else 0.0
+
+
 def _pop_leads(values: dict[int, int]) -> set[int]:
     return {values.pop(key) for key in range(LEADS) if key in values}
 

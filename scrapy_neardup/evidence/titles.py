@@ -62,6 +62,18 @@ def site_terms(title: str) -> frozenset[int]:
     return frozenset(_slots(found[1])) if found else frozenset()
 
 
+def title_without_site(title: str, source: str) -> str:
+    """Return a title without what stands behind its last bar or dash, if that is the name of the source.
+
+    It is the name if its letters are those of the domain, or some of them in a row, or the other way round.
+    """
+    found = _TAIL.search(title[:_MOST_CHARACTERS])
+    tail = "".join(filter(str.isalnum, found[1].casefold())) if found else ""
+    domain = "".join(filter(str.isalnum, source.partition(".")[0]))
+    is_name = min(len(tail), len(domain)) >= _LEAST_LETTERS and (tail in domain or domain in tail)
+    return title[: found.start()] if found and is_name else title
+
+
 def terms_of(text: str) -> frozenset[int]:
     """Return the hashes of all terms of a text."""
     return frozenset(_slots(text))

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
-from scrapy_neardup.evidence.figures import changed_figures, have_other_figures, unpack_figures
+from scrapy_neardup.evidence.figures import changed_figures, have_other_figures, share_of_new_figures, unpack_figures
 from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
-from scrapy_neardup.evidence.templates import template_evidence
+from scrapy_neardup.evidence.templates import share_of_new_specifics, template_evidence
 from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, add_topic, shared_terms, topic_cosine, topic_score
 from scrapy_neardup.records.documents import IS_DROPPED, Record
-from scrapy_neardup.rules.policy import NEVER_DROPPED, Policy
+from scrapy_neardup.rules.policy import NEVER_DROPPED, REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
@@ -77,25 +77,31 @@ class ScoredCandidate:
     related: bool
     topic: float = 0.0  # score of the topics if the candidate passed only by its topic, else 0
     state: CandidateState = "seen"
+    lost_facts: float = 0.0  # share of the new document's names or figures that the candidate lacks
+    is_page_changed: bool = False  # whether the page says something else now, in words or in figures that nobody reads
+    is_translation: bool = False
+    is_wall: bool = False  # whether the text belongs to no article: its source prints it under unlike titles
 
     @property
-    def rank(self) -> tuple[bool, bool, bool, bool, float, bytes]:
+    def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
         """Return the key by which candidates are sorted, the best first.
 
-        The order is: the page itself unchanged, the same text, the page itself changed, copies, related texts, texts on
-        the same topic. Among candidates of one kind the most similar comes first, and among equals the oldest. But if
-        the page itself is unchanged, its newest version comes first: lines that are too short to compare may have
-        changed since the oldest.
+        The order is: the page itself unchanged, a wall, the same text, the page itself changed, copies, related texts,
+        texts on the same topic. Among candidates of one kind the most similar comes first, and among equals the oldest.
+        But if the page itself is unchanged, its newest version comes first: lines that are too short to compare may
+        have changed since the oldest.
         """
         is_page_unchanged = self.same_text and self.same_page
         place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
-        return (not self.same_text, not self.same_page, self.related, self.topic > 0, -self.ranking_score, place)
+        is_other = not self.same_page, not self.is_wall
+        return (not self.same_text, *is_other, self.related, self.topic > 0, -self.ranking_score, place)
 
     @property
     def kept_share(self) -> float:
         """Return the share of the new document's text that is in the nearest document that was kept.
 
-        It is the share in the candidate, times the share of the candidate's text that was kept. If a source prints a
+        It is the share in the candidate, without that of the facts that the candidate lacks, times the share of the
+        candidate's text that was kept. If a source prints a
         text again under another title, it probably adds something: then the share is 0 unless nearly all of the text is
         in the candidate. A candidate that may never be delivered does not count.
         """
@@ -103,7 +109,7 @@ class ScoredCandidate:
             return NEVER_DELIVERED_SHARE
         if self.is_new_headline and self.share < STRONG_EVIDENCE:
             return 0.0
-        return self.share * self.record.kept_share_parts / WHOLE_TEXT
+        return max(0.0, self.share - self.lost_facts) * self.record.kept_share_parts / WHOLE_TEXT
 
 
 def weights_of(fingerprint: Fingerprint) -> list[int]:
@@ -124,7 +130,9 @@ def score_candidate(
         trace.note("the same text, except for case and punctuation")
     found = likeness_of(new, old, policy.measure, policy.collisions)
     overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
-    same_page = _is_same_page(new, old, overlap, found.score >= policy.related_threshold, trace)
+    are_alike = found.score >= policy.related_threshold
+    is_translation = not are_alike and _is_translation(new, old, trace)
+    same_page = not is_translation and _is_same_page(new, old, overlap, are_alike, trace)
     if not same_page and not policy.allows(same_source=same_source):
         trace.note(
             f"NEARDUP_SCOPE = {policy.scope} allows no match of {'one source' if same_source else 'two sources'}"
@@ -134,16 +142,21 @@ def score_candidate(
         return None
     if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
         return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
-    copy, topic = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace), 0.0
-    are_alike = not copy and _share_a_part(found, overlap, policy, trace)
-    if are_alike and not _supports(new, old, same_source, policy, trace):
+    is_guarded = same_source and are_alike and not (same_page or same_text) and policy.by_titles
+    if is_guarded and have_other_figures(new.figures, old.figures):
+        trace.note("one source has them, and most of their figures differ")
         return None
-    if not copy and not are_alike:
+    copy, topic = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace), 0.0
+    have_part = not copy and not is_translation and _share_a_part(found, overlap, policy, trace)
+    if have_part and not _supports(new, old, same_source, policy, trace):
+        return None
+    if not copy and not have_part and not is_translation:
         threshold = policy.topic_threshold
         topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source, threshold, trace)
         if not topic:
             return None
-    if not same_page and not same_text and (template := template_evidence(new.specifics, old.specifics)):
+    is_other_text = not (same_page or same_text or is_translation)
+    if is_other_text and (template := template_evidence(new.specifics, old.specifics)):
         trace.note(f"reports of one template: {_TEMPLATES[template]}")
         return None
     covered = new.own_parts / WHOLE_TEXT if new.own_parts and not same_text else 1.0
@@ -152,11 +165,16 @@ def score_candidate(
         share = share_of(share, new.size, old.size)
     # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
     ranking_score = topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity)
+    share *= covered  # nobody knows whether the candidate holds the lines that are left out
+    is_page_changed = same_page and not same_text and share < REVISIT_SHARE
+    is_wall = same_text and same_source and not same_page and not overlap and policy.by_titles
+    if is_wall:
+        trace.note("one source has the text under titles without a common word: it belongs to no article")
     return ScoredCandidate(
         key,
         old,
         found,
-        share=share * covered,  # nobody knows whether the candidate holds the lines that are left out
+        share=share,
         covered=covered,
         ranking_score=ranking_score,
         is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
@@ -165,7 +183,16 @@ def score_candidate(
         related=not copy,
         topic=topic,
         state=state,
+        lost_facts=_lost_facts(new, old) if copy and not same_text and policy.by_titles else 0.0,
+        is_page_changed=is_page_changed and (policy.keep_updates or found.score < policy.threshold),
+        is_translation=is_translation,
+        is_wall=is_wall,
     )
+
+
+def _lost_facts(new: Record, old: Record) -> float:
+    """Return the share of the names and figures, or of the figures alone, that only the new one of two texts has."""
+    return max(share_of_new_specifics(new.specifics, old.specifics), share_of_new_figures(new.figures, old.figures))
 
 
 def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
@@ -192,10 +219,10 @@ def _supports(new: Record, old: Record, same_source: bool, policy: Policy, trace
     """Decide whether the topics of two texts that share a part allow that they are related.
 
     The part may be a template, a frame of the site or a paragraph that is used again. Within one source that is more
-    probable. Nothing can be said if neither text has a topic.
+    probable. If neither text has a topic, nothing can be said of two sources, and within one nothing is proved.
     """
     if not new.topic and not old.topic:
-        return True
+        return not same_source
     least = SUPPORTING_SHARE * policy.topic_threshold
     if same_source:
         least = least_topic_score(policy.topic_threshold, same_source=True)
@@ -215,19 +242,30 @@ def is_same_url(a: Record, b: Record) -> bool:
 def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, trace: Trace) -> bool:
     """Decide whether two documents are one page: by its url, or by its source's number for the article.
 
-    A number alone proves nothing, because it may be that of a section. Titles or texts must be alike as well, unless
-    one of the two may be a translation. If a text has no signature, such as a paywall notice, equal texts prove
-    nothing.
+    A number alone proves nothing, because it may be that of a section: titles or texts must be alike as well. If a text
+    has no signature, such as a paywall notice, equal texts prove nothing.
     """
     if is_same_url(new, old):
         trace.note(f"the same url, with {'the same' if new.text_hash == old.text_hash else 'another'} text")
         return True
-    if new.article_hash != old.article_hash or not any(new.article_hash):
+    if not _have_same_number(new, old):
         return False
-    is_translation = new.language != old.language and any(new.language) and any(old.language)
     have_titles = bool(new.titles and old.titles)
-    if is_translation or (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES):
+    if (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES):
         trace.note("the same article number in both urls")
+        return True
+    return False
+
+
+def _have_same_number(new: Record, old: Record) -> bool:
+    return new.article_hash == old.article_hash and any(new.article_hash)
+
+
+def _is_translation(new: Record, old: Record, trace: Trace) -> bool:
+    """Decide whether two documents whose texts are not alike are one article in two languages, by its number."""
+    have_languages = any(new.language) and any(old.language) and new.language != old.language
+    if have_languages and _have_same_number(new, old) and not is_same_url(new, old):
+        trace.note("the same article number in both urls, and two languages")
         return True
     return False
 
@@ -254,16 +292,11 @@ def _is_copy_by_text(
     if not overlap:
         larger = share_of_larger(found.similarity, new.size, old.size)
         trace.note("one source has them under titles without a common word")
-        is_copy = trace.at_least("common share of the larger text", larger, STRONG_EVIDENCE)
-    else:
-        least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
-        if overlap < SAME_TITLES:
-            trace.note(f"one source has them under different titles, which share {overlap:.2f} of their terms")
-        is_copy = trace.at_least(policy.measure, found.score, least)
-    if is_copy and have_other_figures(new.figures, old.figures):
-        trace.note("most of their figures differ")
-        return False
-    return is_copy
+        return trace.at_least("common share of the larger text", larger, STRONG_EVIDENCE)
+    least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
+    if overlap < SAME_TITLES:
+        trace.note(f"one source has them under different titles, which share {overlap:.2f} of their terms")
+    return trace.at_least(policy.measure, found.score, least)
 
 
 class Decision(NamedTuple):
@@ -284,26 +317,44 @@ def decide(
     """
     scored = [found for key, old, state in candidates if (found := score_candidate(key, new, old, policy, state))]
     whole, is_update = len(scored), False
+    page = None
     while (match := _best_that_counts(scored)) is not None:
+        page = _earlier_version(new, match, scored)
+        compared = page or match
         try:
-            is_update = have_changed_figures(new, match.record)
+            is_update = compared.is_page_changed or have_changed_figures(new, compared.record)
             break
         except ValueError:
-            scored.remove(match)
+            scored.remove(compared)
     is_any_damaged = len(scored) < whole
     if match is None:
         return Decision(new, None, is_any_damaged)
+    if match.is_wall:
+        return Decision(replace(new, candidate=match.key), to_match(match), is_any_damaged)
     alive = [candidate for candidate in scored if candidate.state != "lost"]
     other = best(candidate for candidate in alive if candidate.record.story != match.record.story)
     same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)
     neighbour = neighbour_of(new, match.record, other.key, other.record, policy) if other else None
     answer = to_match(match, neighbour, same_page.key if same_page else b"")
-    return Decision(link_record(new, match, policy, least_dropped, is_update=is_update), answer, is_any_damaged)
+    record = link_record(new, match, policy, least_dropped, is_update=is_update)
+    if page is not None:
+        answer = replace(answer, is_page_changed=page.is_page_changed, figures=page.record.figures)
+        record = replace(record, candidate=page.key)  # if the document is checked again, it must be an update again
+    return Decision(record, answer, is_any_damaged)
 
 
 def _best_that_counts(scored: Sequence[ScoredCandidate]) -> ScoredCandidate | None:
     """Return the best candidate that is not lost, or else the best that is lost and no related text."""
     return best(each for each in scored if each.state != "lost") or best(each for each in scored if not each.related)
+
+
+def _earlier_version(new: Record, match: ScoredCandidate, scored: Iterable[ScoredCandidate]) -> ScoredCandidate | None:
+    """Return the version of the same url with another text, if another page printed the new text first."""
+    if match.same_page:
+        return None
+    return best(
+        each for each in scored if each.state != "lost" and not each.same_text and is_same_url(new, each.record)
+    )
 
 
 def have_changed_figures(new: Record, old: Record) -> bool:
@@ -345,8 +396,7 @@ def link_record(
         return replace(record, story=old.story, candidate=best.key, story_topic=story_topic)
     original_url, original_title = old.of_original(best.key)
     run, candidate = record.run, best.key
-    is_changed_page = best.same_page and not best.same_text and policy.keep_updates
-    is_dropped = not is_update and not is_changed_page and best.kept_share >= least_dropped
+    is_dropped = not is_update and best.kept_share >= least_dropped
     if is_dropped and policy.drops and run and old.run:
         run |= IS_DROPPED
         # A page that is crawled again and again links to the one that is kept: chains do not grow.
@@ -402,6 +452,9 @@ def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: 
         is_seen=best.state != "lost",
         registered_before=before.hex(),
         run=record.run & ~IS_DROPPED,
+        is_page_changed=best.is_page_changed,
+        is_translation=best.is_translation,
+        is_wall=best.is_wall,
     )
 
 

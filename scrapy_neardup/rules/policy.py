@@ -11,6 +11,7 @@ Scope = Literal["all", "same-source", "cross-source"]
 
 HOUR = 3600
 NEVER_DROPPED = 2.0
+REVISIT_SHARE = 0.93  # a page that comes again says nothing new if its earlier version holds this much of its text
 
 
 @dataclass(frozen=True, slots=True)

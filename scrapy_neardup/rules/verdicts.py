@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Status, Verdict
-from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
-_NEAR_SIZE = 0.75  # if one shingle set is smaller than this share of the other set, the copy is abridged or extended
+# A copy is abridged or extended if one shingle set is smaller than this share of the other one. If the other one holds
+# nearly all of it, the rest of the other one is a block of its own, and less of it is enough.
+_NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
 
 
 def verdict_of(
@@ -18,6 +20,8 @@ def verdict_of(
 
     ``changes`` are the figures that changed since the match, such as "dead: 4 -> 12".
     """
+    if match is not None and match.is_wall:
+        return Verdict("unchecked", reason="boilerplate", id=document.id)
     if match is None or not match.is_seen or (fingerprint.is_boilerplate and not match.same_text):
         return _unmatched(document, match.story if match else document.id, fingerprint)
     status, kind = status_of(match, changes, policy)
@@ -41,12 +45,12 @@ def verdict_of(
 def status_of(
     match: Match, changes: Sequence[str], policy: Policy, trace: Trace = SILENT
 ) -> tuple[Status, Kind | None]:
-    """Return the status of a document with this match, and the kind if it is a duplicate."""
+    """Return the status of a document with this match, and the kind if it is a duplicate or a translation."""
     if match.related:
-        return "related", None
+        return "related", "translation" if match.is_translation else None
     if changes:
         trace.note(f"figures changed: {'; '.join(changes)}")
-    if changes or _is_changed_page(match, policy):
+    if changes or match.is_page_changed:
         return "update", None
     return "duplicate", _kind(match, trace)
 
@@ -57,16 +61,14 @@ def _unmatched(document: Document, story: str, fingerprint: Fingerprint) -> Verd
     return Verdict("original", story=story, id=document.id)
 
 
-def _is_changed_page(match: Match, policy: Policy) -> bool:
-    is_kept = policy.keep_updates or match.score < policy.threshold
-    return is_kept and match.same_url and not match.same_text
-
-
 def _kind(match: Match, trace: Trace) -> Kind:
+    if match.same_url and (match.same_text or match.share >= REVISIT_SHARE):
+        return "revisit"
     if match.same_text:
-        return "revisit" if match.same_url else "exact"
+        return "exact"
     ratio = match.similarity / match.containment if match.containment else _NEAR_SIZE
-    if trace.at_least("resemblance divided by containment", ratio, _NEAR_SIZE):
+    least = _NEAR_SIZE_IF_HELD if match.containment >= _HELD else _NEAR_SIZE
+    if trace.at_least("resemblance divided by containment", ratio, least):
         return "near"
     # The containment is the share of the smaller text that the larger one holds.
     return "abridged" if match.share >= match.containment * match.covered else "extended"

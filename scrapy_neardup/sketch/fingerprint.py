@@ -18,7 +18,7 @@ from scrapy_neardup.evidence.boilerplate import NO_TRACE, BoilerplateGuard, Trac
 from scrapy_neardup.evidence.figures import find_figures, pack_figures
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
-from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms
+from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
 from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures import signer_for
@@ -98,7 +98,7 @@ class _Place(NamedTuple):
             source_hash(source),
             page_hash(document.url_identity),
             xxhash.xxh32_digest(_encoded(f"{source}\n{article}")) if source and article else _NO_ARTICLE,
-            title_terms(document.title),
+            title_terms(title_without_site(document.title, source)),
             site_terms(document.title),
             xxhash.xxh32_intdigest(_encoded(document.url_identity or document.text)),
             document.counted_second // _DAY,

@@ -30,8 +30,9 @@ class JoinMaker:
         """Return the verdict on a document, and its join if it joins a story."""
         changes = _changes(document, fingerprint, match)
         verdict = verdict_of(document, fingerprint, match, [change.line for change in changes], policy)
-        is_too_short = not fingerprint.signature  # a notice or a caption: copies of it are not coverage of a story
-        if match is None or is_too_short or (match.is_seen and match.same_url and verdict.status != "update"):
+        # A notice or a caption: copies of it are not coverage of a story.
+        is_no_article = not fingerprint.signature or (match is not None and match.is_wall)
+        if match is None or is_no_article or (match.is_seen and match.same_url and verdict.status != "update"):
             return Judged(verdict)
         join = self.make(
             document,

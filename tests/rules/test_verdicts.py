@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
+from conftest import OpenIndex
 from documents import WIRE, Article, check, topic
+from newsdesk import Newsroom, opened, text, toll
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.topic import TITLE_BIT, topic_score
@@ -14,6 +17,7 @@ from scrapy_neardup.rules.decision import is_same_source, is_same_url
 from scrapy_neardup.rules.verdicts import verdict_of
 
 ARTICLE = Article(url=WIRE, source="wire.example")
+PAGE, ELSEWHERE = "https://www.paper.example/fire", "https://www.wire.example/fire"
 
 
 @pytest.fixture
@@ -25,11 +29,107 @@ async def match(index: Index) -> Match:
     return found
 
 
-@pytest.mark.parametrize(("beyond", "status"), [(-0.001, "update"), (0.0, "duplicate")])
-def test_a_page_whose_text_reaches_the_threshold_is_a_copy(match: Match, beyond: float, status: str) -> None:
-    policy = Policy(keep_updates=False)
-    match = replace(match, score=policy.threshold + beyond)
-    assert verdict_of(ARTICLE.document, ARTICLE.fingerprint, match, (), policy).status == status
+@pytest.fixture
+async def newsroom() -> AsyncIterator[Newsroom]:
+    async with opened(store="memory://") as room:
+        yield room
+
+
+@pytest.mark.parametrize(("equal", "status"), [(40, "update"), (100, "duplicate")])
+async def test_a_page_whose_text_reaches_the_threshold_is_a_copy(
+    open_index: OpenIndex, store_url: str, equal: int, status: str
+) -> None:
+    index = await open_index(store_url, Policy(keep_updates=False))
+    await check(index, ARTICLE)
+    found = await check(index, ARTICLE.copy(text="edited", like="wire", equal=equal))
+    assert verdict_of(ARTICLE.document, ARTICLE.fingerprint, found, (), index.policy).status == status
+
+
+async def test_a_page_with_a_few_other_words_is_a_revisit(newsroom: Newsroom) -> None:
+    await newsroom.publish("fire", "paper", 0, url=PAGE, text=text("fire", 300))
+
+    verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=f"{text('fire', 300)}\n{text('line', 8)}")
+    longer = await newsroom.publish("fire", "paper", 90, url=PAGE, text=f"{text('fire', 300)}\n{text('more', 60)}")
+
+    assert (verdict.status, verdict.kind) == ("duplicate", "revisit")
+    assert (longer.status, longer.would_drop) == ("update", False)
+
+
+async def test_a_translation_is_kept_whatever_names_its_title_shares(newsroom: Newsroom) -> None:
+    for language, seed in (("en", "fire"), ("de", "feuer")):
+        url = f"https://www.paper.example/{language}/1234567"
+        document = newsroom.article("Skerrow", "paper", 0, url=url, text=text(seed), language=language)
+        verdict = await newsroom.detector.check(document)
+
+    assert (verdict.status, verdict.kind, verdict.would_drop) == ("related", "translation", False)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [(toll(3), toll(7), ("people: 3 -> 7",)), (text("before"), text("after"), ())],
+    ids=["another toll", "other words"],
+)
+async def test_a_changed_page_is_an_update_although_another_site_printed_its_new_text_first(
+    newsroom: Newsroom, before: str, after: str, changes: tuple[str, ...]
+) -> None:
+    await newsroom.publish("fire", "paper", 0, url=PAGE, text=before)
+    await newsroom.publish("fire", "wire", 60, url=ELSEWHERE, text=after)
+    document = newsroom.article("fire", "paper", 120, url=PAGE, text=after)
+
+    verdict = await newsroom.detector.check(document)
+
+    assert (verdict.status, verdict.would_drop, verdict.match_url) == ("update", False, ELSEWHERE)
+    assert verdict.changes == changes
+    again = await newsroom.detector.check(document)
+    assert (again.status, again.would_drop) == ("update", False)
+
+
+async def test_one_text_under_unlike_titles_of_one_source_is_a_wall(newsroom: Newsroom) -> None:
+    titles = "Fire destroys harbour", "Elections called early", "Fire under control"
+    documents = [
+        newsroom.detector.document(
+            text("wall"), url=f"https://www.paper.example/{number}", title=f"{title} | The Paper"
+        )
+        for number, title in enumerate(titles)
+    ]
+
+    verdicts = [await newsroom.detector.check(each) for each in documents]
+
+    assert [(each.status, each.reason, each.would_drop) for each in verdicts] == [
+        ("original", None, False),
+        *[("unchecked", "boilerplate", False)] * 2,
+    ]
+    assert await newsroom.detector.check(documents[2]) == verdicts[2]
+
+
+async def test_a_text_that_holds_its_match_and_adds_a_block_is_extended(newsroom: Newsroom) -> None:
+    await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=text("fire", 300))
+
+    verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=f"{text('fire', 300)}\n{text('more', 60)}")
+
+    assert (verdict.kind, verdict.would_drop) == ("extended", True)
+
+
+@pytest.mark.parametrize(
+    "fact", ["a petition with 800 signatures was handed over by", "its owner Margaret Reed spoke of"]
+)
+async def test_a_copy_is_kept_for_a_name_or_a_figure_that_its_match_lacks(newsroom: Newsroom, fact: str) -> None:
+    wire = f"{toll(3)}\nThe fire brigade of Skerrow worked with Harbour Master Olsen until the fire was out at last."
+    await newsroom.publish("fire", "wire", 0, url=ELSEWHERE, text=wire)
+
+    verdict = await newsroom.publish(
+        "fire", "paper", 60, url=PAGE, text=f"{wire}\nThe people said {fact} {text('more', 50)}"
+    )
+
+    assert (verdict.status, verdict.would_drop) == ("duplicate", False)
+    assert (verdict.share or 0) > 0.7
+
+
+async def test_texts_of_one_source_without_topics_are_not_related(index: Index) -> None:
+    page = Article(headline="abc", source="paper.example", url="https://paper.example/1")
+    await check(index, page)
+
+    assert await check(index, page.copy(text="b", like="wire", equal=30, url="https://paper.example/2")) is None
 
 
 def test_shares_have_four_digits(match: Match) -> None:
