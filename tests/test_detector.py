@@ -107,7 +107,7 @@ async def test_a_report_that_shares_a_third_is_related(detector: NearDupDetector
 async def test_a_page_whose_text_changed_is_an_update(detector: NearDupDetector) -> None:
     await judge(detector, STORY, url=URL)
 
-    verdict = await judge(detector, edited(STORY, 40), url=URL)
+    verdict = await judge(detector, edited(STORY, 12), url=URL)
 
     assert (verdict.status, verdict.kind, verdict.original_url) == ("update", None, URL)
 
@@ -117,7 +117,7 @@ async def test_without_updates_a_lightly_changed_page_is_a_duplicate() -> None:
     await detector.open()
     await judge(detector, STORY, url=URL)
 
-    verdict = await judge(detector, edited(STORY, 40), url=URL)
+    verdict = await judge(detector, edited(STORY, 12), url=URL)
     rewritten = await judge(detector, words("rewritten", 300), url=URL)
     await detector.close()
 
