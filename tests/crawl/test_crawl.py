@@ -163,7 +163,7 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
 
     assert {item["page"].rpartition("/")[2]: item["neardup_status"] for item in crawl.items} == {
         "changed": "update",
-        "background": "related",
+        "background": "original",
         "new": "original",
         "short": "unchecked",
         "photo": "unchecked",
