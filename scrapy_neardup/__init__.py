@@ -13,6 +13,7 @@ from scrapy_neardup.document import (
     Level,
     Match,
     Member,
+    NearDupFields,
     Neighbour,
     Reason,
     Status,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy_neardup.content import Extractor
     from scrapy_neardup.detector import NearDupDetector
     from scrapy_neardup.index import StoreSummary
-    from scrapy_neardup.items import NearDupFields, NearDupItem
+    from scrapy_neardup.items import NearDupItem
     from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
     from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
     from scrapy_neardup.settings import NearDupSettings
@@ -75,7 +76,6 @@ _HOMES = {
     "Extractor": "content",
     "NearDupDetector": "detector",
     "NearDupDownloaderMiddleware": "middleware",
-    "NearDupFields": "items",
     "NearDupItem": "items",
     "NearDupPipeline": "pipeline",
     "NearDupSettings": "settings",

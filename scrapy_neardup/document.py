@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 if TYPE_CHECKING:
@@ -20,6 +20,29 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LEVELS: tuple[Level, ...] = get_args(Level)
 
+
+@dataclass(kw_only=True)
+class NearDupFields:
+    """Mixin of dataclass items that get tags. Its fields are keyword-only and have defaults.
+
+    This is the list of tags: all other places are made from it.
+    """
+
+    neardup_status: str | None = None
+    neardup_kind: str | None = None
+    neardup_original: str | None = None
+    neardup_match: str | None = None
+    neardup_similarity: float | None = None
+    neardup_containment: float | None = None
+    neardup_share: float | None = None
+    neardup_would_drop: bool | None = None
+    neardup_story: str | None = None
+    neardup_changes: str | None = None
+    neardup_event: str | None = None
+    neardup_reason: str | None = None
+
+
+TAGS = tuple(each.name for each in fields(NearDupFields))
 
 WHOLE_TEXT = 255
 """Shares of a text that are kept in a byte are counted in parts of this number."""

@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrapy_neardup.content import Sketching, platform_of, require_domain
+from scrapy_neardup.document import TAGS
 from scrapy_neardup.evidence.minima import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, Policy, Scope, check_url
@@ -36,21 +37,6 @@ DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(time)s.jsonl"
 
 DEFAULT_STORIES_FEED = "neardup-stories/%(name)s-%(time)s.jsonl"
 """The default of ``NEARDUP_STORIES_FEED``. The path is relative to the data directory."""
-
-TAGS = (
-    "neardup_status",
-    "neardup_kind",
-    "neardup_original",
-    "neardup_match",
-    "neardup_similarity",
-    "neardup_containment",
-    "neardup_share",
-    "neardup_would_drop",
-    "neardup_story",
-    "neardup_changes",
-    "neardup_event",
-    "neardup_reason",
-)
 
 _BOOLEANS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),

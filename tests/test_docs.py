@@ -13,7 +13,7 @@ import pytest
 import scrapy_neardup
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
-from scrapy_neardup.document import KINDS, STATUSES, Reason
+from scrapy_neardup.document import KINDS, STATUSES, TAGS, Reason
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, LEAD_WORDS, UNKNOWN_COVERAGE
 from scrapy_neardup.rules.decision import (
     LEAST_STORY_COSINE,
@@ -22,7 +22,6 @@ from scrapy_neardup.rules.decision import (
     UNITING_COSINE,
     UNITING_EXTRA,
 )
-from scrapy_neardup.settings import TAGS
 from scrapy_neardup.sketch import PRESETS
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from typing import Any
 from itemadapter import ItemAdapter
 from scrapy.utils.misc import load_object
 
-from scrapy_neardup.document import MOST_CHARACTERS, Verdict
+from scrapy_neardup.document import MOST_CHARACTERS, TAGS, Verdict
 from scrapy_neardup.exceptions import SettingsError
 
 logger = logging.getLogger(__name__)
@@ -41,19 +41,11 @@ def text_of(adapter: ItemAdapter, field: str | None) -> str:
 
 def tags_of(verdict: Verdict) -> dict[str, Any]:
     """Return all tags, with None for those that do not apply. A CSV feed takes its columns from the first item."""
-    return {
-        "neardup_status": verdict.status,
-        "neardup_kind": verdict.kind,
+    tags = {tag: getattr(verdict, tag.removeprefix("neardup_")) for tag in TAGS}
+    return tags | {
         "neardup_original": verdict.original_url or verdict.original,
         "neardup_match": verdict.match_url or verdict.match,
-        "neardup_similarity": verdict.similarity,
-        "neardup_containment": verdict.containment,
-        "neardup_share": verdict.share,
-        "neardup_would_drop": verdict.would_drop,
-        "neardup_story": verdict.story,
         "neardup_changes": "; ".join(verdict.changes) or None,
-        "neardup_event": verdict.event,
-        "neardup_reason": verdict.reason,
     }
 
 

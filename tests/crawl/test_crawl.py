@@ -13,7 +13,7 @@ import pytest
 from news_site import Answer, NewsSite, article, page
 from projects import HAS_REACTORLESS, ITEM_A_PAGE, Project
 
-from scrapy_neardup.settings import TAGS
+from scrapy_neardup.document import TAGS
 
 pytestmark = pytest.mark.versions
 

@@ -15,8 +15,9 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.crawl.feeds import default_path
+from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, TAGS
+from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 
 DROP = {"NEARDUP_ACTION": "drop", **NOTING}
 

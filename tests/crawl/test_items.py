@@ -10,7 +10,7 @@ from news_site import NewsSite, article, page
 from projects import Crawl, Project
 
 from scrapy_neardup import NearDupFields, NearDupItem
-from scrapy_neardup.settings import TAGS
+from scrapy_neardup.document import TAGS
 
 pytestmark = pytest.mark.versions
 

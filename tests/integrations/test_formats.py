@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from projects import Crawl, Project
 
-from scrapy_neardup.settings import TAGS
+from scrapy_neardup.document import TAGS
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r'^```python title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
