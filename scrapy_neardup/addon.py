@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
-
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
@@ -49,6 +47,8 @@ class Addon:
         try:
             checked = checked_settings(settings)
         except UsageError as error:
+            from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
+
             raise wrong_spider_setting(error) from None
         if not checked.enabled:
             return

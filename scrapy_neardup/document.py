@@ -117,6 +117,14 @@ UNSAFE = re.compile(
 )
 
 
+def without_password(url: str) -> str:
+    """Return the url as messages may show it: user and password are replaced, before the host and among the options."""
+    url = re.sub(r"(?i)([?&][^=&#]*(?:password|username)[^=&#]*=)[^&#]*", r"\1***", url)
+    scheme, separator, rest = url.partition("://")
+    tail = rest.rpartition("@")[2]
+    return url if tail == rest else f"{scheme}{separator}***@{tail}"
+
+
 def printable(text: str) -> str:
     """Return the text with a replacement character for each character that a terminal, a log or a reader might obey."""
     return UNSAFE.sub("\ufffd", text)

@@ -14,17 +14,13 @@ from scrapy.signals import engine_stopped, feed_exporter_closed
 
 from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
-from scrapy_neardup.content.dates import parse_time
 from scrapy_neardup.crawl.delivery import Delivery
-from scrapy_neardup.crawl.feeds import dropped_items
+from scrapy_neardup.crawl.event_loop import freeze, unfreeze
+from scrapy_neardup.crawl.feeds import FinalStories, dropped_items, recorder
 from scrapy_neardup.crawl.file_locations import log_window_location
-from scrapy_neardup.crawl.final_stories import FinalStories
-from scrapy_neardup.crawl.freezing import freeze, unfreeze
-from scrapy_neardup.crawl.item_context import ItemContext, Page, current_item
+from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.item_fields import Tagger, text_of
 from scrapy_neardup.crawl.order import AnswerOrder
-from scrapy_neardup.crawl.pending import PendingDocument
-from scrapy_neardup.crawl.recording import recorder
 from scrapy_neardup.crawl.run_summary import RunSummary
 from scrapy_neardup.crawl.shared import Component
 from scrapy_neardup.crawl.sinks import EventSinks
@@ -32,7 +28,6 @@ from scrapy_neardup.crawl.verdict_counter import VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, counted, one_line, unchecked
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.stories import special_report
 
 logger = logging.getLogger(__name__)
 
@@ -323,6 +318,8 @@ class NearDupPipeline(Component):
             if name:
                 self.summary.seen.problems["no-time"] += 1
             return None
+        from scrapy_neardup.content.dates import parse_time
+
         try:
             return min(parse_time(value), time.time())
         except ValueError as error:
@@ -337,12 +334,14 @@ class NearDupPipeline(Component):
         await self.crawler.signals.send_catch_log_async(signal, item=item, verdict=verdict, spider=self.crawler.spider)
 
     async def _send_events(self) -> None:
-        events = self.detector.take_events()
+        if not (events := self.detector.take_events()):
+            return
+        from scrapy_neardup.stories.report import special_report
+
         reports = [special_report(event, zone=self.settings.zone) for event in events]
         for report in reports:
             self.sinks.put(report)
-        if events:
-            await self.detector.confirm_events()
+        await self.detector.confirm_events()
         for event, report in zip(events, reports, strict=True):
             self.count(f"events/{event.level}")
             self.summary.add_event(report)

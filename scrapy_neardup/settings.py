@@ -13,18 +13,16 @@ from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from scrapy_neardup.content import Sketching, platform_of, require_domain
-from scrapy_neardup.document import TAGS
+from scrapy_neardup.document import TAGS, without_password
 from scrapy_neardup.evidence.minima import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index import ALLOWED_STORES, Policy, Scope, check_url
-from scrapy_neardup.index.redis.connection import Address, without_password
 from scrapy_neardup.rules.policy import names_of
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import option_name, preset_with
-from scrapy_neardup.stories import ALLOWED_OWNERS, ALLOWED_RULES, read_owners
+from scrapy_neardup.stories import ALLOWED_RULES
 from scrapy_neardup.stories.messages import check_format
-from scrapy_neardup.stories.stream import stream_of
 
 PREFIX = "NEARDUP_"
 
@@ -154,6 +152,8 @@ def _sources(value: Any) -> frozenset[str]:
 
 
 def _owners(value: Any) -> dict[str, str]:
+    from scrapy_neardup.stories.owners import ALLOWED_OWNERS, read_owners
+
     try:
         return read_owners(_from_json(value), require_domain)
     except ValueError as error:
@@ -333,7 +333,11 @@ class NearDupSettings:
 
     def _check_stream(self) -> None:
         if self.events_stream is not None:
+            from scrapy_neardup.stories.stream import stream_of
+
             server, _ = stream_of(self.events_stream, self.store)
+            from scrapy_neardup.index.redis.connection import Address
+
             try:
                 Address.read(server)
             except ValueError as error:

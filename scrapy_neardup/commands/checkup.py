@@ -18,12 +18,12 @@ from scrapy_neardup.content import ExtractionProcesses, start_extraction
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
 from scrapy_neardup.crawl.wiring import ENTRY, LINE, has_asyncio, loading_errors, missing_parts
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import counted
+from scrapy_neardup.document import counted, without_password
 from scrapy_neardup.exceptions import ExtractionError, NearDupError
-from scrapy_neardup.index import REDIS_SCHEMES
-from scrapy_neardup.index.redis.connection import connect, without_password
+from scrapy_neardup.index import is_redis
+from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.stream import RedisStream, stream_of
 from scrapy_neardup.stories.webhook import Webhook
 
@@ -158,7 +158,7 @@ def _check_clock(settings: NearDupSettings) -> Finding:
 async def _check_store(settings: NearDupSettings) -> Sequence[Finding]:
     scheme, _, path = settings.store.partition(":///")
     try:
-        if settings.store.partition("://")[0] in REDIS_SCHEMES:
+        if is_redis(settings.store):
             return await _check_redis(settings)
         if scheme == "sqlite":
             return await _check_file(settings, Path(path))

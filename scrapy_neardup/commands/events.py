@@ -9,7 +9,7 @@ from typing import Any
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_json, print_table
 from scrapy_neardup.document import counted
-from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories.report import special_report
 
 _MEMBERS = 10
 

@@ -21,7 +21,8 @@ from scrapy_neardup.lab.feed import read_feed, shown
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.replay import OutputFormat, Tally, opened, replay
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent, special_report
+from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.report import special_report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,10 +19,9 @@ from rich.text import Text
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, wrapped
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import STATUSES, Story
-from scrapy_neardup.index.redis.connection import without_password
+from scrapy_neardup.document import STATUSES, Story, without_password
 from scrapy_neardup.lab.stored import is_document_id
-from scrapy_neardup.stories import headline_of
+from scrapy_neardup.stories.headlines import headline_of
 
 _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORY = "story:"  # begins the name of a count of a story

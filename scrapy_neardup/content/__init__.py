@@ -7,7 +7,6 @@ from scrapy_neardup.content.head import HEAD, PageHead, language_code, read_head
 from scrapy_neardup.content.outcome import Extracted, Undecoded
 from scrapy_neardup.content.page_cache import ExtractedPages
 from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, start_extraction, worker_processes
-from scrapy_neardup.content.thread import ExtractionThread
 from scrapy_neardup.content.urls import (
     LONGEST_URL,
     CanonicalUrls,
@@ -31,7 +30,6 @@ __all__ = [
     "ExtractedPages",
     "Extraction",
     "ExtractionProcesses",
-    "ExtractionThread",
     "Extractor",
     "PageHead",
     "Sketching",

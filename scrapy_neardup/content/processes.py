@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from itertools import repeat
 from math import inf
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from weakref import WeakSet
 
 from scrapy_neardup.content.extractors import is_built_in, load_extractor
@@ -28,13 +28,15 @@ from scrapy_neardup.content.outcome import (
     explain_failure,
     in_this_loop,
 )
-from scrapy_neardup.content.thread import ExtractionThread
 from scrapy_neardup.content.time_budget import TimeBudget
 from scrapy_neardup.content.urls import source_of
 from scrapy_neardup.content.worker import BYTES, TEXT, TEXTS, Sketching, WorkerOptions, decode, encode
 from scrapy_neardup.content.worker_process import GONE_SECONDS, WorkerProcess
 from scrapy_neardup.exceptions import ExtractionError
 from scrapy_neardup.timings import Timings
+
+if TYPE_CHECKING:
+    from scrapy_neardup.content.thread import ExtractionThread
 
 logger = logging.getLogger(__name__)
 
@@ -260,7 +262,7 @@ def _hand_out(texts: Sequence[str], answers: Sequence[Future[Extracted]], togeth
         answer.set_result(Extracted(text, (sketch,) if sketch else ()))
 
 
-Extraction = ExtractionThread | ExtractionProcesses
+Extraction: TypeAlias = "ExtractionThread | ExtractionProcesses"
 """Extracts a bounded number of pages at a time, outside the event loop."""
 
 
@@ -283,6 +285,8 @@ def start_extraction(
     """
     workers = worker_processes(extractor, workers)
     if workers == 0:
+        from scrapy_neardup.content.thread import ExtractionThread
+
         loaded = load_extractor(extractor)
         return ExtractionThread(loaded, timeout=timeout, most_characters=most_characters, timings=timings)
     return ExtractionProcesses(

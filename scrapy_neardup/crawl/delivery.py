@@ -12,10 +12,9 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import FeedExporter, FeedSlot
 
-from scrapy_neardup.crawl.item_context import current_item
+from scrapy_neardup.crawl.item_context import FeedFile, PendingDocument, current_item
 from scrapy_neardup.crawl.order import ResponsePlace
-from scrapy_neardup.crawl.pending import FeedFile, PendingDocument
-from scrapy_neardup.index.redis.connection import without_password
+from scrapy_neardup.document import without_password
 from scrapy_neardup.index.runs import Run
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Write JSON lines wherever a Scrapy feed can be stored: reports of events, and dropped items."""
+"""Write JSON lines wherever a Scrapy feed can be stored: events, dropped items, united stories, recorded documents."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.crawl.file_locations import in_data_dir
+from scrapy_neardup.document import MOST_CHARACTERS, Document, counted, without_password
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index.redis.connection import without_password
-from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
+from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, DEFAULT_STORIES_FEED, NearDupSettings
 
 logger = logging.getLogger(__name__)
 
 _APPENDING = ("", "file", "ftp", "ftps")
+_PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
 _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other % is text
 
@@ -232,3 +233,89 @@ def _serialized(adapter: ItemAdapter, name: str) -> Any:
         return serializer(value) if callable(serializer) else value
     except Exception:  # write the value as it is rather than lose the row
         return value
+
+
+class FinalStories:
+    """Writes one line for each story that became a part of another one.
+
+    Raise SettingsError if nothing can be stored under the uri of the feed.
+    """
+
+    def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
+        uri = settings.stories_feed
+        path = default_path(settings, uri) if uri == DEFAULT_STORIES_FEED else uri
+        self._feed = None if path is None else JsonLinesFeed(crawler, "NEARDUP_STORIES_FEED", path)
+
+    async def write(self, final_stories: Mapping[str, str]) -> None:
+        """Write and store the lines, one for each id in ``final_stories``. Raise nothing: a failure is logged once."""
+        united = f"{counted(len(final_stories), 'story', 'stories')} became a part of another story"
+        if self._feed is None:
+            logger.info("%s; NEARDUP_STORIES_FEED = None, so the list of them is not written", united)
+            return
+        try:
+            for story, final_story in final_stories.items():
+                self._feed.put({"story": story, "final_story": final_story})
+        except Exception as error:
+            logger.warning("NEARDUP_STORIES_FEED: %s, but this cannot be written: %s", united, without_login(error))
+            return
+        if await self._feed.close():
+            logger.info("NEARDUP_STORIES_FEED: %s; the list of them is in %s", united, self._feed.shown_uri)
+
+
+class Recorder:
+    """Writes documents as input of ``scrapy neardup replay``, in the order in which they are judged."""
+
+    def __init__(self, feed: JsonLinesFeed) -> None:
+        self._feed = feed
+        self._has_begun = self._has_failed = False
+
+    def put(self, document: Document, canonical: str, *, url_is_own: bool) -> bool:
+        """Write a document. If that fails, log the reason once and return False.
+
+        ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
+        """
+        if not self._has_begun and not self._has_failed and self._feed.holds_earlier_lines():
+            logger.warning(
+                "NEARDUP_RECORD: %s has documents of an earlier crawl, and those of this crawl are added to them. For"
+                " one crawl alone, remove the file first, or put %%(time)s into its name",
+                self._feed.shown_uri,
+            )
+        try:
+            self._feed.put(_row(document, canonical, url_is_own=url_is_own))
+        except Exception as error:
+            if not self._has_failed:
+                logger.error("NEARDUP_RECORD: documents cannot be recorded: %s", without_login(error))
+            self._has_failed = True
+            return False
+        if not self._has_begun:
+            logger.info("NEARDUP_RECORD: judged documents are recorded in %s", self._feed.shown_uri)
+        self._has_begun = True
+        return True
+
+    async def close(self) -> None:
+        await self._feed.close()
+
+
+def recorder(crawler: Crawler, settings: NearDupSettings) -> Recorder | None:
+    """Return the recorder of a crawl, None if nothing is to be recorded.
+
+    Raise SettingsError if nothing can be stored under the uri.
+    """
+    if settings.record is None:
+        return None
+    is_packed = not settings.record.lower().endswith(_PLAIN)
+    return Recorder(JsonLinesFeed(crawler, "NEARDUP_RECORD", settings.record, packed=is_packed))
+
+
+def _row(document: Document, canonical: str, *, url_is_own: bool) -> dict[str, Any]:
+    row = {
+        "id": document.id,
+        "url": document.url,
+        "title": document.title,
+        "time": datetime.fromtimestamp(document.seen_at, timezone.utc).isoformat(),
+        "language": document.language,
+        "text": document.text[:MOST_CHARACTERS],
+    }
+    if canonical not in ("", document.url):
+        row["canonical"] = canonical
+    return row if url_is_own else {**row, "url_is_own": False}

@@ -14,7 +14,7 @@ from platformdirs import user_data_path
 from scrapy.utils.conf import closest_scrapy_cfg, get_config
 from scrapy.utils.project import inside_project
 
-from scrapy_neardup.index.redis.connection import without_password
+from scrapy_neardup.document import without_password
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 
 logger = logging.getLogger(__name__)

@@ -12,11 +12,10 @@ from itemadapter import is_item
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
 
-from scrapy_neardup.crawl.fairness import Backlog, FairTurns
+from scrapy_neardup.crawl.event_loop import Backlog, FairTurns
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.crawl.item_context import ItemContexts
 from scrapy_neardup.crawl.item_fields import load_item_class
-from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
 from scrapy_neardup.document import one_line
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
@@ -80,6 +79,8 @@ class Component:
         try:
             return cls(crawler)
         except SettingsError as error:
+            from scrapy_neardup.crawl.wrong_settings import wrong_spider_setting
+
             raise wrong_spider_setting(error) from None
 
     def is_judged(self, item: object) -> bool:

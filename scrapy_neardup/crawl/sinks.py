@@ -6,17 +6,18 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import Crawler
 
 from scrapy_neardup.crawl.feeds import JsonLinesFeed, without_login
 from scrapy_neardup.crawl.file_locations import in_data_dir
-from scrapy_neardup.index.redis.connection import connect
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.outbox import Outbox
-from scrapy_neardup.stories.stream import RedisStream, stream_of
-from scrapy_neardup.stories.webhook import Webhook
+
+if TYPE_CHECKING:  # most crawls have no receiver
+    from scrapy_neardup.stories.outbox import Outbox
+    from scrapy_neardup.stories.stream import RedisStream
+    from scrapy_neardup.stories.webhook import Webhook
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +35,13 @@ class EventSinks:
         self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed) if feed is not None else None
         self._receivers: dict[str, RedisStream | Webhook] = {}
         if settings.events_stream and not settings.dry_run:
+            from scrapy_neardup.index.redis.connection import connect
+            from scrapy_neardup.stories.stream import RedisStream, stream_of
+
             self._receivers["stream"] = RedisStream(*stream_of(settings.events_stream, settings.store), connect)
         if settings.events_webhook and not settings.dry_run:
+            from scrapy_neardup.stories.webhook import Webhook
+
             form = settings.events_webhook_format
             self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret, form=form)
         self._folder = Path(in_data_dir(settings, "neardup-events"))
@@ -43,6 +49,8 @@ class EventSinks:
 
     async def open(self) -> None:
         for name, receiver in self._receivers.items():
+            from scrapy_neardup.stories.outbox import Outbox
+
             outbox = Outbox(name, self._folder / name, receiver.deliver)
             await outbox.open()
             self._outboxes.append(outbox)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from scrapy_neardup.document import without_password
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.index.base import Index, Selection, StoreSummary
 from scrapy_neardup.index.breaker import Breaker
-from scrapy_neardup.index.redis.connection import REDIS_SCHEMES, Address, without_password
 from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
 from scrapy_neardup.records.members import VERSION as MEMBER_VERSION
 from scrapy_neardup.rules.policy import Policy, Scope
 
 __all__ = [
     "RECORD_VERSIONS",
-    "REDIS_SCHEMES",
     "Breaker",
     "Index",
     "Policy",
@@ -24,6 +23,7 @@ __all__ = [
     "StoreSummary",
     "check_url",
     "index_from_url",
+    "is_redis",
 ]
 
 RECORD_VERSIONS = DOCUMENT_VERSION, MEMBER_VERSION
@@ -39,14 +39,21 @@ ALLOWED_STORES = (
 ALLOWED_FILES = "a file is sqlite:///relative/file or sqlite:////absolute/file"
 
 
+def is_redis(url: str) -> bool:
+    """Return whether a url names a Redis: one server, Sentinels or a cluster."""
+    return url.startswith(("redis://", "rediss://", "redis+", "rediss+", "unix://"))
+
+
 def check_url(url: str) -> None:
     """Raise ValueError if the url names no store. The message says what is allowed, and has no password."""
     scheme, separator, rest = url.partition("://")
-    if not separator or scheme not in ("memory", "sqlite", *REDIS_SCHEMES):
+    if not separator or not (scheme in ("memory", "sqlite") or is_redis(url)):
         raise ValueError(ALLOWED_STORES)
     if scheme == "sqlite" and not re.fullmatch(r"/.*[^/]", rest):
         raise ValueError(ALLOWED_FILES)
-    if scheme in REDIS_SCHEMES:
+    if is_redis(url):
+        from scrapy_neardup.index.redis.connection import Address
+
         Address.read(url)
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from scrapy_neardup.document import Member
 from scrapy_neardup.report.rows import UNTAGGED, Row
-from scrapy_neardup.stories import headline_of
+from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.summary import read_change
 
 _NO_STORY = ("unchecked", UNTAGGED)

@@ -1,23 +1,16 @@
 """Match -> Story -> event: who covers which story, and when its coverage is an event."""
 
 from scrapy_neardup.stories.event import StoryEvent
-from scrapy_neardup.stories.headlines import headline_of
 from scrapy_neardup.stories.joining import JoinMaker
-from scrapy_neardup.stories.owners import ALLOWED_OWNERS, read_owners
-from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.rules import ALLOWED_RULES, RULES, Rule, load_rule
 from scrapy_neardup.stories.tracker import StoryTracker
 
 __all__ = [
-    "ALLOWED_OWNERS",
     "ALLOWED_RULES",
     "RULES",
     "JoinMaker",
     "Rule",
     "StoryEvent",
     "StoryTracker",
-    "headline_of",
     "load_rule",
-    "read_owners",
-    "special_report",
 ]

@@ -31,7 +31,9 @@ def copies(site: NewsSite) -> list[str]:
     """Urls of an article, of its copy on another template, and of another article."""
     return [
         site.publish("/first", page(article("wire"))),
-        site.publish("/second", page(article("wire"), title="News of the day, from our agency", foot="All rights reserved.")),
+        site.publish(
+            "/second", page(article("wire"), title="News of the day, from our agency", foot="All rights reserved.")
+        ),
         site.publish("/other", page(article("other"))),
     ]
 

@@ -19,8 +19,8 @@ from servers import RedisServer
 from scrapy_neardup.document import Claim, Extent, Granted, Join, Member
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Breaker, Index
-from scrapy_neardup.stories import special_report
 from scrapy_neardup.stories.event import Draft
+from scrapy_neardup.stories.report import special_report
 
 TOKENS = ["0123456789abcdef", "fedcba9876543210"]
 LEVELS = ["watch", "breaking", "update", "ended"]

@@ -18,9 +18,10 @@ from receivers import Receiver
 from scrapy_neardup.document import Member, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import StoryEvent, special_report
+from scrapy_neardup.stories import StoryEvent
 from scrapy_neardup.stories.messages import FORMATS, message
 from scrapy_neardup.stories.outbox import Refused
+from scrapy_neardup.stories.report import special_report
 from scrapy_neardup.stories.webhook import Webhook
 
 CHATS = [form for form in FORMATS if form != "plain"]

@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 from newsdesk import MINUTE, START, Newsroom, opened, text, toll
 
 from scrapy_neardup.document import Member, Story
-from scrapy_neardup.stories import StoryEvent, special_report
+from scrapy_neardup.stories import StoryEvent
+from scrapy_neardup.stories.report import special_report
 
 
 async def test_the_language_of_a_story_is_in_its_report(newsroom: Newsroom) -> None:

@@ -7,7 +7,7 @@ from projects import Project
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories.report import special_report
 
 
 async def crawl(pages: list[tuple[str, float]], **settings: object) -> Newsroom:

@@ -10,7 +10,7 @@ from newsdesk import HOUR, MINUTE, Newsroom, opened, toll
 
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.base import Checked
-from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories.report import special_report
 
 
 async def test_an_event_that_doubles_is_told_again(newsroom: Newsroom) -> None:

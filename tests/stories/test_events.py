@@ -12,7 +12,7 @@ from joins import end_event
 from newsdesk import HOUR, MINUTE, START, Newsroom, opened, text
 from redis import Redis
 
-from scrapy_neardup.stories import special_report
+from scrapy_neardup.stories.report import special_report
 
 
 async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) -> None:

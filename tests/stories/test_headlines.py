@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_neardup.document import Member
-from scrapy_neardup.stories import headline_of
+from scrapy_neardup.stories.headlines import headline_of
 
 
 def members(*titles: str, source: str = "northwire.example") -> list[Member]:

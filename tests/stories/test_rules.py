@@ -16,7 +16,8 @@ from newsdesk import HOUR, MINUTE, opened
 from scrapy_neardup.document import EventSources, Story
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories import RULES, load_rule, read_owners
+from scrapy_neardup.stories import RULES, load_rule
+from scrapy_neardup.stories.owners import read_owners
 from scrapy_neardup.stories.rules import Threshold, breaking_threshold, count, fullest_hour, most_within, sources
 
 

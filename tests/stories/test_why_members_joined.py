@@ -17,8 +17,7 @@ from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.records.members import number_member, pack_member, unpack_member
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.stories import special_report
-from scrapy_neardup.stories.report import why_joined
+from scrapy_neardup.stories.report import special_report, why_joined
 
 NAMES = "Aldermoor Brandreth Calverley Dunstable Everleigh"
 

@@ -13,8 +13,8 @@ from zoneinfo import ZoneInfo
 
 from newsdesk import MINUTE, opened, text
 
-from scrapy_neardup.stories import special_report
 from scrapy_neardup.stories.messages import message
+from scrapy_neardup.stories.report import special_report
 
 PAGE = Path(__file__).parents[2] / "docs/howto/alerts.md"
 BEGIN, END = "<!-- messages: written by tests/support/message_texts.py -->\n", "<!-- end of messages -->\n"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import parse_qsl, unquote
 
+from scrapy_neardup.document import without_password
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _KINDS: dict[str, Kind] = {
     "redis+cluster": "cluster",
     "rediss+cluster": "cluster",
 }
-REDIS_SCHEMES = tuple(_KINDS)
 
 CONNECTIONS = 3
 """Connections of a process: one for checks, one for stories, one for everything else."""
@@ -195,14 +195,6 @@ class Connection:
 def connect(url: str, timeout: float) -> Redis:
     """Return a client for one caller at a time. Raise ValueError if the url does not name a Redis."""
     return Address.read(url).client(timeout, connections=1)
-
-
-def without_password(url: str) -> str:
-    """Return the url as messages may show it: user and password are replaced, before the host and among the options."""
-    url = re.sub(r"(?i)([?&][^=&#]*(?:password|username)[^=&#]*=)[^&#]*", r"\1***", url)
-    scheme, separator, rest = url.partition("://")
-    tail = rest.rpartition("@")[2]
-    return url if tail == rest else f"{scheme}{separator}***@{tail}"
 
 
 def explain_error(url: str, error: Exception) -> StoreError:

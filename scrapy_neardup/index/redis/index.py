@@ -27,12 +27,13 @@ from scrapy_neardup.document import (
     Story,
     UnconfirmedGrant,
     most_lines_of,
+    without_password,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Question, Selection, StoreSummary
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.redis import lua, verdict_counts
-from scrapy_neardup.index.redis.connection import Address, Connection, explain_error, without_password
+from scrapy_neardup.index.redis.connection import Address, Connection, explain_error
 from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import Call
 from scrapy_neardup.index.redis.runs import beat, deliver, withdraw

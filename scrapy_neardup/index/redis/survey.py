@@ -10,10 +10,9 @@ from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import ResponseError
 
-from scrapy_neardup.document import EVERYWHERE
+from scrapy_neardup.document import EVERYWHERE, without_password
 from scrapy_neardup.index.base import Selection, StoreSummary, names_any_document, remaining_neighbours
 from scrapy_neardup.index.redis import lua
-from scrapy_neardup.index.redis.connection import without_password
 from scrapy_neardup.index.redis.layout import RedisLayout, hours_of_slice
 from scrapy_neardup.index.redis.stories import new_version
 from scrapy_neardup.index.redis.swap import swap_call

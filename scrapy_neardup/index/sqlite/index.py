@@ -46,7 +46,6 @@ from scrapy_neardup.index.sqlite.file import (
     spaces_of,
 )
 from scrapy_neardup.index.sqlite.stories import SQLiteStories
-from scrapy_neardup.index.sqlite.survey import Purge, survey
 from scrapy_neardup.index.sqlite.verdict_counts import add_verdicts, read_verdicts
 from scrapy_neardup.index.sqlite.window import SQLiteWindow
 from scrapy_neardup.records.documents import Record, new_record
@@ -189,6 +188,8 @@ class SQLiteIndex(Index):
         return await self._in_thread(self._read, lambda sql: read_verdicts(sql, self._space, since, until))
 
     async def summary(self) -> StoreSummary:
+        from scrapy_neardup.index.sqlite.survey import survey  # for people: no crawl needs it
+
         return await self._in_thread(
             self._read, lambda sql: survey(sql, self.path, self._space, self.namespace, self.config)
         )
@@ -357,6 +358,8 @@ class SQLiteIndex(Index):
         return tuple(entry for (entry,) in sql.execute(query, (source, is_line)))
 
     def _purge(self, selection: Selection, dry_run: bool) -> int:
+        from scrapy_neardup.index.sqlite.survey import Purge
+
         with self._file.reading() as sql:
             spaces = spaces_of(sql, self.namespace)
         windows = {space: SQLiteWindow(space, self.policy.window, self._damage) for space in spaces}

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
+from typing import cast
 
 from scrapy_neardup.sketch.signatures.base import Signer
-from scrapy_neardup.sketch.signatures.minhash import MinHashSigner, SketchSigner
-from scrapy_neardup.sketch.signatures.presets import Preset
-from scrapy_neardup.sketch.signatures.reference import CosineSigner
-from scrapy_neardup.sketch.signatures.simhash import SimHashSigner
+from scrapy_neardup.sketch.signatures.presets import Preset, Signature
+
+_SIGNERS: dict[Signature, tuple[str, str]] = {
+    "minhash": ("minhash", "MinHashSigner"),
+    "sketch": ("minhash", "SketchSigner"),
+    "simhash": ("simhash", "SimHashSigner"),
+    "reference": ("reference", "CosineSigner"),
+}
+"""Module and class of each kind, loaded when it is used."""
 
 
 def signer_for(preset: Preset) -> Signer:
     """Return the signer of the preset. Raise SettingsError if a stemmer, callable or file is missing."""
-    signers: dict[str, Callable[[Preset], Signer]] = {
-        "minhash": MinHashSigner,
-        "sketch": SketchSigner,
-        "simhash": SimHashSigner,
-        "reference": CosineSigner,
-    }
-    return signers[preset.signature](preset)
+    module, name = _SIGNERS[preset.signature]
+    return cast("Signer", getattr(import_module(f"{__name__}.{module}"), name)(preset))

@@ -12,7 +12,6 @@ import xxhash
 from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.evidence.topic import MOST_TOPIC_TERMS
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.sketch.signatures.reference import load_reference
 from scrapy_neardup.text.reading import NORMALISER
 
 Signature = Literal["minhash", "sketch", "simhash", "reference"]
@@ -83,6 +82,8 @@ class Preset:
         for name in ("name", "measure", "event_rule", *thresholds):
             del decisive[name]
         if self.signature == "reference":
+            from scrapy_neardup.sketch.signatures.reference import load_reference
+
             decisive["reference"] = load_reference(self.reference).digest  # the content of the file, not its path
         decisive |= {"normaliser": NORMALISER, "lane_bytes": 1, "scheme": "affine32", "by_source": by_source}
         decisive["records"] = records

@@ -1,8 +1,9 @@
-"""Keep work that becomes ready together from blocking the event loop: by turns, and by holding responses back."""
+"""Keep the event loop free: by turns, by holding responses back, and by leaving modules out of garbage collection."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -56,3 +57,29 @@ class Backlog:
 
     async def wait_for_room(self) -> None:
         await self._has_room.wait()
+
+
+_holders = 0
+_is_ours = False
+
+
+def freeze() -> None:
+    """Exclude all present objects from garbage collection, until ``unfreeze`` has been called as often.
+
+    Otherwise each full collection would visit the objects of all modules again, and block the event loop for 100 ms.
+    Freezing affects the whole process. So several crawlers share one freeze, and nothing is done if the program itself
+    has frozen objects already.
+    """
+    global _holders, _is_ours
+    _holders += 1
+    if not gc.get_freeze_count():
+        gc.freeze()
+        _is_ours = True
+
+
+def unfreeze() -> None:
+    global _holders, _is_ours
+    _holders -= 1
+    if not _holders and _is_ours:
+        gc.unfreeze()
+        _is_ours = False
