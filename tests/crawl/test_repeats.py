@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from news_site import Answer, NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Project, extracted
-from scrapy_processes import neardup
 
 from scrapy_neardup.content import Extracted, ExtractedPages
 
@@ -96,17 +93,3 @@ async def test_pages_asked_for_at_once_are_made_once_and_outlive_who_is_cancelle
     assert isinstance(answers[0], asyncio.CancelledError)
     assert answers[1:] == [Extracted("text")] * 4
     assert made == 1
-
-
-@pytest.mark.parametrize("json_too", [True, False])
-def test_replay_tells_where_time_goes(tmp_path: Path, json_too: bool) -> None:
-    rows = [{"id": number, "html": page(article(number % 3))} for number in range(5)]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = neardup(tmp_path, "replay", "in.jsonl", "--profile", *["--json"] * json_too)
-    assert done.returncode == 0, done.stderr
-    assert not (tmp_path / "True").exists()
-    if json_too:
-        profile = json.loads(done.stdout)["profile"]
-        assert {step: times["ms_count"] for step, times in profile.items()} == {"extract": 5, "sketch": 5, "check": 5}
-    else:
-        assert "documents a second" in done.stdout

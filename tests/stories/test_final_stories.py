@@ -131,7 +131,4 @@ def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> Non
     assert lines(tmp_path / "stories.jsonl") == [{"story": "strike", "final_story": "budget"}]
     assert json.loads(done.stdout)["stories_united"] == 1
     assert "became a part" in run_scrapy(tmp_path, *command).stdout
-    (tmp_path / "in.jsonl").write_text(json.dumps(rows[0]), encoding="utf-8")
-    none = " ".join(run_scrapy(tmp_path, *command, environment={"COLUMNS": "120"}).stdout.split())
-    assert "stories that became a part of another one │ │ 0 │" in none
     assert run_scrapy(tmp_path, *command[:-1], "in.jsonl").returncode == 2
