@@ -113,10 +113,8 @@ class Address:
 
         Use it in one event loop, with at most ``connections`` commands or pipelines under way.
         """
-        from redis.asyncio import Redis
         from redis.asyncio.cluster import ClusterNode, RedisCluster
         from redis.asyncio.retry import Retry
-        from redis.asyncio.sentinel import Sentinel
         from redis.backoff import NoBackoff
         from redis.exceptions import ConnectionError as LostConnection
 
@@ -136,6 +134,13 @@ class Address:
             )
             return cast("Redis", cluster)
         plain.update(login, max_connections=connections, retry=once_more, db=self.database)
+        return _packing_fast(self._client(plain, timeout))
+
+    def _client(self, plain: dict[str, Any], timeout: float) -> Redis:
+        """Return the client of one server, or of the master that the Sentinels name."""
+        from redis.asyncio import Redis
+        from redis.asyncio.sentinel import Sentinel
+
         if self.kind == "sentinel":
             # Divide the time limit: even if all Sentinels hang, asking them takes about as long as one answer may.
             patience = timeout / (len(self.nodes) + 1)
@@ -190,6 +195,21 @@ class Connection:
 
     async def close(self) -> None:
         await self._client.aclose()
+
+
+def _packing_fast(client: Redis) -> Redis:
+    """Let the connections of a client pack a command in one step: ours have about 80 arguments."""
+    pool = client.connection_pool
+
+    class Connection(pool.connection_class):  # type: ignore[name-defined,misc]
+        def pack_command(self, *arguments: bytes | str | float) -> list[bytes]:
+            if " " in str(arguments[0]):  # redis-py makes two arguments of it
+                return super().pack_command(*arguments)  # type: ignore[no-any-return]
+            data = [each if isinstance(each, bytes) else str(each).encode() for each in arguments]
+            return [b"*%d\r\n%b" % (len(data), b"".join([b"$%d\r\n%b\r\n" % (len(each), each) for each in data]))]
+
+    pool.connection_class = Connection
+    return client
 
 
 def connect(url: str, timeout: float) -> Redis:

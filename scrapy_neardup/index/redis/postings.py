@@ -23,12 +23,13 @@ _POSTINGS_A_SHARD = 16  # fewer make many fields, more make each check read and 
 class Keys:
     """The look-up keys of one document, each with its weight."""
 
-    __slots__ = ("_shards", "numbers", "packed", "tags", "weights")
+    __slots__ = ("_shards", "numbers", "packed", "packed_weights", "tags", "weights")
 
     def __init__(self, keys: Sequence[int], weights: Sequence[int]) -> None:
         by_key = dict(zip(reversed(keys), reversed(weights), strict=True))  # of equal keys the first one counts
         self.numbers = {key: number for number, key in enumerate(by_key)}
         self.weights = [*by_key.values()]
+        self.packed_weights = bytes([min(each, 0xFF) for each in self.weights])
         self.packed = struct.pack(f">{len(by_key)}I", *by_key)
         self.tags = [self.packed[at : at + TAG_BYTES] for at in range(2, len(self.packed), 4)]
         self._shards: dict[int, list[bytes]] = {}
@@ -84,10 +85,27 @@ class Generation:
         if len(found) > MOST_POSTINGS:
             found.remove(min(found))
 
-    def replaced_by(self, posting: bytes) -> dict[int, bytes]:
-        """Return the postings that this one replaces in those of crowded keys, by the number of the key."""
-        crowded = {number: found for number, found in self.postings.items() if len(found) >= MOST_POSTINGS}
-        return {number: min(*found, posting) for number, found in crowded.items()}
+    def added(self, keys: Keys, document: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+        """Return how the postings of a document are written, as the last arguments of ``post`` in ``commit.lua``.
+
+        These are the shards that grow, how many postings each of them gets, the postings, and those that they replace
+        at crowded keys.
+        """
+        posting, shards = self.posting_of(document), keys.shards(self.bits)
+        oldest = {number: min(found) for number, found in self.postings.items() if len(found) >= MOST_POSTINGS}
+        if not oldest and len(set(shards)) == len(shards):  # as nearly always
+            return b"".join(shards), b"\1" * len(shards), posting.join(keys.tags) + posting, b""
+        gone, tags_of = list[bytes](), dict[bytes, list[bytes]]()
+        kept_out = {number for number, each in oldest.items() if posting <= each}
+        for number, (shard, tag) in enumerate(zip(shards, keys.tags, strict=True)):
+            if number not in kept_out:
+                tags_of.setdefault(shard, []).append(tag)
+                if number in oldest:
+                    place = [*tags_of].index(shard) + 1
+                    gone.append(place.to_bytes(2, "big") + tag + oldest[number])
+        counts = bytes(map(len, tags_of.values()))
+        postings = [tag + posting for tags in tags_of.values() for tag in tags]
+        return b"".join(tags_of), counts, b"".join(postings), b"".join(gone)
 
     def newest(self) -> bytes:
         """Return the posting that was added last to each key that has any: number of the key, and the posting."""

@@ -33,11 +33,10 @@ class ConflictError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """A document to post: arguments of ``post`` in ``commit.lua``, band hashes, and three arguments for each hash."""
+    """A document to post: arguments of ``post`` in ``commit.lua``, and band hashes, with three arguments for each."""
 
     document: Sequence[Argument]
-    hashes: Sequence[str]  # its own one first
-    known: Sequence[Argument]
+    hashes: Sequence[tuple[str, int, bytes, bytes]]  # the own one last
 
 
 def swap_call(expected: Sequence[Expected], writes: Sequence[Call], posting: Posting | None = None) -> Call:
@@ -62,8 +61,8 @@ def swap_call(expected: Sequence[Expected], writes: Sequence[Call], posting: Pos
         arguments.append(0)
     else:
         arguments += (len(posting.hashes), *posting.document)
-        for number, name in enumerate(posting.hashes):
-            arguments += (keys.setdefault(name, len(keys) + 1), *posting.known[3 * number : 3 * number + 3])
+        for name, bits, version, newest in posting.hashes:
+            arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
     for call in writes:
         add(call)
     return script("commit"), tuple(keys), arguments

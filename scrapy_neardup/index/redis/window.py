@@ -119,7 +119,7 @@ class RedisWindow:
         self, client: Redis, news: Sequence[_New], run: int, *, again: bool
     ) -> dict[_New, Checked | BaseException]:
         """Return the answers of the documents that need no further attempt."""
-        batch = _Batch(self._policy, run, self._damage)
+        batch = _Batch(news, self._policy, run, self._damage)
         await self._read_postings(client, batch, news, again=again)
         await self._place(client, batch, news)
         for new in news:
@@ -272,7 +272,7 @@ class RedisWindow:
                 expected = [registered, *expected]
             posting = self._posting(new)
             writes = [
-                ("EXPIRE", posting.hashes[:1], (bands_live,)),
+                ("EXPIRE", (self._layout.bands(new.own.number),), (bands_live,)),
                 *writes,
                 ("HSET", own, (new.key, new.packed)),
                 ("EXPIRE", own, (slice_lives,)),
@@ -280,22 +280,18 @@ class RedisWindow:
         return swap_call(expected, writes, posting) if writes else None
 
     def _posting(self, new: _New) -> Posting:
-        own = new.own
-        generations = sorted(new.generations, key=lambda each: each is not own)
-        posting = own.posting_of(new.key)
-        crowded = b"".join(number.to_bytes(2, "big") + gone for number, gone in own.replaced_by(posting).items())
-        weights = bytes(min(each, 0xFF) for each in new.keys.weights)
+        own, keys = new.own, new.keys
+        generations = sorted(new.generations, key=lambda each: each is own)
         return Posting(
-            (new.keys.packed, weights, LEAST_WEIGHT, posting, crowded, new.version),
-            [self._layout.bands(each.number) for each in generations],
-            [part for each in generations for part in (each.bits, each.version, each.newest())],
+            (keys.packed, keys.packed_weights, LEAST_WEIGHT, own.posting_bytes, new.version, *own.added(keys, new.key)),
+            [(self._layout.bands(each.number), each.bits, each.version, each.newest()) for each in generations],
         )
 
 
 class _Batch:
     """What was read for documents that are decided one after the other, and what was decided so far."""
 
-    def __init__(self, policy: Policy, run: int, damage: DamageLog) -> None:
+    def __init__(self, news: Sequence[_New], policy: Policy, run: int, damage: DamageLog) -> None:
         self._policy = policy
         self._damage = damage
         self.runs = Runs(run)
@@ -303,8 +299,13 @@ class _Batch:
         self.records: dict[bytes, Record | None] = {}  # those of candidates, also those of this batch
         self.decided: dict[bytes, Record] = {}
         self.stories: Stories = {}
-        self._posted: dict[int, list[tuple[int, bytes]]] = {}  # generations and postings by look-up key
+        self._shared = set[int]()  # look-up keys of several documents
+        self._posted: dict[int, list[tuple[int, bytes]]] = {}  # generations and postings by shared key
         self._versions: dict[int, bytes] = {}  # of the generations with documents of this batch
+        met = set[int]()
+        for new in news:
+            self._shared |= met & new.keys.numbers.keys()
+            met |= new.keys.numbers.keys()
 
     def note(self, calls: Sequence[Call], answers: Iterable[object]) -> None:
         """Note what is stored under some keys; ``calls`` have asked for it."""
@@ -313,13 +314,13 @@ class _Batch:
 
     def vote(self, new: _New) -> None:
         """Find the candidates of a document, and post it for those that come after it."""
-        if self._posted:
+        if self._versions:
             self._add_posted(new)
         new.candidates = find_candidates(new.keys, new.generations, new.key, self._policy.window)
         own, new.version = new.own, secrets.token_bytes(8)
         self._versions[own.number] = new.version
         posted = own.number, own.posting_of(new.key)
-        for key in new.keys.numbers:
+        for key in new.keys.numbers.keys() & self._shared:
             self._posted.setdefault(key, []).append(posted)
 
     def _add_posted(self, new: _New) -> None:

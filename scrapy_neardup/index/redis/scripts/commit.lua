@@ -41,92 +41,77 @@ local function places(value, bytes, size)
     end
 end
 
--- Returns the document's own band hash and its fields that change, nothing if others posted a candidate. It takes: the keys
--- of the document, 4 bytes each; what each of them counts, a byte each; how much the keys count that two documents must
--- share; its posting without a tag; changes of crowded keys: number of the key (2 bytes), and the posting that the
--- document's own replaces, or the document's own if that is not kept; the version that the own generation gets. Then for
--- each band hash, the own one first: the number of its key, and bits, version and newest postings as the caller read them.
+-- Whether others posted a document that shares keys that count enough together, or removed one that the caller knows.
+-- ``keys`` are those of the document, 4 bytes each; ``weights`` what each of them counts, a byte each; ``least`` is how
+-- much the keys count that two documents must share. ``newest`` has the posting that was added last to each key, as the
+-- caller knows it: number of the key (2 bytes), and the posting without its tag.
+local function is_changed(hash, bits, keys, weights, least, newest, size)
+    local shards, cut_off = {}, 2 ^ (24 - bits)
+    for place = 1, #keys, 4 do
+        local third = byte(keys, place + 2)
+        shards[#shards + 1] = sub(keys, place, place + 1) .. char(third - third % cut_off)
+    end
+    local known, changed = {}, {}
+    for place = 1, #newest, size do
+        known[struct.unpack('>I2', newest, place)] = sub(newest, place + 2, place + size - 1)
+    end
+    local function counts(document, number)
+        changed[document] = (changed[document] or 0) + byte(weights, number)
+        return changed[document] >= least
+    end
+    for number, value in ipairs(redis.call('HMGET', hash, unpack(shards))) do
+        local tag = sub(keys, 4 * number - 1, 4 * number)
+        local last, found = known[number - 1], value and places(value, tag, size) or {}
+        local index, each = #found, nil
+        while index > 0 do
+            each = sub(value, found[index] + 2, found[index] + size - 1)
+            if each == last then break end
+            if counts(each, number) then return true end
+            index = index - 1
+        end
+        if last and each ~= last and counts(last, number) then return true end
+    end
+    return false
+end
+
+-- Posts a document, unless others posted a candidate; returns whether it did. It takes ``keys``, ``weights`` and ``least``
+-- as ``is_changed``; bytes of a posting; the version that the own band hash gets; for each shard that grows its name (3
+-- bytes), and how many postings it gets (a byte); these postings; and the postings that have to go: number of the shard (2
+-- bytes), and the posting. Then for each band hash, the own one last: the number of its key, and bits, version and newest
+-- postings as the caller read them.
 local function post(hashes)
-    local keys, weights, least, posting, crowded, version = take(), take(), tonumber(take()), take(), take(), take()
-    local size = #posting + 2
-
-    local function shards_of(bits)
-        local shards, cut_off = {}, 2 ^ (24 - bits)
-        for place = 1, #keys, 4 do
-            local third = byte(keys, place + 2)
-            shards[#shards + 1] = sub(keys, place, place + 1) .. char(third - third % cut_off)
-        end
-        return shards
-    end
-
-    local function tag_of(number)
-        return sub(keys, 4 * number - 1, 4 * number)
-    end
-
-    -- Whether a document was added to keys that count enough together, or one that the caller knows is gone. ``newest``
-    -- has the posting that was added last to each key, as the caller knows it: number of the key (2 bytes), and posting.
-    local function is_changed(values, newest)
-        local known, changed = {}, {}
-        for place = 1, #newest, size do
-            known[struct.unpack('>I2', newest, place)] = sub(newest, place + 2, place + size - 1)
-        end
-        local function counts(document, number)
-            changed[document] = (changed[document] or 0) + byte(weights, number)
-            return changed[document] >= least
-        end
-        for number, value in ipairs(values) do
-            local last, found = known[number - 1], value and places(value, tag_of(number), size) or {}
-            local index, each = #found, nil
-            while index > 0 do
-                each = sub(value, found[index] + 2, found[index] + size - 1)
-                if each == last then break end
-                if counts(each, number) then return true end
-                index = index - 1
-            end
-            if last and each ~= last and counts(last, number) then return true end
-        end
-        return false
-    end
-
-    local own, own_bits, shards, values
+    local keys, weights, least, size, version = take(), take(), tonumber(take()), tonumber(take()), take()
+    local names, counts, postings, gone = take(), take(), take(), take()
+    local hash, bits, seen, newest
     for index = 1, hashes do
-        local hash, bits, seen, newest = KEYS[tonumber(take())], take(), take(), take()
-        if index == 1 then
-            own, own_bits, shards = hash, bits, shards_of(tonumber(bits))
-            values = redis.call('HMGET', hash, unpack(shards))
-        end
+        hash, bits, seen, newest = KEYS[tonumber(take())], take(), take(), take()
         local now = redis.call('HMGET', hash, 'bits', 'version')
         if (now[2] or '') ~= seen then
-            if (now[1] or '') ~= bits then return nil end
-            local stored = index == 1 and values or redis.call('HMGET', hash, unpack(shards_of(tonumber(bits))))
-            if is_changed(stored, newest) then return nil end
+            if (now[1] or '') ~= bits then return false end
+            if is_changed(hash, tonumber(bits), keys, weights, least, newest, size) then return false end
             -- The caller knows ``version`` already for documents that it read before this commit. Their keys were not
             -- compared.
-            if index == 1 then version = version .. '+' end
+            if index == hashes then version = version .. '+' end
         end
     end
-
-    local replaced = {}
-    for place = 1, #crowded, size do
-        replaced[struct.unpack('>I2', crowded, place)] = sub(crowded, place + 2, place + size - 1)
+    local shards = {}
+    for number = 1, #counts do shards[number] = sub(names, 3 * number - 2, 3 * number) end
+    local values, fields, from = {}, { 'bits', bits, 'version', version }, 1
+    if #shards > 0 then values = redis.call('HMGET', hash, unpack(shards)) end
+    for at_gone = 1, #gone, size + 2 do
+        local number, posting = struct.unpack('>I2', gone, at_gone), sub(gone, at_gone + 2, at_gone + size + 1)
+        for _, start in ipairs(places(values[number] or '', posting, size)) do
+            values[number] = sub(values[number], 1, start - 1) .. sub(values[number], start + size)
+        end
     end
-    local fields, place_of = { 'bits', own_bits, 'version', version }, {}
     for number, shard in ipairs(shards) do
-        local place, tag, gone = place_of[shard], tag_of(number), replaced[number - 1]
-        if not place then
-            place = #fields + 2
-            place_of[shard] = place
-            fields[place - 1], fields[place] = shard, values[number] or ''
-        end
-        if gone ~= posting then
-            local value = fields[place]
-            for _, start in ipairs(gone and places(value, tag .. gone, size) or {}) do
-                value = sub(value, 1, start - 1) .. sub(value, start + size)
-            end
-            fields[place] = value .. tag .. posting
-        end
+        local to = from + size * byte(counts, number)
+        fields[2 * number + 3] = shard
+        fields[2 * number + 4] = (values[number] or '') .. sub(postings, from, to - 1)
+        from = to
     end
-    return own, fields
+    redis.call('HSET', hash, unpack(fields))
+    return true
 end
 
 for _ = 1, tonumber(take()) do
@@ -135,10 +120,6 @@ for _ = 1, tonumber(take()) do
     if tostring(answer) ~= expected then return answer end
 end
 local hashes = tonumber(take())
-if hashes > 0 then
-    local own, fields = post(hashes)
-    if not own then return 0 end
-    redis.call('HSET', own, unpack(fields))
-end
+if hashes > 0 and not post(hashes) then return 0 end
 while at < #ARGV do call() end
 return 1
