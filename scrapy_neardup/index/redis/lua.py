@@ -72,10 +72,15 @@ def type_of(name: str) -> str:
 async def run_or_raise(client: Redis, calls: Sequence[Call]) -> list[object]:
     """Return the answers of all calls, as ``run_all``. Raise the error of the first call that failed."""
     answers = await run_all(client, calls)
+    raise_error(answers)
+    return answers
+
+
+def raise_error(answers: Iterable[object]) -> None:
+    """Raise the first error among the answers of ``run_all``."""
     for answer in answers:
         if isinstance(answer, Exception):
             raise answer
-    return answers
 
 
 async def wrong_types(client: Redis, names: Iterable[str]) -> dict[str, str]:

@@ -37,6 +37,8 @@ from scrapy_neardup.rules.policy import Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds
+_MOST_GUESSED = 4  # documents of a batch
+_MOST_REMEMBERED = 1 << 14  # documents whose stories are remembered
 
 
 @dataclass(slots=True, eq=False)
@@ -93,6 +95,7 @@ class RedisWindow:
         self._stories = stories
         self._damage = damage
         self._bits: dict[int, int] = {}  # by generation: how many bits name a shard
+        self._story_of = dict[bytes, bytes]()  # the stories of documents, to guess which one the next document joins
 
     async def check(self, client: Redis, batch: Sequence[Question], run: int) -> list[Checked | BaseException]:
         """Find candidates, decide and commit. Do it again for documents with which others interfered.
@@ -230,7 +233,12 @@ class RedisWindow:
         if wanted:
             reads_runs: Call = script("runs"), self._layout.names("runs"), ()
             calls = self._records_of(wanted - batch.packed.keys())
-            runs, *answers = await lua.run_or_raise(client, [reads_runs, *calls])
+            guesses = self._guess_stories(news)
+            guessed = [self._stories.read_call(*each) for each in guesses.items()]
+            runs, *answers = await lua.run_all(client, [reads_runs, *calls, *guessed])
+            for (story, members), answer in zip(guesses.items(), answers[len(calls) :], strict=True):
+                batch.stories[story] = self._stories.stored(story, members, answer)
+            lua.raise_error([runs, *answers[: len(calls)]])
             milliseconds, kept = read_runs(runs)
             batch.runs.now = milliseconds / 1000
             batch.runs.beats = {int(number): (a / 1000, b / 1000) for number, (a, b) in heartbeats(kept).items()}
@@ -239,12 +247,27 @@ class RedisWindow:
             await self._read_packed(client, batch, wanted := wanted - batch.records.keys())
             for key in wanted:
                 packed = batch.packed[key]
-                batch.records[key] = read_record(packed) if packed is not None else None
-                if packed is not None and batch.records[key] is None:
+                batch.records[key] = record = read_record(packed) if packed is not None else None
+                if record is not None:
+                    self._story_of[key] = record.story
+                elif packed is not None:
                     self._damage.warn_once("a record")
             links = {record.candidate for key in wanted if (record := batch.records[key]) and record.is_dropped}
             if not (wanted := links - batch.records.keys()):
                 break
+
+    def _guess_stories(self, news: Sequence[_New]) -> dict[bytes, set[bytes]]:
+        """Return the stories that documents will probably join, each with these documents.
+
+        To guess saves a request. If many documents share the requests, that is not worth what it costs to guess wrong.
+        """
+        if len(self._story_of) > _MOST_REMEMBERED:
+            self._story_of.clear()
+        guesses: dict[bytes, set[bytes]] = {}
+        for new in news if len(news) <= _MOST_GUESSED else ():
+            for likeliest in new.candidates[:1]:
+                guesses.setdefault(self._story_of.get(likeliest, likeliest), set()).add(new.key)
+        return guesses
 
     async def _read_packed(self, client: Redis, batch: _Batch, keys: AbstractSet[bytes]) -> None:
         """Read what is stored under these keys, unless it was read before."""
@@ -271,6 +294,7 @@ class RedisWindow:
             else:
                 expected = [registered, *expected]
             posting = self._posting(new)
+            self._story_of[new.key] = record.story
             writes = [
                 ("EXPIRE", (self._layout.bands(new.own.number),), (bands_live,)),
                 *writes,
