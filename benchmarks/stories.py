@@ -27,15 +27,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from accuracy import _default_data, _pages, _table, _unpacked
 from read_stories import Link, report_links, report_stories, write_unread
 
 from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.document import Document, Fingerprint, Match
-from scrapy_neardup.evidence.figures import Change
+from scrapy_neardup.document import Match
+from scrapy_neardup.index.base import Checked
 from scrapy_neardup.lab.feed import Recorded
 from scrapy_neardup.lab.labels import read_background, read_labelled
 from scrapy_neardup.lab.metrics import Score, mean, online
@@ -134,14 +134,15 @@ class Listener(NearDupDetector):
     def __init__(self, *arguments: NearDupSettings, shared: SharedSketches) -> None:
         super().__init__(*arguments, run="", sketcher=shared.new_sketcher())
         self.matches: dict[str, Match] = {}
+        check = self.index.check
 
-    async def _match(
-        self, document: Document, fingerprint: Fingerprint
-    ) -> tuple[Document, Match | None, Sequence[Change]]:
-        document, match, changes = await super()._match(document, fingerprint)
-        if match is not None:
-            self.matches[document.id] = match
-        return document, match, changes
+        async def remember(*arguments: Any) -> Checked:
+            answer = await check(*arguments)
+            if answer.match is not None:
+                self.matches[answer.id] = answer.match
+            return answer
+
+        self.index.check = remember  # type: ignore[method-assign]
 
 
 class Answer(NamedTuple):

@@ -16,7 +16,6 @@ from scrapy_neardup.commands import SUBCOMMANDS
 from scrapy_neardup.document import KINDS, STATUSES, TAGS, Reason
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, LEAD_WORDS, UNKNOWN_COVERAGE
 from scrapy_neardup.rules.decision import (
-    LEAST_STORY_COSINE,
     SAME_SOURCE_EXTRA,
     SUPPORTING_SHARE,
     UNITING_COSINE,
@@ -48,9 +47,9 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
         f"score = {1 - COVERAGE_SHARE:g} × cosine + {COVERAGE_SHARE:g} × coverage",
         f"no title, {UNKNOWN_COVERAGE:g} stands for its share",
         f"one source need a score that is {SAME_SOURCE_EXTRA:g} higher",
-        f"the whole story need a cosine of {LEAST_STORY_COSINE:g} ",
         f"Until {FEWEST_DOCUMENTS} documents of a language",
-        f"{UNITING_EXTRA:g} higher than needed, and the topics of the two stories have a cosine of {UNITING_COSINE:g}.",
+        f"{UNITING_EXTRA:g} higher than needed, and this member and the document's match have a cosine of"
+        f" {UNITING_COSINE:g} ",
     ):
         assert text in entry
     assert SUPPORTING_SHARE == 0.5

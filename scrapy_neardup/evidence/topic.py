@@ -33,7 +33,7 @@ from scrapy_neardup.text.reading import changes, next_starts
 
 TOPIC_TERM_BYTES = 2  # of a term in a topic: its slot, see evidence.topic
 TITLE_BIT = 0x8000  # added to the slot of a term that is in the title
-MOST_TOPIC_TERMS = 48
+MOST_TOPIC_TERMS = 64
 # The weight of a term follows from its place in the topic: HEAVIEST_TERM / sqrt(1 + place / PLACES_OF_WEIGHT)
 HEAVIEST_TERM, PLACES_OF_WEIGHT = 127, 2.5
 TERM_WEIGHTS = tuple(
@@ -42,7 +42,6 @@ TERM_WEIGHTS = tuple(
 LEAST_SHARED_TERMS = 5  # of two topics: fewer are shared by accident, or are those of a theme
 COVERAGE_SHARE = 0.3  # of the score of two topics; the rest is their cosine
 UNKNOWN_COVERAGE = 0.23  # of a document without a title
-STORY_PARTS = 3  # a story that a document joins keeps this many parts of its topic and takes one of the document's
 
 
 LEAD_WORDS = 150
@@ -227,19 +226,6 @@ def topic_cosine(a: bytes, b: bytes) -> float:
     ours, theirs = _topic(a), _topic(b)
     product = sum(ours.weights[slot] * theirs.weights[slot] for slot in ours.weights.keys() & theirs.weights.keys())
     return product / math.sqrt(ours.square * theirs.square) if product else 0.0
-
-
-def add_topic(story: bytes, topic: bytes) -> bytes:
-    """Return the topic of a story to which a document is added.
-
-    It has ``STORY_PARTS`` parts of the topic that the story had, and one part of the topic of the document.
-    The heaviest ``MOST_TOPIC_TERMS`` terms are kept, the heaviest first.
-    """
-    weights = {slot: STORY_PARTS * weight for slot, weight in _topic(story).weights.items()}
-    for slot, weight in _topic(topic).weights.items():
-        weights[slot] = weights.get(slot, 0) + weight
-    heaviest = sorted(weights, key=lambda slot: (-weights[slot], slot))[:MOST_TOPIC_TERMS]
-    return b"".join(slot.to_bytes(TOPIC_TERM_BYTES, "big") for slot in heaviest)
 
 
 class SharedTerm(NamedTuple):

@@ -9,7 +9,7 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
-VERSION = 9
+VERSION = 10
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
@@ -38,7 +38,6 @@ RECORD = PackedFields(
         "figures": "B*",
         "specifics": "B*",
         "topic": "B*",
-        "story_topic": "B*",
         "titles": "B*",
         "url": "H*",
         "title": "B*",
@@ -82,7 +81,6 @@ class Record:
     figures: bytes
     specifics: bytes
     topic: bytes
-    story_topic: bytes  # of its story when it joined, empty if that is its own topic
     titles: bytes
     url: bytes
     title: bytes
@@ -134,7 +132,6 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         figures=fingerprint.figures,
         specifics=fingerprint.specifics,
         topic=fingerprint.topic,
-        story_topic=b"",
         titles=fingerprint.titles,
         url=cut_to_bytes(document.url, MAX_URL_BYTES),
         title=cut_to_bytes(document.title, MAX_TITLE_BYTES),

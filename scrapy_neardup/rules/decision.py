@@ -13,16 +13,16 @@ from scrapy_neardup.evidence.figures import changed_figures, have_other_figures,
 from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
 from scrapy_neardup.evidence.templates import share_of_new_specifics, template_evidence
 from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
-from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, add_topic, shared_terms, topic_cosine, topic_score
+from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, shared_terms, topic_cosine, topic_score
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.rules.policy import NEVER_DROPPED, REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
-LEAST_STORY_COSINE = 0.22  # of a document and the story that it joins
-# A document joins two stories if it scores this much more than it needs to, and if the stories are that much alike.
-UNITING_EXTRA, UNITING_COSINE = 0.05, 0.23
+LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boilerplate of other sources
+# A document joins two stories if it scores this much more than it needs to, and if its matches are that much alike.
+UNITING_EXTRA, UNITING_COSINE = 0.08, 0.3
 SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
 STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
 
@@ -151,12 +151,12 @@ def score_candidate(
     if have_part and not _supports(new, old, same_source, policy, trace):
         return None
     if not copy and not have_part and not is_translation:
-        threshold = policy.topic_threshold
-        topic = related_topic_score(new.topic, old.topic, old.story_topic, same_source, threshold, trace)
+        topic = related_topic_score(new.topic, old.topic, same_source, policy.topic_threshold, trace)
         if not topic:
             return None
-    is_other_text = not (same_page or same_text or is_translation)
-    if is_other_text and (template := template_evidence(new.specifics, old.specifics)):
+    # Two sources that report one event in other words do not fill in one template.
+    may_be_template = not (same_page or same_text or is_translation) and (same_source or not topic)
+    if may_be_template and (template := template_evidence(new.specifics, old.specifics)):
         trace.note(f"reports of one template: {_TEMPLATES[template]}")
         return None
     covered = new.own_parts / WHOLE_TEXT if new.own_parts and not same_text else 1.0
@@ -202,7 +202,7 @@ def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
     """
     trace.note("most of the text is boilerplate of other sources too")
     return trace.at_least("common share of the titles", title_overlap(new.titles, old.titles), LIKE_TITLES) or (
-        trace.at_least("cosine of the topics", topic_cosine(new.topic, old.topic), LEAST_STORY_COSINE)
+        trace.at_least("cosine of the topics", topic_cosine(new.topic, old.topic), LIKE_TOPICS)
     )
 
 
@@ -389,11 +389,8 @@ def link_record(
     A copy would be dropped if a kept document holds ``least_dropped`` of its text or more, and if it is no update.
     """
     old = best.record
-    story_topic = old.story_topic or old.topic
-    if best.related:
-        story_topic = add_topic(story_topic, record.topic)
     if best.related or best.state == "lost":
-        return replace(record, story=old.story, candidate=best.key, story_topic=story_topic)
+        return replace(record, story=old.story, candidate=best.key)
     original_url, original_title = old.of_original(best.key)
     run, candidate = record.run, best.key
     is_dropped = not is_update and best.kept_share >= least_dropped
@@ -412,7 +409,6 @@ def link_record(
         original=old.original,
         story=old.story,
         candidate=candidate,
-        story_topic=story_topic,
         original_url=original_url,
         original_title=original_title,
     )
@@ -476,16 +472,15 @@ def neighbour_of(new: Record, match: Record, key: bytes, other: Record, policy: 
 
 
 def _unites(new: Record, match: Record, other: Record, policy: Policy) -> bool:
-    """Decide whether the story of the match and that of another candidate are one, because the document fits both."""
-    score = related_topic_score(
-        new.topic,
-        other.topic,
-        other.story_topic,
-        is_same_source(new, other),
-        policy.topic_threshold + UNITING_EXTRA,
-    )
-    stories = match.story_topic or match.topic, other.story_topic or other.topic
-    return score > 0 and topic_cosine(*stories) >= UNITING_COSINE
+    """Decide whether the story of the match and that of another candidate are one, because the document fits both.
+
+    The document itself stands for its match if that is in another language, which shares no terms with the candidate.
+    """
+    threshold = policy.topic_threshold + UNITING_EXTRA
+    if not related_topic_score(new.topic, other.topic, is_same_source(new, other), threshold):
+        return False
+    own = new if new.language != match.language else match
+    return topic_cosine(own.topic, other.topic) >= UNITING_COSINE
 
 
 def least_topic_score(threshold: float, *, same_source: bool) -> float:
@@ -499,16 +494,8 @@ def _topic_score(a: bytes, b: bytes, trace: Trace) -> float:
     return topic_score(a, b)
 
 
-def related_topic_score(
-    a: bytes, b: bytes, story: bytes, same_source: bool, threshold: float, trace: Trace = SILENT
-) -> float:
-    """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
-
-    ``story`` is the topic of the whole story, empty if that is ``b`` itself.
-    """
+def related_topic_score(a: bytes, b: bytes, same_source: bool, threshold: float, trace: Trace = SILENT) -> float:
+    """Return the score of two topics if a document with one joins the story of a document with the other, else 0."""
     score, least = _topic_score(a, b, trace), least_topic_score(threshold, same_source=same_source)
-    if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
-        return 0.0
-    if story and not trace.at_least("cosine with the topic of the story", topic_cosine(a, story), LEAST_STORY_COSINE):
-        return 0.0
-    return score
+    is_enough = trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold")
+    return score if is_enough else 0.0

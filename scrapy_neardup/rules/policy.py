@@ -20,8 +20,7 @@ class Policy:
 
     A candidate with the same url or the same text is a match. Any other candidate is a copy if its score is at least
     ``threshold``, and related if its score is at least ``related_threshold`` and the topics do not speak against it. A
-    candidate with a lower score is still related if the score of the topics is at least ``topic_threshold`` and the
-    document resembles the candidate's story as a whole. Then a story does not drift from one topic to the next.
+    candidate with a lower score is still related if the score of the topics is at least ``topic_threshold``.
     ``scope`` never excludes candidates with the document's own url.
 
     With ``by_titles``, two documents of one source under different urls need more evidence to be copies the more their
@@ -34,7 +33,7 @@ class Policy:
     measure: Measure = "containment"
     threshold: float = 0.5
     related_threshold: float = 0.25
-    topic_threshold: float = 0.26
+    topic_threshold: float = 0.28
     scope: Scope = "all"
     collisions: int = 0  # equal lanes that are not yet enough for the measure "overlap"
     drop_share: float = 0.7

@@ -70,7 +70,7 @@ class JoinMaker:
             self._first(match.story, url, title, language),
             replace(self._member(document, verdict), topic=match.topic, terms=terms),
             # Each step from one related text to the next loses likeness. So a text that is related only to a related
-            # text does not count as coverage, unless its topic is that of the whole story.
+            # text does not count as coverage. Topics do not lose it: they are compared with any member.
             counted=(not match.is_seen or not match.same_url) and (is_first or not match.related or match.topic > 0),
             registered_before=match.registered_before,
             counted_at=document.counted_second,

@@ -258,7 +258,7 @@ def test_status_shows_the_settings_that_people_ask_for(tmp_path: Path) -> None:
     settings = "--store", STORE, "-s", 'NEARDUP_PRESET_OPTIONS={"min_block_words": 9, "threshold": 0.6}'
     neardup(tmp_path, "replay", "in.jsonl", *settings)
     shown = " ".join(neardup(tmp_path, "status", *settings, columns=80).stdout.replace("│", " ").split())
-    thresholds = "threshold 0.6, related_threshold 0.25, topic_threshold 0.26"
+    thresholds = "threshold 0.6, related_threshold 0.25, topic_threshold 0.28"
     assert f"settings preset news, {thresholds}, min_block_words 9, scope all, window 24 hours configuration" in shown
     full = json.loads(neardup(tmp_path, "status", *settings, "--json").stdout)
     assert full["configuration"]["num_perm"] == 256

@@ -216,7 +216,7 @@ def test_a_source_that_matches_nothing(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameter", "low", "present", "high"), [("threshold", 0.4, 0.45, 0.6), ("topic_threshold", 0.1, 0.26, 0.3)]
+    ("parameter", "low", "present", "high"), [("threshold", 0.4, 0.45, 0.6), ("topic_threshold", 0.1, 0.28, 0.3)]
 )
 def test_a_flat_tuning_curve_says_so(
     folder: Path, tmp_path: Path, parameter: str, low: float, present: float, high: float

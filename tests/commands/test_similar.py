@@ -84,7 +84,7 @@ def test_explain_says_by_which_terms_two_documents_of_the_window_were_joined(fol
     found = json.loads(neardup(folder, "explain", FIRST, SECOND, *STORE, "--json").stdout)
     assert found["status"] == "related"
     assert found["topic"]["score"] == found["topic"]["terms"] + found["topic"]["titles"] >= 0.26
-    assert f"score of the topics {found['topic']['score']:.2f} >= topic_threshold = 0.26" in found["why"]
+    assert f"score of the topics {found['topic']['score']:.2f} >= topic_threshold = 0.28" in found["why"]
     printed = neardup(folder, "explain", FIRST, SECOND, *STORE).stdout
     assert f"Topics: {found['topic']['score']:.3f}\n" in printed
 

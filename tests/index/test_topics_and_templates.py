@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -114,33 +113,7 @@ async def test_a_key_of_the_text_counts_twice_as_much_as_one_of_the_topic(
     assert len(band_keys(original.fingerprint.signature)) > bands
 
 
-async def story_sizes(index: Index, topics: Sequence[str]) -> list[int]:
-    """How many of these articles each story has, in the order of the stories."""
-    sizes: dict[str, int] = {}
-    for number, terms in enumerate(topics):
-        article = Article(f"report {number}", at=MINUTE * number, topic=terms)
-        match = await check(index, article)
-        story = match.story if match else article.id
-        sizes[story] = sizes.get(story, 0) + 1
-    return list(sizes.values())
-
-
-@pytest.mark.parametrize(("step", "most"), [(1, 13), (-1, 7)])
-async def test_a_chain_of_topics_is_cut(index: Index, step: int, most: int) -> None:
-    """Each report has terms in common with the one before, and soon none with the first one.
-
-    The chain is longer if the terms that each report takes over are its heaviest ones.
-    """
-    letters = [chr(0x4E00 + number) for number in range(200)]
-
-    sizes = await story_sizes(index, ["".join(letters[3 * n : 3 * n + 8][::step]) for n in range(20)])
-
-    assert max(sizes) <= most
-    assert min(sizes[:-1]) >= 2  # each of them resembles the one before
-
-
-async def test_a_report_that_resembles_one_member_and_the_story_joins(index: Index) -> None:
-    """The same as its best match would not do, if the story as a whole were about something else."""
+async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: Index) -> None:
     first, second = Article("wire", topic="ABCdefgh"), Article("report", topic="ABCdeuvw", at=MINUTE)
     third = Article("report of both", topic="DUVWabxyz", at=2 * MINUTE)
 
@@ -148,6 +121,21 @@ async def test_a_report_that_resembles_one_member_and_the_story_joins(index: Ind
 
     assert match is not None
     assert (match.candidate, match.story) == (second.id, first.id)
+
+
+async def test_a_translation_unites_the_stories_of_both_languages(index: Index) -> None:
+    """It shares no terms with the page that it translates."""
+    page = Article("page", source="one.example", number="7", language="en", topic="ABCdefgh")
+    report = Article("report", source="two.example", language="ru", topic="UVWXyz01", at=MINUTE)
+    translation = Article(
+        "translation", source="one.example", number="7", language="ru", topic="UVWXyz02", at=2 * MINUTE
+    )
+
+    match = await match_of(index, page, report, translation)
+
+    assert match is not None
+    assert match.neighbour is not None
+    assert (match.story, match.neighbour.story, match.neighbour.unites) == (page.id, report.id, True)
 
 
 async def test_a_copy_joins_by_the_topic_of_its_own(index: Index) -> None:
@@ -193,21 +181,25 @@ async def test_texts_that_share_a_part_are_related_if_their_topics_allow_it(
     assert match is None or (match.related, match.topic) == (True, 0.0)
 
 
-async def test_reports_of_one_template_are_not_joined_by_their_topic(index: Index) -> None:
-    await check(index, Article("wire", topic="ABCdefgh", specifics=specifics("AB", "123")))
+@pytest.mark.parametrize(("source", "joins"), [("one.example", False), ("other.example", True)])
+async def test_only_reports_of_one_source_are_kept_apart_by_their_template(
+    index: Index, source: str, joins: bool
+) -> None:
+    await check(index, Article("wire", source="one.example", topic="ABCdefgh", specifics=specifics("AB", "123")))
 
-    assert await check(index, Article("report", topic="ABCdefgh", specifics=specifics("CD", "456"))) is None
+    report = Article("report", source=source, topic="ABCdefgh", specifics=specifics("CD", "456"))
+    assert (await check(index, report) is not None) is joins
 
 
 @pytest.mark.parametrize(
     ("other", "unites"),
     [
-        ("efUVWX01", True),
-        ("UVWXy201", False),  # the document fits both, but the stories have nothing in common
+        ("eABUVW01", True),
+        ("UVWXy201", False),  # the document fits both, but they have nothing in common
         ("uvefyijklmnopqrst0123456789z", False),  # hardly enough to join it
     ],
 )
-async def test_stories_are_one_if_a_document_fits_both_and_they_are_alike(
+async def test_stories_are_one_if_a_document_fits_two_members_that_are_alike(
     open_index: OpenIndex, store_url: str, other: str, unites: bool
 ) -> None:
     index = await open_index(store_url, Policy(topic_threshold=0.2))

@@ -15,12 +15,10 @@ from scrapy_neardup.evidence.topic import (
     MOST_TOPIC_TERMS,
     TERM_WEIGHTS,
     TITLE_BIT,
-    TOPIC_TERM_BYTES,
-    add_topic,
     topic_cosine,
     topic_score,
 )
-from scrapy_neardup.rules.decision import LEAST_STORY_COSINE, SAME_SOURCE_EXTRA, related_topic_score
+from scrapy_neardup.rules.decision import SAME_SOURCE_EXTRA, related_topic_score
 
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
 TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">H", slot + TITLE_BIT * titled) for slot, titled in terms))
@@ -71,21 +69,6 @@ def test_a_term_weighs_more_than_the_one_behind_it() -> None:
     assert first > between > last
 
 
-@given(story=TOPICS, one=TOPICS)
-def test_a_story_keeps_its_heaviest_terms(story: bytes, one: bytes) -> None:
-    added = add_topic(story, one)
-    either = set(slots(story)) | set(slots(one))
-
-    assert len(slots(added)) == min(MOST_TOPIC_TERMS, len(either))
-    assert set(slots(added)) <= either
-    assert all(term < TITLE_BIT for (term,) in struct.iter_unpack(">H", added))  # a story has no title
-
-
-@given(story=TOPICS)
-def test_a_document_like_its_story_changes_it_little(story: bytes) -> None:
-    assert topic_cosine(add_topic(story, story), story) >= (0.97 if story else 0.0)
-
-
 def test_two_reports_are_more_alike_if_each_has_the_terms_of_the_title_of_the_other() -> None:
     titles = (("abcdeFGH", "abcdeXYZ"), ("abcdefgh", "abcdewxy"), ("ABcdefgh", "abcdewxy"), ("ABcdefgh", "abCDewxy"))
     neither, unknown, one, both = (topic_score(topic(one), topic(other)) for one, other in titles)
@@ -105,26 +88,15 @@ def test_two_reports_of_one_source_need_more(one: str, other: str, same_source: 
     score = topic_score(topic(one), topic(other))
 
     def related(threshold: float) -> float:
-        return related_topic_score(topic(one), topic(other), b"", same_source, threshold)
+        return related_topic_score(topic(one), topic(other), same_source, threshold)
 
     assert related(score - extra - 1e-9) == score
     assert related(score - extra + 1e-9) == 0.0
 
 
-def test_a_document_has_to_resemble_the_story_as_a_whole() -> None:
-    def related(story: str) -> float:
-        return related_topic_score(topic("ABcdefgh"), topic("ABcdeuvw"), topic(story), False, 0.1)
-
-    alike, unlike = (topic_cosine(topic("ABcdefgh"), topic(story)) for story in ("efuvwxyz", "euvwxyz0"))
-    assert alike >= LEAST_STORY_COSINE > unlike
-    assert related("efuvwxyz") == related("") > 0.0
-    assert related("euvwxyz0") == 0.0
-
-
-@given(topics=st.tuples(DAMAGED, DAMAGED, DAMAGED), same_source=st.booleans())
-def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes, bytes], same_source: bool) -> None:
-    one, other, story = topics
+@given(topics=st.tuples(DAMAGED, DAMAGED), same_source=st.booleans())
+def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes], same_source: bool) -> None:
+    one, other = topics
     assert 0.0 <= topic_score(one, other) <= 1.0 + 1e-12
-    assert 0.0 <= topic_cosine(one, story) <= 1.0 + 1e-12
-    assert 0.0 <= related_topic_score(one, other, story, same_source, 0.16) <= 1.0 + 1e-12
-    assert len(add_topic(story, one)) <= MOST_TOPIC_TERMS * TOPIC_TERM_BYTES
+    assert 0.0 <= topic_cosine(one, other) <= 1.0 + 1e-12
+    assert 0.0 <= related_topic_score(one, other, same_source, 0.16) <= 1.0 + 1e-12

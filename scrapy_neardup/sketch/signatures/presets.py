@@ -66,7 +66,7 @@ class Preset:
     heaviest_terms: int = 0  # terms of the highest weights that a SimHash is made of; 0 is all
     reference: str = ""  # path of a reference file, "" for the one of this package
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
-    topic_threshold: float = 0.26  # least score of two topics by which a document joins a story
+    topic_threshold: float = 0.28  # least score of two topics by which a document joins a story
     event_rule: str = "sources"
     seed: int = 1
 
