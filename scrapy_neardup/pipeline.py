@@ -80,12 +80,14 @@ class NearDupPipeline(Component):
         self._under_way = 0  # items
         self._closing: asyncio.Future[None] | None = None
         self._time_warned = False
+        self._summary_text = ""
 
     async def open_spider(self) -> None:
         # Open the store here: its client belongs to the running event loop. An exception would abort the crawl.
         # Feeds are stored after the pipelines are closed. Keep the detector open to note that documents are delivered.
         self.crawler.signals.connect(self._close_detector, feed_exporter_closed)
         self.crawler.signals.connect(self._close_detector, engine_stopped)
+        self.crawler.signals.connect(self._log_run, engine_stopped)
         await self.sinks.open()
         try:
             await self.detector.open()
@@ -112,7 +114,7 @@ class NearDupPipeline(Component):
             if not self.delivery.has_feeds:
                 await self._close_detector()
         self._report_times()
-        self._report_run()
+        self._count_run()
 
     async def _close_detector(self) -> None:
         if self._is_closed:
@@ -300,16 +302,20 @@ class NearDupPipeline(Component):
                 for name, value in times.summary().items():
                     self.crawler.stats.set_value(f"neardup/{step}/{name}", value)
 
-    def _report_run(self) -> None:
-        """Log what the run did, and add it to the stats."""
+    def _count_run(self) -> None:
+        """Add what the run did to the stats, and note the summary. Ask before Scrapy closes its feeds and its stats."""
         try:
-            if block := self.summary.text():
-                logger.info("%s", block)
+            self._summary_text = self.summary.text(self.delivery.report_files())
             if self.crawler.stats is not None:
                 for name, value in self.summary.stats():
                     self.crawler.stats.set_value(f"neardup/{name}", value)
         except Exception as error:
             self.log_fault(error, "The summary of the run")
+
+    def _log_run(self) -> None:
+        """Log what the run did, as the last thing: after Scrapy's stats."""
+        if self._summary_text:
+            logger.info("%s", self._summary_text)
 
     def _seen_at(self, adapter: ItemAdapter) -> float | None:
         name = self.settings.time_field

@@ -10,7 +10,7 @@ from typing import Any
 
 from scrapy import signals
 from scrapy.crawler import Crawler
-from scrapy.extensions.feedexport import FeedExporter, FeedSlot
+from scrapy.extensions.feedexport import FeedExporter, FeedSlot, FileFeedStorage
 
 from scrapy_neardup.crawl.item_context import FeedFile, PendingDocument, current_item
 from scrapy_neardup.crawl.order import ResponsePlace
@@ -40,6 +40,12 @@ class Delivery:
         crawler.signals.connect(self._item_lost, signals.item_dropped)
         crawler.signals.connect(self._item_lost, signals.item_error)
         crawler.signals.connect(self._slot_closed, signals.feed_slot_closed)
+
+    def report_files(self) -> list[str]:
+        """Return the local files of the feeds that ``scrapy neardup report`` reads. Ask before the feeds are stored."""
+        slots = self._exporter.slots if self._exporter is not None else ()
+        local = [slot for slot in slots if isinstance(slot.storage, FileFeedStorage)]
+        return [slot.storage.path for slot in local if slot.format in ("jsonlines", "jsonl", "json", "csv")]
 
     def pending_document(self, document_id: str, place: ResponsePlace | None = None) -> PendingDocument:
         """Return a document to be followed. Give ``place`` if the document is the main content of that response."""

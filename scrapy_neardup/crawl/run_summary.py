@@ -1,10 +1,11 @@
-"""The block that a run logs at its end: verdicts, largest stories, events, and hints."""
+"""The block that a run logs at its end: verdicts, changed figures, stories, events, hints, and the next command."""
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import Any
@@ -16,11 +17,15 @@ from scrapy_neardup.content import source_of
 from scrapy_neardup.crawl.hints import Observed, hints
 from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted, printable
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.stories.figure_kinds import kind_of
+from scrapy_neardup.stories.summary import read_change
 
 _MOST_STORIES = 20_000
 _MOST_SOURCES = 1000  # of one story
 _STORIES_SHOWN = 5
 _EVENTS_SHOWN = 5
+_CHANGES_SHOWN = 5
+_MOST_CHANGES = 1000
 _WIDTH = 80  # columns of the block; only a url may be longer
 _LONGEST_TITLE = 200  # characters
 _LONGEST_URL = 200
@@ -48,6 +53,7 @@ class RunSummary:
         self._stories: OrderedDict[str, _RunStory] = OrderedDict()
         self._story_count = 0  # stories with at least two items of this run
         self._largest: list[_RunStory] = []  # of those that were forgotten
+        self._changes: dict[tuple[str | None, str], tuple[str, int]] = {}  # (story, change) -> first title, items
         self._events: OrderedDict[str, Mapping[str, Any]] = OrderedDict()  # the newest report of each story
         self._levels: Counter[str] = Counter()
 
@@ -59,6 +65,10 @@ class RunSummary:
         if detail := verdict.kind or verdict.reason:
             seen.statuses[f"{verdict.status}/{detail}"] += 1
         self._would_drop += verdict.would_drop
+        for line in verdict.changes:
+            first, items = self._changes.get((verdict.story, line), (title[:_LONGEST_TITLE], 0))
+            if items or len(self._changes) < _MOST_CHANGES:
+                self._changes[verdict.story, line] = first, items + 1
         # A page that comes again is no further coverage.
         if verdict.story is not None and verdict.kind != "revisit":
             self._add_to_story(verdict.story, title, url)
@@ -110,11 +120,14 @@ class RunSummary:
         for hint in hints(self.seen, self._settings):
             yield f"hints/{hint.name}", hint.items
 
-    def text(self) -> str:
-        """Return the block. If the run had no items, say so and where to look."""
+    def text(self, files: Sequence[str] = ()) -> str:
+        """Return the block. If the run had no items, say so and where to look.
+
+        ``files`` are those of the run's feeds that ``scrapy neardup report`` reads.
+        """
         if not self.seen.judged and not self.seen.skipped:
             return self._why_empty()
-        return printable("\n".join(self._lines()))
+        return printable("\n".join([*self._lines(), *self._next_commands(files)]))
 
     def _why_empty(self) -> str:
         if self.seen.late:
@@ -132,6 +145,11 @@ class RunSummary:
         for status in STATUSES:
             if count := self.seen.statuses[status]:
                 yield f"  {status:<10}{count:>7,}{self._details(status)}"
+        if self._changes:
+            yield "Changed figures, with the items that print them:"
+            for line, title, items in self._gravest_changes():
+                change = read_change(line)
+                yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
         if stories := self._largest_stories(_STORIES_SHOWN):
             yield "Largest stories, with their items of this run:"
             for story in stories:
@@ -147,6 +165,19 @@ class RunSummary:
             yield "Hints:"
             for hint in found:
                 yield from _wrapped(f"  - {hint.text}.")
+
+    def _gravest_changes(self) -> list[tuple[str, str, int]]:
+        """Return a few changes, their first titles and their items: the dead first, then those that most print."""
+        rows = [(line, title, items) for (_, line), (title, items) in self._changes.items()]
+        return sorted(rows, key=lambda row: (kind_of(read_change(row[0]).label), -row[2]))[:_CHANGES_SHOWN]
+
+    def _next_commands(self, files: Sequence[str]) -> Iterator[str]:
+        if files:
+            yield f"Next: scrapy neardup report {shlex.join(files)}"
+        else:
+            yield "Next: crawl with -O items.jsonl, then scrapy neardup report items.jsonl"
+        if any(report["level"] != "ended" for report in self._events.values()) and self._settings.store != "memory://":
+            yield "      scrapy neardup events"
 
     def _fate(self) -> str:
         kept = f"{self.seen.judged - self._dropped:,} kept"

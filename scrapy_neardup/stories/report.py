@@ -156,7 +156,7 @@ def _fact(fact: Fact) -> dict[str, Any]:
     return {
         **_place(fact.supporters[0]),
         **fact.change._asdict(),
-        "words": fact.words,
+        "words": fact.change.words,
         "is_new": fact.is_new,
         "sources": len(fact.supporters),
     }

@@ -38,6 +38,11 @@ class FigureChange(NamedTuple):
         return self.label == other.label and bool(values)
 
     @property
+    def words(self) -> str:
+        """Return the figure in words: "7 dead, was 3"."""
+        return in_words(self.label, self.old, self.new)
+
+    @property
     def label(self) -> str:
         """Return the word beside the figure, "" if it has none."""
         return "" if self.figure == _NO_LABEL else self.figure
@@ -56,11 +61,6 @@ class Fact(NamedTuple):
     is_new: bool  # since the last signal
     supporters: tuple[Member, ...]  # whose latest value it is, as far as they are known by name, by time
     is_all: bool  # whether they are as many as confirmed it; else some of the sources are not known by name
-
-    @property
-    def words(self) -> str:
-        """Return the figure in words: "7 dead, was 3"."""
-        return in_words(self.change.label, self.change.old, self.change.new)
 
 
 def facts_of(event: StoryEvent) -> list[Fact]:
@@ -161,10 +161,12 @@ def _sentence(fact: Fact, now: int, zone: tzinfo) -> str:
     count = _NUMBERS.get(max(2, len(sources)), str(len(sources)))
     zone_name = datetime.fromtimestamp(now, zone).strftime("%Z")
     if not fact.is_all:
-        return f"{fact.words}: at least {count} sources say so, first {_place(sources[0], now, zone)} {zone_name}."
+        return (
+            f"{fact.change.words}: at least {count} sources say so, first {_place(sources[0], now, zone)} {zone_name}."
+        )
     places = ", ".join(_place(member, now, zone) for member in sources[:_MOST_SOURCES_LISTED])
     more = f" and {len(sources) - _MOST_SOURCES_LISTED} more" if len(sources) > _MOST_SOURCES_LISTED else ""
-    return f"{fact.words}: {count} sources say so, {places} {zone_name}{more}."
+    return f"{fact.change.words}: {count} sources say so, {places} {zone_name}{more}."
 
 
 def _place(member: Member, now: int, zone: tzinfo) -> str:

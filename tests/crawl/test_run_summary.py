@@ -51,6 +51,28 @@ def test_events_are_listed(project: Project) -> None:
     assert "      7 items, 7 sources    https" not in said
 
 
+def test_the_block_is_the_last_thing_on_the_screen_and_names_the_next_command(project: Project) -> None:
+    log = project.crawl(FERRY).log
+    assert "Dumping Scrapy stats" in log
+    assert BLOCK.split(log)[-1] == "", "nothing follows"
+    assert log.index("Dumping Scrapy stats") < log.index("scrapy-neardup: 7 items judged")
+    assert block(log).endswith("Next: scrapy neardup report items.jsonl\n      scrapy neardup events\n")
+
+
+def test_changed_figures_are_listed_the_dead_first() -> None:
+    summary = RunSummary(NearDupSettings())
+    for number in range(3):
+        changes = ("homes: 4 -> 9", "dead: 3 -> 7") if number else ("homes: 4 -> 9",)
+        verdict = Verdict("update", story="a", changes=changes)
+        summary.add(verdict, title="Bridge collapse kills 7", url="https://a.example/1")
+    assert (
+        "Changed figures, with the items that print them:\n"
+        "      2 items, 7 dead, was 3                Bridge collapse kills 7\n"
+        "      3 items, 9 homes, was 4               Bridge collapse kills 7\n"
+    ) in summary.text()
+    assert summary.text(["day 1.jsonl"]).endswith("\nNext: scrapy neardup report 'day 1.jsonl'")
+
+
 def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(WITH_FIELDS.format(items=[]), urls=[site.publish("/", page("Nothing"))])
     assert block(crawl.log) == (

@@ -198,7 +198,7 @@ def facts(*lines: str, level: Level = "update", signalled: int = 0) -> list[str]
     changes = tuple((members[0].id, number) for number in range(len(lines)))
     extent = Extent(2, 2, signalled)
     story = Story("00" * 8, 2, 2, 0, (), (0, 0), ("breaking",), changes, signalled=extent)
-    return [fact.words for fact in facts_of(StoryEvent(level, NOON, "sources", story, tuple(members)))]
+    return [fact.change.words for fact in facts_of(StoryEvent(level, NOON, "sources", story, tuple(members)))]
 
 
 def test_the_dead_come_before_the_injured_before_money() -> None:
