@@ -78,7 +78,12 @@ class NearDupDetector:
             timeout=self.settings.store_timeout,
             reads_only=reads_only,
         )
-        self.stories = StoryTracker(self.index, self.settings.event_rule, self.settings.events_per_day)
+        self.stories = StoryTracker(
+            self.index,
+            self.settings.event_rule,
+            self.settings.events_per_day,
+            min_sources=self.settings.events_min_sources,
+        )
         self.breaker = Breaker()
         self.delivery: Run | None = None
         if delivers_later:

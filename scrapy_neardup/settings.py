@@ -23,6 +23,8 @@ from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import option_name, preset_with
 from scrapy_neardup.stories import ALLOWED_RULES
 from scrapy_neardup.stories.messages import check_format
+from scrapy_neardup.stories.rules import MIN_SOURCES
+from scrapy_neardup.stories.stream import stream_of
 
 PREFIX = "NEARDUP_"
 
@@ -298,6 +300,7 @@ class NearDupSettings:
     store_timeout: float = _setting(2.0, _number(float, 0.01, 600, unit=" seconds"))
     event_rule: str = _setting("sources", _text(r"[\w.]+", ALLOWED_RULES))
     events_per_day: float = _setting(17.0, _number(float, 0, 1_000_000))
+    events_min_sources: int = _setting(MIN_SOURCES, _number(int, 2, 1000))
     events_timezone: str = _setting("UTC", _zone_name)
     source_owners: dict[str, str] = _setting({}, _owners)
     events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")), _without_password)

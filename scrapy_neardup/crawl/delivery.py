@@ -44,8 +44,8 @@ class Delivery:
     def report_files(self) -> list[str]:
         """Return the local files of the feeds that ``scrapy neardup report`` reads. Ask before the feeds are stored."""
         slots = self._exporter.slots if self._exporter is not None else ()
-        local = [slot for slot in slots if isinstance(slot.storage, FileFeedStorage)]
-        return [slot.storage.path for slot in local if slot.format in ("jsonlines", "jsonl", "json", "csv")]
+        storages = [slot.storage for slot in slots if slot.format in ("jsonlines", "jsonl", "json", "csv")]
+        return [storage.path for storage in storages if isinstance(storage, FileFeedStorage)]
 
     def pending_document(self, document_id: str, place: ResponsePlace | None = None) -> PendingDocument:
         """Return a document to be followed. Give ``place`` if the document is the main content of that response."""

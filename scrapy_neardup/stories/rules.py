@@ -18,8 +18,11 @@ from scrapy_neardup.imports import load_callable
 HOUR = 3600
 DAY = 24 * HOUR
 
-WATCH_OVER = 5
-"""``watch``: more new sources than this within an hour. The threshold of ``breaking`` is never lower."""
+MIN_SOURCES = 6
+"""``breaking`` needs at least as many new sources within an hour, unless NEARDUP_EVENTS_MIN_SOURCES says otherwise."""
+
+WATCH_SHARE = 2 / 3
+"""``watch``: more new sources within an hour than this share of the threshold of ``breaking``, and at least two."""
 
 NEW_SHARE = 0.6
 """``breaking``: at least this share of all sources is new.
@@ -70,16 +73,17 @@ ALLOWED_RULES = "'sources', 'count' or the import path of a callable (story, tim
 
 
 def sources(story: Story, time: float, breaking_over: int) -> Level | None:
-    """Return ``breaking`` if R > ``breaking_over`` and R >= 0.6 D, ``watch`` if R > 5.
+    """Return ``breaking`` if R > ``breaking_over`` and R >= 0.6 D, ``watch`` if R is over two thirds of the threshold.
 
     R is the number of sources that joined for the first time within an hour, D the number of all sources by then.
     """
-    if len(story.sources) <= WATCH_OVER:
+    watch_over = max(1, int(WATCH_SHARE * breaking_over))
+    if len(story.sources) <= watch_over:
         return None
     bursts = list(_spans(story.sources, HOUR, time))
     if any(recent > breaking_over and recent >= NEW_SHARE * total for recent, total in bursts):
         return "breaking"
-    return "watch" if any(recent > WATCH_OVER for recent, _ in bursts) else None
+    return "watch" if any(recent > watch_over for recent, _ in bursts) else None
 
 
 def count(story: Story, time: float, breaking_over: int) -> Level | None:
@@ -126,8 +130,12 @@ def fullest_hour(sources: EventSources) -> list[bytes]:
     return [sources[number][1] for number in fullest]
 
 
-def breaking_threshold(events: Iterable[EventSources], now: float, events_per_day: float) -> int:
-    """Return the smallest threshold, at least 5, that at most ``events_per_day`` events a day would have exceeded.
+def breaking_threshold(
+    events: Iterable[EventSources], now: float, events_per_day: float, min_sources: int = MIN_SOURCES
+) -> int:
+    """Return the smallest threshold that at most ``events_per_day`` events a day would have exceeded.
+
+    It is at least ``min_sources`` - 1, because ``breaking`` needs more sources than the threshold.
 
     ``events`` are those that have ended. ``EVENTS_OF_A_SOURCE``, ``SPENT_ALLOWED`` and ``KNOWN_SHARE`` keep somebody
     who makes up events from raising the threshold.
@@ -144,7 +152,7 @@ def breaking_threshold(events: Iterable[EventSources], now: float, events_per_da
     allowed = int(events_per_day * max(1.0, (now - min((event[-1][0] for event in ended), default=now)) / DAY))
     wanted = max(sorted(peaks, reverse=True)[allowed:], default=0)
     known = {owner for event in ended if event[-1][0] // DAY < now // DAY for _, owner in event}
-    return max(WATCH_OVER, min(wanted, int(KNOWN_SHARE * len(known))))
+    return max(min_sources - 1, min(wanted, int(KNOWN_SHARE * len(known))))
 
 
 class Threshold(NamedTuple):

@@ -29,8 +29,8 @@ from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,
     HOUR,
+    MIN_SOURCES,
     QUIET,
-    WATCH_OVER,
     Rule,
     Threshold,
     breaking_threshold,
@@ -69,6 +69,7 @@ class StoryTracker:
         rule: str = "sources",
         events_per_day: float = 17,
         *,
+        min_sources: int = MIN_SOURCES,
         unconfirmed_after: float = _UNCONFIRMED,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -83,7 +84,8 @@ class StoryTracker:
         self._rule_name = rule
         self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
-        self.breaking_over = WATCH_OVER
+        self._min_sources = min_sources
+        self.breaking_over = min_sources - 1
         self._recent: deque[int] = deque(maxlen=_AGREED)
         self._swept = self._threshold_hour = 0
         self._rule_failed = False
@@ -312,7 +314,9 @@ class StoryTracker:
     async def threshold(self, now: int) -> Threshold:
         """Return the threshold of ``breaking`` at a time of the documents' clock, in Unix seconds."""
         events = await self._store.ended_events(max(0, now - HISTORY - DAY))
-        return Threshold(*(breaking_threshold(events, time, self._events_per_day) for time in (now, now - DAY)))
+        return Threshold(
+            *(breaking_threshold(events, time, self._events_per_day, self._min_sources) for time in (now, now - DAY))
+        )
 
     def _due(self, story: Story, at: int) -> Level | None:
         try:

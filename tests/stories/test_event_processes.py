@@ -65,7 +65,7 @@ def test_a_replay_says_the_same_every_time_and_speaks_of_the_ids_of_its_input(tm
     events = [json.loads(line) for line in (tmp_path / "one.events").read_text().splitlines()]
     verdicts = [json.loads(line) for line in (tmp_path / "one.out").read_text().splitlines()]
     ids = {row["id"] for row in rows}
-    assert {event["level"] for event in events} == {"breaking", "update", "ended"}
+    assert {event["level"] for event in events} == {"watch", "breaking", "update", "ended"}
     assert all(member["id"] in ids for event in events for member in event["members"])
     assert all(event["story"] in ids for event in events)
     tipped = {verdict["id"]: verdict["event"] for verdict in verdicts if verdict["event"]}

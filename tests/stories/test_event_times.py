@@ -32,17 +32,17 @@ async def test_backdated_pages_do_not_hold_an_event_back() -> None:
 
     room = await crawl([*papers[:1], *liars, *papers[1:]])
 
-    assert room.levels == ["breaking", "update"]  # at the sixth source, and at the twelfth
-    assert room.events[0].time == START + 5
-    assert special_report(room.events[0])["measures"]["new_sources_in_an_hour"] == 6
+    assert room.levels == ["watch", "breaking", "update"]  # at the fourth, the sixth and the twelfth source
+    assert room.events[1].time == START + 5
+    assert special_report(room.events[1])["measures"]["new_sources_in_an_hour"] == 6
 
 
 async def test_a_source_that_the_settings_name_counts_at_the_time_that_its_page_gives() -> None:
     papers = [(f"paper{n}", 20 * MINUTE * n) for n in range(8)]
     owners = {f"paper{n}.example": f"paper{n}.example" for n in range(8)}
 
-    assert (await crawl(papers)).levels == ["breaking"]
-    assert (await crawl(papers, source_owners=owners)).levels == []
+    assert (await crawl(papers)).levels == ["watch", "breaking"]
+    assert (await crawl(papers, source_owners=owners)).levels == ["watch"]
 
 
 async def test_a_backdated_page_does_not_stop_the_clock_that_ends_events() -> None:
@@ -57,7 +57,7 @@ async def test_a_backdated_page_does_not_stop_the_clock_that_ends_events() -> No
         await room.publish(f"other {n}", source, n * MINUTE - late, text=text(n, 30), counts_now=True)
     await detector.close()
 
-    assert room.levels == ["breaking", "ended"]
+    assert room.levels == ["watch", "breaking", "ended"]
 
 
 BACKDATED = """

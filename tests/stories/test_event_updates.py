@@ -110,7 +110,7 @@ async def test_what_has_ended_is_updated_no_more(newsroom: Newsroom) -> None:
 
 
 async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespace: str) -> None:
-    async with opened(store=store_url, namespace=namespace) as room:
+    async with opened(store=store_url, namespace=namespace, event_rule="sources") as room:
         room.detector.stories.breaking_over = 8
         for n in range(7):
             await room.publish("fire", f"s{n}", n * MINUTE)

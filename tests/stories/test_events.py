@@ -123,7 +123,7 @@ async def test_what_ends_does_not_depend_on_how_many_documents_come_at_once(news
 async def test_the_alarm_budget_raises_the_threshold(
     store_url: str, namespace: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with opened(store=store_url, namespace=namespace, events_per_day=2) as room:
+    async with opened(store=store_url, namespace=namespace, events_per_day=2, event_rule="sources") as room:
         for number in range(23):  # more events than the budget allows
             await end_event(room.detector.index, f"{number}", -DAY, sources=8)
         await room.pass_time(0, HOUR)
@@ -134,7 +134,7 @@ async def test_the_alarm_budget_raises_the_threshold(
         assert [verdict.event for verdict in verdicts if verdict.event] == ["watch", "breaking"]
         assert verdicts[8].event == "breaking"
 
-    async with opened(store=store_url, namespace=namespace, events_per_day=2) as room:
+    async with opened(store=store_url, namespace=namespace, events_per_day=2, event_rule="sources") as room:
         if store_url != "memory://":
             await room.pass_time(2 * HOUR, 3 * HOUR)
             assert room.detector.stories.breaking_over == 8

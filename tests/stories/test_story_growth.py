@@ -137,4 +137,4 @@ async def test_rewrites_of_one_text_are_coverage_of_it() -> None:
     verdicts, events = await _run([("wire", wire), *rewrites], HOUR / 2)
 
     assert Counter(verdict.status for verdict in verdicts)["related"] >= 6
-    assert [event.level for event in events] == ["breaking", "ended"]
+    assert [event.level for event in events] == ["watch", "breaking", "ended"]

@@ -24,7 +24,7 @@ _LATER = "morning-star valley-news river-gazette".split()
 
 async def reports() -> list[dict[str, Any]]:
     """Return the reports of all events of the story."""
-    async with opened(store="memory://") as room:
+    async with opened(store="memory://", event_rule="sources") as room:
         for number, paper in enumerate((*_PAPERS, *_LATER)):
             dead, hurt = (3, 12) if number < len(_PAPERS) else (7, 20)
             body = (
