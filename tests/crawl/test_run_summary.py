@@ -46,7 +46,7 @@ def test_the_block_counts_items_by_verdict_and_names_the_largest_stories(project
 
 def test_events_are_listed(project: Project) -> None:
     said = block(project.crawl(FERRY, NEARDUP_STORE="memory://").log)
-    assert "Events: 1 breaking\nThe newest, as counted when last signalled:\n" in said
+    assert "Events: 1 watch, 1 breaking\nThe newest, as counted when last signalled:\n" in said
     assert "\n  breaking      6 items, 6 sources    the ferry ran aground in fog" in said
     assert "      7 items, 7 sources    https" not in said
 

@@ -219,11 +219,11 @@ def test_a_consumer_gets_the_events_of_a_stream(
     consumer.handle = fail_once
     stream = {"NEARDUP_EVENTS_STREAM": consumer.STREAM, "NEARDUP_NAMESPACE": namespace}
     done = project.crawl(FERRY, NEARDUP_STORE=redis_url, **stream)
-    assert redis_keys.xlen(consumer.STREAM) == 1, done.log  # else the consumer would wait for ever
+    assert redis_keys.xlen(consumer.STREAM) == 2, done.log  # else the consumer would wait for ever
     with pytest.raises(ConnectionError):
         consumer.consume(redis_url)
-    consumer.consume(redis_url, most=1)
-    assert [event["level"] for event in handled] == ["breaking"]
+    consumer.consume(redis_url, most=2)
+    assert [event["level"] for event in handled] == ["watch", "breaking"]
     assert redis_keys.xpending(consumer.STREAM, "desk")["pending"] == 0
     redis_keys.delete(consumer.STREAM)
 
@@ -236,6 +236,7 @@ def test_the_messages_of_the_page_are_those_that_are_sent() -> None:
 async def test_the_function_of_the_page_makes_a_message() -> None:
     made = [load("alerts.md", "news/messages.py").for_the_desk(report) for report in await reports()]
     assert made == [
+        None,
         {"text": "Bridge collapse in the harbour kills 3: ", "username": "newsdesk"},
         {"text": "Bridge collapse in the harbour kills 7: 7 dead, was 3, 20 injured, was 12", "username": "newsdesk"},
         None,

@@ -103,8 +103,10 @@ def test_a_reader_gets_a_breaking_alert(reader: Reader) -> None:
     assert re.search(r"^  duplicate +14   revisit 14$", again, re.MULTILINE)
     assert re.search(r"^  update +1$", later, re.MULTILINE)
     assert "Events: 1 update" in later
-    assert "Events: 1 breaking" in alerted
+    assert "\n       1 item, 12 people, was 4             Ferry runs aground off Skerrow\n" in later
+    assert "Events: 1 watch, 1 breaking" in alerted
     alerts = (reader.folder / "alerts.py.log").read_text(encoding="utf-8")
+    assert "ALERT watch: Ferry runs aground off Skerrow (4 items)" in alerts
     assert "ALERT breaking: Ferry runs aground off Skerrow (6 items)" in alerts
     assert re.search(r"^  original +8$", shown, re.MULTILINE), "the report has something to show"
     page = (reader.folder / "report.html").read_text(encoding="utf-8")

@@ -129,7 +129,7 @@ async def test_independent_reports_raise_an_event() -> None:
     verdicts, events = await run(reports)
 
     assert [each.status for each in verdicts[1:]] == ["related"] * 7
-    assert [event.level for event in events] == ["breaking"]
+    assert [event.level for event in events] == ["watch", "breaking"]
 
 
 @pytest.mark.parametrize(

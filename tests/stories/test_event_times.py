@@ -42,7 +42,7 @@ async def test_a_source_that_the_settings_name_counts_at_the_time_that_its_page_
     owners = {f"paper{n}.example": f"paper{n}.example" for n in range(8)}
 
     assert (await crawl(papers)).levels == ["watch", "breaking"]
-    assert (await crawl(papers, source_owners=owners)).levels == ["watch"]
+    assert (await crawl(papers, source_owners=owners)).levels == ["watch", "update"]
 
 
 async def test_a_backdated_page_does_not_stop_the_clock_that_ends_events() -> None:
