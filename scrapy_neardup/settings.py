@@ -24,7 +24,6 @@ from scrapy_neardup.sketch.signatures.presets import option_name, preset_with
 from scrapy_neardup.stories import ALLOWED_RULES
 from scrapy_neardup.stories.messages import check_format
 from scrapy_neardup.stories.rules import MIN_SOURCES
-from scrapy_neardup.stories.stream import stream_of
 
 PREFIX = "NEARDUP_"
 
