@@ -22,7 +22,6 @@ from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.presets import option_name, preset_with
 from scrapy_neardup.stories import ALLOWED_RULES
-from scrapy_neardup.stories.messages import check_format
 from scrapy_neardup.stories.rules import MIN_SOURCES
 
 PREFIX = "NEARDUP_"
@@ -150,6 +149,12 @@ def _field_names(value: Any) -> dict[str, str]:
 def _sources(value: Any) -> frozenset[str]:
     """Return sources, from domains or urls of them."""
     return frozenset(map(require_domain, _list(value, str, "a list of domains such as 'example.com'")))
+
+
+def _webhook_format(value: Any) -> str:
+    from scrapy_neardup.stories.messages import check_format
+
+    return check_format(value)
 
 
 def _owners(value: Any) -> dict[str, str]:
@@ -308,7 +313,7 @@ class NearDupSettings:
     events_webhook: str | None = _setting(
         None, _optional(_text(r"https?://[^/\s]+\S*", "an http or https url, or None")), _without_secrets
     )
-    events_webhook_format: str = _setting("plain", check_format)
+    events_webhook_format: str = _setting("plain", _webhook_format)
     events_webhook_secret: str | None = _setting(
         None, _optional(_text(r".+", "a text of one line, or None")), _without_secrets
     )

@@ -1,11 +1,18 @@
 """Extract main content from HTML outside the event loop, and read the source and page that a url names."""
 
 from scrapy_neardup.content.article_numbers import article_number
-from scrapy_neardup.content.decoding import SHORT_PAGE, decode_as, decode_html, guess_encoding
 from scrapy_neardup.content.extractors import Extractor, is_built_in, load_extractor
-from scrapy_neardup.content.head import HEAD, PageHead, language_code, read_head
-from scrapy_neardup.content.outcome import Extracted, Undecoded
-from scrapy_neardup.content.page_cache import ExtractedPages
+from scrapy_neardup.content.head import (
+    HEAD,
+    SHORT_PAGE,
+    PageHead,
+    decode_as,
+    decode_html,
+    guess_encoding,
+    language_code,
+    read_head,
+)
+from scrapy_neardup.content.outcome import Extracted, ExtractedPages, Undecoded
 from scrapy_neardup.content.processes import Extraction, ExtractionProcesses, start_extraction, worker_processes
 from scrapy_neardup.content.urls import (
     LONGEST_URL,

@@ -7,8 +7,8 @@ import queue
 import threading
 from concurrent.futures import Future
 
-from scrapy_neardup.content.decoding import decode_as
 from scrapy_neardup.content.extractors import Extractor
+from scrapy_neardup.content.head import decode_as
 from scrapy_neardup.content.outcome import (
     MOST_EXTRACTED_CHARACTERS,
     Extracted,

@@ -23,8 +23,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import BinaryIO, NamedTuple, NoReturn, TypeAlias, TypeVar
 
-from scrapy_neardup.content.decoding import declared_encoding, decode_as
 from scrapy_neardup.content.extractors import Extractor, is_built_in, load_extractor
+from scrapy_neardup.content.head import declared_encoding, decode_as
 from scrapy_neardup.content.outcome import checked_text, explain_failure, explain_memory_limit
 from scrapy_neardup.imports import load_callable
 

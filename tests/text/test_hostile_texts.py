@@ -27,7 +27,7 @@ from scrapy_neardup.content import (
     source_of,
     url_identity,
 )
-from scrapy_neardup.content.decoding import SHORT_PAGE
+from scrapy_neardup.content.head import SHORT_PAGE
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
 from scrapy_neardup.evidence.boilerplate import Trace
 from scrapy_neardup.lab.feed import Recorded

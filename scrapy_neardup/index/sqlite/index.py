@@ -30,7 +30,17 @@ from scrapy_neardup.document import (
     with_id,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.base import LEARNED_SECONDS, Checked, DamageLog, Index, Question, Selection, StoreSummary
+from scrapy_neardup.index.base import (
+    COUNTED_MINUTES,
+    LEARNED_SECONDS,
+    MOST_COUNTED,
+    Checked,
+    DamageLog,
+    Index,
+    Question,
+    Selection,
+    StoreSummary,
+)
 from scrapy_neardup.index.batching import Batcher
 from scrapy_neardup.index.horizon import Horizon, slice_seconds
 from scrapy_neardup.index.runs import Runs
@@ -46,7 +56,6 @@ from scrapy_neardup.index.sqlite.file import (
     spaces_of,
 )
 from scrapy_neardup.index.sqlite.stories import SQLiteStories
-from scrapy_neardup.index.sqlite.verdict_counts import add_verdicts, read_verdicts
 from scrapy_neardup.index.sqlite.window import SQLiteWindow
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
@@ -182,10 +191,10 @@ class SQLiteIndex(Index):
         return await self._in_thread(self._share, lambda sql: self._exchange_boilerplate(sql, learned))
 
     async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
-        await self._in_thread(self._write, lambda sql: add_verdicts(sql, self._space, minute, counts))
+        await self._in_thread(self._write, lambda sql: _add_verdicts(sql, self._space, minute, counts))
 
     async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
-        return await self._in_thread(self._read, lambda sql: read_verdicts(sql, self._space, since, until))
+        return await self._in_thread(self._read, lambda sql: _read_verdicts(sql, self._space, since, until))
 
     async def summary(self) -> StoreSummary:
         from scrapy_neardup.index.sqlite.survey import survey  # for people: no crawl needs it
@@ -364,3 +373,27 @@ class SQLiteIndex(Index):
             spaces = spaces_of(sql, self.namespace)
         windows = {space: SQLiteWindow(space, self.policy.window, self._damage) for space in spaces}
         return sum(Purge(self._file, *each, selection).run(dry_run=dry_run) for each in windows.items())
+
+
+def _add_verdicts(sql: sqlite3.Connection, space: int, minute: int, counts: Mapping[str, int]) -> None:
+    """Add to the counts of a minute, and forget those of minutes that are too long ago."""
+    sql.execute(f"DELETE FROM verdicts_{space} WHERE minute < ?", (minute - COUNTED_MINUTES,))
+    of_minute = f"SELECT name FROM verdicts_{space} WHERE minute = ?"
+    known = {str(name) for (name,) in sql.execute(of_minute, (minute,))}
+    new = [name for name in counts if name not in known][: max(0, MOST_COUNTED - len(known))]
+    rows = [(minute, name, counts[name]) for name in counts if name in known or name in new]
+    sql.executemany(
+        f"INSERT INTO verdicts_{space} VALUES (?, ?, ?)"
+        " ON CONFLICT (minute, name) DO UPDATE SET count = count + excluded.count",
+        rows,
+    )
+
+
+def _read_verdicts(sql: sqlite3.Connection, space: int, since: int, until: int) -> dict[int, dict[str, int]]:
+    """Return the counts by minute. Leave out what is damaged."""
+    found: dict[int, dict[str, int]] = {}
+    query = f"SELECT minute, name, count FROM verdicts_{space} WHERE minute BETWEEN ? AND ?"
+    for minute, name, count in sql.execute(query, (since, until)):
+        if isinstance(minute, int) and isinstance(count, int):  # otherwise it is damaged
+            found.setdefault(minute, {})[str(name)] = count
+    return found
