@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import NamedTuple
 
 from xxhash import xxh32_digest, xxh32_intdigest
@@ -76,6 +77,7 @@ _PACKED = re.compile("e([3-9a-e])|([a-d])")
 _HEX_MARKS = str.maketrans(".-/~", "abcd")
 
 _NO_WORDS = b"\0\0"
+_SIDES = slice(2), slice(2, 4)  # of a context
 _FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand near a figure
 # Thai; with few exceptions, Thai and all scripts with higher code points are written without spaces.
 _UNSPACED = "\u0e00"
@@ -229,6 +231,7 @@ def _shortened(value: str, limit: int = SHORT) -> str:
     return f"{value[:3]}{DIGEST}{xxh32_intdigest(value.encode()) % 10_000:04}"
 
 
+@lru_cache(256)
 def unpack_figures(data: bytes) -> tuple[Figure, ...]:
     """Read packed figures back, without labels. Raises ValueError for bytes that are no packed figures."""
     if not data:
@@ -353,10 +356,9 @@ def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figur
     """
     before, after = [figure.context for figure in old], [figure.context for figure in new]
     in_both = set(before) & set(after)
-    sides = (
-        {side for each in contexts if each not in in_both for side in _sides(each)} for contexts in (before, after)
-    )
-    if not set.intersection(*sides):
+    sides = [{each[side] for each in set(before) - in_both} for side in _SIDES]
+    others = [{each[side] for each in set(after) - in_both} for side in _SIDES]
+    if not any(one & other - {_NO_WORDS} for one, other in zip(sides, others, strict=True)):
         return []  # most often: SequenceMatcher is slow
     pairs = []
     for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

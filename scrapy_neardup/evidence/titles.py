@@ -103,8 +103,12 @@ def words_by_slot(text: str) -> Iterator[tuple[int, str]]:
 
     In scripts without spaces the pair of characters stands for the word.
     """
-    found = _terms_and_words(unicodedata.normalize("NFKC", text), shouts=False)
-    return ((_hash(term), word) for term, word in found)
+    for found in _WORD.finditer(unicodedata.normalize("NFKC", text)):
+        word = found[0]
+        if not word.isascii() and _UNSPACED.search(word):
+            yield from ((_hash(term), pair) for term, pair in _terms_and_words(word, shouts=False))
+        elif (code := _codes[word][0]) < NO_TERM:
+            yield code % NAME, word
 
 
 def edition_of(title: str) -> int:
