@@ -100,8 +100,7 @@ class NearDupSpiderMiddleware(Component):
                         page = self._page_of(output, response, place, page)
                         context = ItemContext(output, page, place.add_item())
                     await self.shared.contexts.put(context)
-                with place.hand_over():
-                    yield output
+                yield output
         finally:
             place.close()
             if page is not None:

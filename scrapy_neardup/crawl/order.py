@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-_HAND_OVER_RATE = 10.0
 
 
 class ResponseOrder:
@@ -21,9 +20,8 @@ class ResponseOrder:
 
     No item waits forever: a response may be late for at most ``patience`` seconds in all. It is late while it has no
     item that is ready for its verdict. The time in which its page is extracted does not count, because extraction has
-    its own time limit. If pipelines are slow, Scrapy waits before it asks for the next item. Each second of that wait
-    counts as ten: the spider has more items to yield, but nobody knows when. A response that was late for too long is
-    passed over: no item waits for it any more, and its own items do not wait for others.
+    its own time limit. A response that was late for too long is passed over: no item waits for it any more, and its own
+    items do not wait for others.
     """
 
     def __init__(self, patience: float) -> None:
@@ -31,7 +29,7 @@ class ResponseOrder:
         self.places: deque[ResponsePlace] = deque()
         self.waiting = 0  # items
         self._timer: asyncio.TimerHandle | None = None
-        self._watched: tuple[ResponsePlace | None, float] = None, 0.0  # and its rate
+        self._watched: ResponsePlace | None = None
 
     def take_place(self) -> ResponsePlace:
         """Return a new place behind all others."""
@@ -50,18 +48,17 @@ class ResponseOrder:
 
     def _watch(self, first: ResponsePlace | None) -> None:
         """Run the timer while items wait for the first response and that response is late."""
-        before, self._watched = self._watched, (first, 0.0 if first is None else first.lateness_rate)
-        if self._watched == before:
+        late = first if first is not None and first.is_late else None
+        if self._watched is late:
             return
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = None
-        if first is not None and first.lateness_rate:
-            delay = (self._patience - first.seconds_late) / first.lateness_rate
-            self._timer = first.loop.call_later(delay, self._pass_over, first)
+        self._watched, self._timer = late, None
+        if late is not None:
+            self._timer = late.loop.call_later(self._patience - late.seconds_late, self._pass_over, late)
 
     def _pass_over(self, place: ResponsePlace) -> None:
-        self._timer = None
+        self._watched = self._timer = None
         self.places.remove(place)
         place.is_passed_over = True
         for item in place.items:
@@ -78,8 +75,8 @@ class ResponsePlace:
         self.items: deque[ItemPlace] = deque()
         self.is_passed_over = False
         self._is_open = True
-        self._rates: list[float] = []  # of the contexts that are open
-        self.lateness_rate = 1.0  # seconds of lateness for each second
+        self._pauses = 0  # that are open
+        self.is_late = True
         self._late = 0.0  # seconds, until the last change
         self._last_change = loop.time()
 
@@ -91,7 +88,7 @@ class ResponsePlace:
     @property
     def seconds_late(self) -> float:
         """Return how late the response was in all, up to now."""
-        return self._late + self.lateness_rate * (self.loop.time() - self._last_change)
+        return self._late + self.is_late * (self.loop.time() - self._last_change)
 
     def add_item(self) -> ItemPlace:
         """Return a place for the next item of the response."""
@@ -101,22 +98,15 @@ class ResponsePlace:
             item.grant_turn()
         return item
 
-    def pause_lateness(self) -> AbstractContextManager[None]:
-        """Do not count the time in this context as lateness. Use it only for work that is certain to end."""
-        return self._lateness_counted(0.0)
-
-    def hand_over(self) -> AbstractContextManager[None]:
-        """Count the time in this context ten times, until Scrapy asks for the next item."""
-        return self._lateness_counted(_HAND_OVER_RATE)
-
     @contextmanager
-    def _lateness_counted(self, rate: float) -> Iterator[None]:
-        self._rates.append(rate)
+    def pause_lateness(self) -> Iterator[None]:
+        """Do not count the time in this context as lateness. Use it only for work that is certain to end."""
+        self._pauses += 1
         self.update()
         try:
             yield
         finally:
-            self._rates.remove(rate)
+            self._pauses -= 1
             self.update()
 
     def close(self) -> None:
@@ -127,7 +117,7 @@ class ResponsePlace:
         """Add up the lateness after a change, and let the next item go on."""
         self._late, self._last_change = self.seconds_late, self.loop.time()
         is_ready = bool(self.items) and self.items[0].is_waiting
-        self.lateness_rate = 0.0 if is_ready or self.is_over else min(self._rates, default=1.0)
+        self.is_late = not (is_ready or self.is_over or self._pauses)
         self.order.advance()
 
 

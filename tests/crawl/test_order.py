@@ -428,24 +428,6 @@ async def test_places_that_are_late_together_are_passed_over_together(monkeypatc
     assert not order.places
 
 
-async def test_who_waits_for_slow_pipelines_is_passed_over_ten_times_as_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    loop, now = asyncio.get_running_loop(), 1000.0
-    monkeypatch.setattr(loop, "time", lambda: now)
-    order, seen = ResponseOrder(10), list[tuple[int, int]]()
-    feed, other = order.take_place(), order.take_place()
-    (waiting,) = await respond(other, seen, 1, [0])
-    with feed.hand_over():
-        await asyncio.sleep(0)
-        now += 0.9
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert seen == []
-        now += 0.2
-        await waiting
-    feed.close()
-    assert not order.places
-
-
 async def test_an_answer_waits_for_those_asked_for_before() -> None:
     loop, answers, seen = asyncio.get_running_loop(), AnswerOrder[int](), list[int]()
     asked = [loop.create_future() for _ in range(4)]
