@@ -16,7 +16,7 @@ from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
 from scrapy_neardup.crawl.delivery import Delivery
 from scrapy_neardup.crawl.event_loop import freeze, unfreeze
-from scrapy_neardup.crawl.feeds import FinalStories, dropped_items, recorder
+from scrapy_neardup.crawl.feeds import dropped_items, dropped_row, final_stories_feed, record_feed, recorded_row
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.item_fields import Tagger, text_of
@@ -68,8 +68,8 @@ class NearDupPipeline(Component):
         log_window_location(self.settings)
         self.sinks = EventSinks(crawler, self.settings)
         self.dropped = dropped_items(crawler, self.settings)
-        self.final_stories = FinalStories(crawler, self.settings)
-        self.recorder = recorder(crawler, self.settings)
+        self.final_stories = final_stories_feed(crawler, self.settings)
+        self.record = record_feed(crawler, self.settings)
         self.answers = AnswerOrder[Verdict]()
         self.summary = RunSummary(self.settings)
         self.counter = VerdictCounter(self.detector.index, lambda: self.detector.breaker.is_open)
@@ -108,7 +108,7 @@ class NearDupPipeline(Component):
             await self.counter.close()
             await self.sinks.close()
         finally:
-            for feed in (self.dropped, self.recorder):
+            for feed in (self.dropped, self.record, self.final_stories):
                 if feed is not None:
                     await feed.close()
             if not self.delivery.has_feeds:
@@ -192,7 +192,7 @@ class NearDupPipeline(Component):
         if self.settings.action != "drop" or self.settings.dry_run:
             self.count("would_drop")
             return False
-        if self.dropped is not None and not self.dropped.put(adapter, self.tagger.tags(verdict)):
+        if self.dropped is not None and not self.dropped.put(dropped_row(adapter, self.tagger.tags(verdict))):
             self.count("dropped_feed/errors")
             self.summary.seen.problems["dropped-feed"] += 1
             return False
@@ -263,7 +263,7 @@ class NearDupPipeline(Component):
             counts_now=bool(self.settings.time_field),
             sketch=page.sketch if text == page.text else b"",
         )
-        if self.recorder is not None and not self.recorder.put(document, canonical, url_is_own=url_is_own):
+        if self.record is not None and not self.record.put(recorded_row(document, canonical, url_is_own=url_is_own)):
             self.count("record/errors")
             self.summary.seen.problems["record"] += 1
         return document
@@ -362,7 +362,12 @@ class NearDupPipeline(Component):
         if self.crawler.stats is not None:
             self.crawler.stats.set_value("neardup/stories_united", len(final_stories))
         self.summary.unite(final_stories)
-        await self.final_stories.write(final_stories)
+        if self.final_stories is None:
+            united = f"{counted(len(final_stories), 'story', 'stories')} became a part of another story"
+            logger.info("%s; NEARDUP_STORIES_FEED = None, so the list of them is not written", united)
+            return
+        for story, final_story in final_stories.items():
+            self.final_stories.put({"story": story, "final_story": final_story})
 
     async def _close_if_wanted(self) -> None:
         if self.settings.on_store_error != "close" or self._closing is not None:

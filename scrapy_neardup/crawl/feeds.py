@@ -1,4 +1,4 @@
-"""Write JSON lines wherever a Scrapy feed can be stored: events, dropped items, united stories, recorded documents."""
+"""Write JSON lines wherever a Scrapy feed can be stored: events, dropped items, judged documents, final stories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from scrapy_neardup.crawl.file_locations import in_data_dir
-from scrapy_neardup.document import MOST_CHARACTERS, Document, counted, without_password
+from scrapy_neardup.document import MOST_CHARACTERS, Document, without_password
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, DEFAULT_STORIES_FEED, NearDupSettings
 
@@ -40,14 +40,17 @@ class JsonLinesFeed:
 
     When ``put`` returns, the line is on the disk if the file is local. So a local file is complete even if the crawl is
     killed. Other users of the machine cannot read it if this class made it. With ``packed`` the file is a gzip file.
+    ``lines`` says in the log what the lines are, in the plural.
 
     Raise SettingsError, which names ``setting``, if nothing can be stored under the uri.
     """
 
-    def __init__(self, crawler: Crawler, setting: str, uri: str, *, packed: bool = False) -> None:
+    def __init__(self, crawler: Crawler, setting: str, uri: str, lines: str, *, packed: bool = False) -> None:
         assert crawler.spider is not None
         self._spider = crawler.spider
         self._setting = setting
+        self._lines = lines
+        self._has_begun = self._has_failed = False
         storage = storage_class(crawler.settings, setting, uri)
         filled_in = _filled_in(setting, uri, self._spider)
         self.shown_uri = without_password(filled_in)
@@ -66,12 +69,24 @@ class JsonLinesFeed:
         path = self._storage.path if isinstance(self._storage, FileFeedStorage) else ""
         return os.path.isfile(path) and os.path.getsize(path) > 0
 
-    def put(self, row: Mapping[str, Any]) -> None:
-        """Write a line. A value that JSON cannot hold is written as a text. Errors of the storage are passed on."""
-        line = _line(row)
-        file = self._opened()
-        file.write(line)
-        file.flush()
+    def put(self, row: Mapping[str, Any]) -> bool:
+        """Write a line. A value that JSON cannot hold is written as a text. If it fails, log why and return False.
+
+        The first line and the first failure are logged.
+        """
+        try:
+            file = self._opened()
+            file.write(_line(row))
+            file.flush()
+        except Exception as error:
+            if not self._has_failed:
+                logger.error("%s: %s cannot be written: %s", self._setting, self._lines, without_login(error))
+            self._has_failed = True
+            return False
+        if not self._has_begun:
+            logger.info("%s: %s are written to %s", self._setting, self._lines, self.shown_uri)
+        self._has_begun = True
+        return True
 
     async def close(self) -> bool:
         """Store the lines. If that fails, log an error and return False."""
@@ -183,131 +198,53 @@ def _as_text(value: object) -> str:
         return object.__repr__(value)
 
 
-class DroppedItems:
-    """Writes each dropped item with its tags, even if the item type cannot take them."""
-
-    def __init__(self, feed: JsonLinesFeed) -> None:
-        self._feed = feed
-        self._logged: set[int] = set()  # levels
-
-    def put(self, adapter: ItemAdapter, tags: Mapping[str, Any]) -> bool:
-        """Write an item. If that fails, log the reason once and return False: the caller then keeps the item."""
-        try:
-            self._feed.put({**_serialized_fields(adapter), **tags})
-        except Exception as error:
-            self._log_once(logging.ERROR, "cannot be written, so duplicates are kept and tagged: %s", error)
-            return False
-        self._log_once(logging.INFO, "dropped items are written to %s", self._feed.shown_uri)
-        return True
-
-    async def close(self) -> None:
-        await self._feed.close()
-
-    def _log_once(self, level: int, message: str, argument: object) -> None:
-        if level not in self._logged:
-            self._logged.add(level)
-            logger.log(level, f"NEARDUP_DROPPED_FEED: {message}", argument)
-
-
-def dropped_items(crawler: Crawler, settings: NearDupSettings) -> DroppedItems | None:
+def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
     """Return the feed of a crawl that drops items; None if the crawl drops nothing, or the user wants no feed.
 
-    Raise SettingsError if nothing can be stored under the uri of the feed.
+    Raise SettingsError if nothing can be stored under the uri of the feed, as the two functions below do.
     """
     uri = settings.dropped_feed
     if uri is None or settings.action != "drop" or settings.dry_run:
         return None
     path = default_path(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
-    return DroppedItems(JsonLinesFeed(crawler, "NEARDUP_DROPPED_FEED", path))
+    return JsonLinesFeed(crawler, "NEARDUP_DROPPED_FEED", path, "dropped items")
 
 
-def _serialized_fields(adapter: ItemAdapter) -> dict[str, Any]:
-    """Return the fields as Scrapy's feeds export them: with the serializers that they declare."""
-    return {name: _serialized(adapter, name) for name in adapter}
+def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an item as Scrapy's feeds export them, and its tags, even if the item cannot take them."""
+    return {**{name: _serialized(adapter, name) for name in adapter}, **tags}
 
 
-def _serialized(adapter: ItemAdapter, name: str) -> Any:
-    value = adapter[name]
-    serializer = adapter.get_field_meta(name).get("serializer")
-    try:
-        return serializer(value) if callable(serializer) else value
-    except Exception:  # write the value as it is rather than lose the row
-        return value
+def final_stories_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
+    """Return the feed of the stories that became a part of another one, None if the user wants none.
 
-
-class FinalStories:
-    """Writes one line for each story that became a part of another one.
-
-    Raise SettingsError if nothing can be stored under the uri of the feed.
+    Items that were exported before have the id of the earlier story.
     """
-
-    def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
-        uri = settings.stories_feed
-        path = default_path(settings, uri) if uri == DEFAULT_STORIES_FEED else uri
-        self._feed = None if path is None else JsonLinesFeed(crawler, "NEARDUP_STORIES_FEED", path)
-
-    async def write(self, final_stories: Mapping[str, str]) -> None:
-        """Write and store the lines, one for each id in ``final_stories``. Raise nothing: a failure is logged once."""
-        united = f"{counted(len(final_stories), 'story', 'stories')} became a part of another story"
-        if self._feed is None:
-            logger.info("%s; NEARDUP_STORIES_FEED = None, so the list of them is not written", united)
-            return
-        try:
-            for story, final_story in final_stories.items():
-                self._feed.put({"story": story, "final_story": final_story})
-        except Exception as error:
-            logger.warning("NEARDUP_STORIES_FEED: %s, but this cannot be written: %s", united, without_login(error))
-            return
-        if await self._feed.close():
-            logger.info("NEARDUP_STORIES_FEED: %s; the list of them is in %s", united, self._feed.shown_uri)
+    uri = settings.stories_feed
+    path = default_path(settings, uri) if uri == DEFAULT_STORIES_FEED else uri
+    return None if path is None else JsonLinesFeed(crawler, "NEARDUP_STORIES_FEED", path, "stories that became one")
 
 
-class Recorder:
-    """Writes documents as input of ``scrapy neardup replay``, in the order in which they are judged."""
-
-    def __init__(self, feed: JsonLinesFeed) -> None:
-        self._feed = feed
-        self._has_begun = self._has_failed = False
-
-    def put(self, document: Document, canonical: str, *, url_is_own: bool) -> bool:
-        """Write a document. If that fails, log the reason once and return False.
-
-        ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
-        """
-        if not self._has_begun and not self._has_failed and self._feed.holds_earlier_lines():
-            logger.warning(
-                "NEARDUP_RECORD: %s has documents of an earlier crawl, and those of this crawl are added to them. For"
-                " one crawl alone, remove the file first, or put %%(time)s into its name",
-                self._feed.shown_uri,
-            )
-        try:
-            self._feed.put(_row(document, canonical, url_is_own=url_is_own))
-        except Exception as error:
-            if not self._has_failed:
-                logger.error("NEARDUP_RECORD: documents cannot be recorded: %s", without_login(error))
-            self._has_failed = True
-            return False
-        if not self._has_begun:
-            logger.info("NEARDUP_RECORD: judged documents are recorded in %s", self._feed.shown_uri)
-        self._has_begun = True
-        return True
-
-    async def close(self) -> None:
-        await self._feed.close()
-
-
-def recorder(crawler: Crawler, settings: NearDupSettings) -> Recorder | None:
-    """Return the recorder of a crawl, None if nothing is to be recorded.
-
-    Raise SettingsError if nothing can be stored under the uri.
-    """
+def record_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
+    """Return the feed of judged documents, None if nothing is to be recorded."""
     if settings.record is None:
         return None
     is_packed = not settings.record.lower().endswith(_PLAIN)
-    return Recorder(JsonLinesFeed(crawler, "NEARDUP_RECORD", settings.record, packed=is_packed))
+    feed = JsonLinesFeed(crawler, "NEARDUP_RECORD", settings.record, "judged documents", packed=is_packed)
+    if feed.holds_earlier_lines():
+        logger.warning(
+            "NEARDUP_RECORD: %s has documents of an earlier crawl, and those of this crawl are added to them. For"
+            " one crawl alone, remove the file first, or put %%(time)s into its name",
+            feed.shown_uri,
+        )
+    return feed
 
 
-def _row(document: Document, canonical: str, *, url_is_own: bool) -> dict[str, Any]:
+def recorded_row(document: Document, canonical: str, *, url_is_own: bool) -> dict[str, Any]:
+    """Return a document as input of ``scrapy neardup replay``.
+
+    ``canonical`` and ``url_is_own`` are those that ``NearDupDetector.document`` got.
+    """
     row = {
         "id": document.id,
         "url": document.url,
@@ -319,3 +256,12 @@ def _row(document: Document, canonical: str, *, url_is_own: bool) -> dict[str, A
     if canonical not in ("", document.url):
         row["canonical"] = canonical
     return row if url_is_own else {**row, "url_is_own": False}
+
+
+def _serialized(adapter: ItemAdapter, name: str) -> Any:
+    value = adapter[name]
+    serializer = adapter.get_field_meta(name).get("serializer")
+    try:
+        return serializer(value) if callable(serializer) else value
+    except Exception:  # write the value as it is rather than lose the row
+        return value

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import Crawler
 
-from scrapy_neardup.crawl.feeds import JsonLinesFeed, without_login
+from scrapy_neardup.crawl.feeds import JsonLinesFeed
 from scrapy_neardup.crawl.file_locations import in_data_dir
 from scrapy_neardup.settings import NearDupSettings
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:  # most crawls have no receiver
     from scrapy_neardup.stories.outbox import Outbox
     from scrapy_neardup.stories.stream import RedisStream
     from scrapy_neardup.stories.webhook import Webhook
-
-logger = logging.getLogger(__name__)
 
 
 class EventSinks:
@@ -32,7 +29,7 @@ class EventSinks:
 
     def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
         feed = settings.events_feed
-        self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed) if feed is not None else None
+        self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
         self._receivers: dict[str, RedisStream | Webhook] = {}
         if settings.events_stream and not settings.dry_run:
             from scrapy_neardup.index.redis.connection import connect
@@ -59,10 +56,7 @@ class EventSinks:
         for outbox in self._outboxes:
             outbox.put(report)
         if self._feed is not None:
-            try:
-                self._feed.put(report)
-            except Exception as error:
-                logger.error("NEARDUP_EVENTS_FEED: event %s is not written: %s", report["id"], without_login(error))
+            self._feed.put(report)
 
     async def close(self) -> None:
         await asyncio.gather(*(outbox.close() for outbox in self._outboxes))

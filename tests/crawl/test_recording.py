@@ -46,7 +46,7 @@ def test_a_replay_of_the_record_gives_the_verdicts_of_the_crawl(project: Project
     assert rows[0]["text"] == wire
     assert rows[0]["id"] == crawl.items[0]["neardup_story"]
     assert rows[-1]["canonical"] == f"{site.url}/other"
-    assert crawl.lines("INFO", f"NEARDUP_RECORD: judged documents are recorded in {RECORDED}")
+    assert crawl.lines("INFO", f"NEARDUP_RECORD: judged documents are written to {RECORDED}")
 
     verdicts = replayed(project)
     assert [row["status"] for row in verdicts] == ["original", "duplicate", "original", "duplicate", "update"]
@@ -139,4 +139,4 @@ def test_a_record_that_cannot_be_written_costs_no_item(project: Project, site: N
     assert crawl.statuses == {"original": 2}
     assert crawl.neardup["record/errors"] == 2
     assert crawl.hints == {"record": 2}
-    assert len(crawl.lines("ERROR", "NEARDUP_RECORD: documents cannot be recorded", "No space left")) == 1
+    assert len(crawl.lines("ERROR", "NEARDUP_RECORD: judged documents cannot be written", "No space left")) == 1

@@ -68,7 +68,7 @@ def test_a_crawl_lists_the_stories_that_moved(project: Project) -> None:
     assert row["story"] in stories[:2]
     assert stories[2] == row["final_story"]
     assert crawl.neardup["stories_united"] == 1
-    assert crawl.lines("INFO", "NEARDUP_STORIES_FEED: 1 story became a part of another story", str(feed))
+    assert crawl.lines("INFO", "NEARDUP_STORIES_FEED: stories that became one are written to", str(feed))
 
 
 def test_the_end_of_the_log_counts_stories_that_became_one_as_one(project: Project) -> None:
