@@ -266,7 +266,7 @@ def test_an_item_that_cannot_be_written_is_kept(project: Project, site: NewsSite
     assert crawl.statuses == {"original": 1, "duplicate": 3}
     assert crawl.neardup["dropped_feed/errors"] == 3
     assert "dropped" not in crawl.neardup
-    (error,) = crawl.lines("ERROR", "NEARDUP_DROPPED_FEED", "kept and tagged")
+    (error,) = crawl.lines("ERROR", "NEARDUP_DROPPED_FEED: dropped items cannot be written")
     assert "No space left" in error
 
 
@@ -299,7 +299,7 @@ def test_the_log_says_so_if_the_feed_fails_after_its_first_row(project: Project,
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), LOG_LEVEL="INFO", **filling, **DROP)
     assert crawl.statuses == {"original": 1, "duplicate": 2}
     assert len(crawl.lines("INFO", "dropped items are written to")) == 1
-    assert len(crawl.lines("ERROR", "NEARDUP_DROPPED_FEED", "kept and tagged: No space left")) == 1
+    assert len(crawl.lines("ERROR", "NEARDUP_DROPPED_FEED: dropped items cannot be written: OSError: No space left")) == 1
 
 
 def test_renamed_tags_are_renamed_in_the_feed(project: Project, site: NewsSite) -> None:

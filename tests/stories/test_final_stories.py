@@ -92,13 +92,12 @@ def test_a_crawl_in_which_no_story_moves_leaves_no_file(project: Project) -> Non
     assert not crawl.lines("became a part of another story")
 
 
-def test_a_feed_that_cannot_be_written_is_one_warning(project: Project) -> None:
+def test_a_feed_that_cannot_be_written_is_an_error_and_no_more(project: Project) -> None:
     crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_STORIES_FEED="/dev/full")
     assert crawl.status == 0
     assert crawl.statuses == {"original": 2, "related": 1}
-    (warning,) = crawl.lines("WARNING", "NEARDUP_STORIES_FEED")
-    assert "No space left" in warning
-    assert not crawl.lines("ERROR")
+    (error,) = crawl.lines("ERROR", "NEARDUP_STORIES_FEED: stories that became one cannot be written")
+    assert "No space left" in error
 
 
 def test_a_feed_that_cannot_be_stored_stops_the_start(project: Project) -> None:
