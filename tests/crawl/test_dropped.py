@@ -299,7 +299,7 @@ def test_the_log_says_so_if_the_feed_fails_after_its_first_row(project: Project,
     crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), LOG_LEVEL="INFO", **filling, **DROP)
     assert crawl.statuses == {"original": 1, "duplicate": 2}
     assert len(crawl.lines("INFO", "dropped items are written to")) == 1
-    assert len(crawl.lines("ERROR", "NEARDUP_DROPPED_FEED: dropped items cannot be written: OSError: No space left")) == 1
+    assert len(crawl.lines("ERROR", "NEARDUP_DROPPED_FEED: dropped items cannot be written", "No space left")) == 1
 
 
 def test_renamed_tags_are_renamed_in_the_feed(project: Project, site: NewsSite) -> None:
