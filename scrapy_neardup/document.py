@@ -101,6 +101,7 @@ class Fingerprint:
     edition: int = 0  # 8-bit hash of the dates in the title, 0 if there are none
     is_boilerplate: bool = False  # True if too little text is left without the boilerplate
     own_parts: int = WHOLE_TEXT  # see ``sketch.fingerprint.LeftOut``
+    tells_title: bool = False  # whether the beginning of the text has half of the terms of the title
     # From these the sketcher learns if the document is an original. No store keeps them.
     features: NDArray[np.uint32] | None = field(default=None, repr=False, compare=False)
 

@@ -407,16 +407,16 @@ def have_other_figures(a: bytes, b: bytes) -> bool:
 
 
 def share_of_new_figures(new: bytes, old: bytes) -> float:
-    """Return the share of a text's figures whose values another text does not have, in [0, 1].
+    """Return the share of a text's figures of which another text has neither the value nor the place, in [0, 1].
 
     They are packed as for ``have_other_figures``. If the other text has more figures than are kept one by one, nothing
     is known of them: 0.
     """
     if old and old[0] == MAX_FIGURES:
         return 0.0
-    known = {value for _, value in _figures(old)}
-    values = [value for _, value in _figures(new)]
-    return sum(value not in known for value in values) / len(values) if values else 0.0
+    figures, others = _figures(new), _figures(old)
+    known = {part for figure in others for part in figure}
+    return sum(known.isdisjoint(figure) for figure in figures) / len(figures) if figures else 0.0
 
 
 def _figures(packed: bytes) -> set[tuple[bytes, str]]:

@@ -13,6 +13,10 @@ This must not take away two things:
   count.
 - A text that several papers reprint. Across sources titles prove nothing, because each paper writes its own headline.
 
+A rubric has one introduction and titles that share its name. So a line that two other pages of the source have is left
+out too, if the three titles differ, and if most of the rest of the page stands in no other page of the source. Such a
+line is not remembered: in a page without a rest of its own it counts.
+
 If titles are missing or all alike, urls replace them, and more of them are needed: ``PAGES`` if each page has lines of
 its own, ``PAGES_OF_ONE_TEXT`` if all texts are the same. The latter are pages that a script fills, but also true
 copies.
@@ -28,12 +32,11 @@ from __future__ import annotations
 
 import logging
 import struct
-from array import array
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations
-from typing import Any, NamedTuple, TypeVar
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 from scrapy_neardup.document import (
     EVERYWHERE,
@@ -42,20 +45,17 @@ from scrapy_neardup.document import (
     KnownBoilerplate,
     most_lines_of,
 )
-from scrapy_neardup.evidence.titles import pack_terms, unpack_terms
+from scrapy_neardup.evidence.source_proofs import (
+    TITLES,
+    SourceDocument,
+    is_about,
+    of_pages,
+    of_rubric,
+    of_unlike_titles,
+)
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.records.packing import PackedFields
 
 logger = logging.getLogger(__name__)
-
-TITLES = 3
-"""Titles without a term in common that make a line boilerplate."""
-
-PAGES = 6
-"""Pages, each with lines of its own, that make a line boilerplate if no title tells them apart."""
-
-PAGES_OF_ONE_TEXT = 24
-"""Pages of the same text that make it boilerplate if no title tells them apart."""
 
 LEAST_WORDS = 5
 """Shorter lines are not looked at: "by" and "Mrs." are in any article."""
@@ -70,12 +70,9 @@ _MOST_SOURCES = 1024  # in the memory of this process; the store has all of them
 _MOST_NUMBERS = 128  # article numbers of a source whose titles are remembered
 _MOST_SHARED = 4096  # lines that are boilerplate of some source
 _MOST_WITNESSES = 8  # sources remembered for such a line
-_MOST_LINES_OF_ONE = 24  # of one document: those with the lowest keys, so two documents keep the same lines
 _SAMPLES = 4
 _FEWEST_TITLES = 4  # with fewer titles no term is usual
 _USUAL = 0.5  # a term in more than this share of a source's titles is usual
-_MENTIONED = 0.5  # lines that mention this share of a title's terms are about it
-_DOCUMENT = PackedFields("source document", {"page": "I", "article": "I", "terms": "B*", "lines": "B*"})
 # Line, source, first and last day since 1970 on which the source printed it, other lines of a document that has it.
 _SHARED_LINE = struct.Struct(f">I4s2H{_SAMPLES}I")
 _LINE = struct.Struct(">I")
@@ -85,39 +82,6 @@ V = TypeVar("V")
 
 TermsInLines = Callable[[frozenset[int]], frozenset[int]]
 """A function from line keys to the terms in these lines of the document."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceDocument:
-    """A document in memory: 32-bit hashes of its url, article number and lines, and the terms of its title."""
-
-    page: int
-    article: int  # 0 if there is none
-    terms: frozenset[int]
-    packed_lines: array[int]  # a tenth of the memory of a set
-
-    @classmethod
-    def of(cls, page: int, article: int, terms: frozenset[int], lines: Iterable[int]) -> SourceDocument:
-        return cls(page, article, terms, array("I", sorted(lines)[:_MOST_LINES_OF_ONE]))
-
-    @property
-    def lines(self) -> frozenset[int]:
-        return frozenset(self.packed_lines)
-
-    @property
-    def identity(self) -> int:
-        return self.article or self.page
-
-    def pack(self) -> bytes:
-        lines = struct.pack(f">{len(self.packed_lines)}I", *self.packed_lines)
-        return _DOCUMENT.pack(self.page, self.article, pack_terms(self.terms), lines)
-
-    @classmethod
-    def unpack(cls, packed: bytes) -> SourceDocument:
-        """Raise StoreError or struct.error on bytes that are not a packed document."""
-        values: Any = _DOCUMENT.unpack_whole(packed)
-        page, article, terms, lines = values
-        return cls(page, article, unpack_terms(terms), array("I", struct.unpack(f">{len(lines) // 4}I", lines)))
 
 
 class _Newest(OrderedDict[K, V]):
@@ -208,14 +172,15 @@ class SourceBoilerplate:
         site_terms: frozenset[int] = frozenset(),
         day: int = 0,
     ) -> frozenset[int]:
-        """Note a document's lines; return the keys of those that are boilerplate of its source.
+        """Note a document's lines; return the keys of those that are boilerplate of its source, or of its rubric.
 
         ``lines`` are pairs of a 64-bit key and the number of words of the line. Only the lower 32 bits of a key are
         remembered. ``site_terms`` are the terms of the title that may be the name of the site. ``day`` counts from
         1970.
         """
         known = self._known(source)
-        keys = {key & 0xFFFF_FFFF: key for key, words in lines if words >= LEAST_WORDS}
+        words_of = {key & 0xFFFF_FFFF: (key, words) for key, words in lines if words >= LEAST_WORDS}
+        keys = {line: key for line, (key, _) in words_of.items()}
         found = keys.keys() & known.lines.keys()
         for line in sorted(found):
             known.lines[line] = None
@@ -226,16 +191,26 @@ class SourceBoilerplate:
         if known.add(document):
             self._pending_of(source)[1].append(document.pack())
             self.pending += 1
-        by_titles, by_pages = self._proved(known, document, mentioned, site_terms)
+        own = document.lines
+        others = [
+            each
+            for each in known.documents.values()
+            if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
+        ]
+        if len(others) < TITLES - 1:
+            return frozenset(keys[line] for line in found)
+        by_titles, by_pages = self._proved(known, document, others, mentioned, site_terms)
         proved = by_titles | by_pages
+        rest = {line: words for line, (_, words) in words_of.items() if line in own - proved}
+        rubric = of_rubric(document.terms - known.usual, rest, others, known.usual)
         for line in sorted(proved):
             known.lines[line] = None
             self._pending_of(source)[0].append(_LINE.pack(line))
-        others = frozenset(sorted(document.lines - proved)[:_SAMPLES])
-        if others:  # else it does not show whether sources share anything else
+        samples = frozenset(sorted(own - proved)[:_SAMPLES])
+        if samples:  # else it does not show whether sources share anything else
             for line in sorted(by_titles):
-                self._note_witness(line, source, _Witness(day, day, others))
-        return frozenset(keys[line] for line in found | proved)
+                self._note_witness(line, source, _Witness(day, day, samples))
+        return frozenset(keys[line] for line in found | proved | rubric)
 
     def everywhere(self, lines: Iterable[int]) -> frozenset[int]:
         """Return those of the 64-bit keys of lines that are boilerplate everywhere."""
@@ -259,17 +234,15 @@ class SourceBoilerplate:
         return known
 
     def _proved(
-        self, known: _Source, document: SourceDocument, mentioned: TermsInLines, site_terms: frozenset[int]
+        self,
+        known: _Source,
+        document: SourceDocument,
+        others: Sequence[SourceDocument],
+        mentioned: TermsInLines,
+        site_terms: frozenset[int],
     ) -> tuple[set[int], set[int]]:
         """Return the lines that this document proves to be boilerplate: those by its title, and those by its url."""
         own = document.lines
-        others = [
-            each
-            for each in known.documents.values()
-            if each.identity != document.identity and not own.isdisjoint(each.packed_lines)
-        ]
-        if len(others) < TITLES - 1:
-            return set(), set()
         ours = document.terms - known.usual
         unlike: list[tuple[frozenset[int], frozenset[int]]] = []  # terms and shared lines
         about: list[tuple[frozenset[int], frozenset[int]]] = []
@@ -283,10 +256,10 @@ class SourceBoilerplate:
                 # Both titles and the shared lines have a term that most titles of the source have. If it is not the
                 # name of the site, it is the topic of a story.
                 is_topic = bool(document.terms & other.terms & mentioned_terms - site_terms)
-                is_about = is_topic or _is_about(mentioned_terms, ours, theirs)
-                (about if is_about else unlike).append((theirs, shared))
-        by_titles = _of_unlike_titles(unlike, TITLES - 1) | _of_unlike_titles(unlike + about, TITLES)
-        return by_titles, _of_pages(document, untold) - by_titles
+                told = is_topic or is_about(mentioned_terms, ours, theirs)
+                (about if told else unlike).append((theirs, shared))
+        by_titles = of_unlike_titles(unlike, TITLES - 1) | of_unlike_titles(unlike + about, TITLES)
+        return by_titles, of_pages(document, untold) - by_titles
 
     def _note_witness(self, line: int, source: bytes, witness: _Witness) -> None:
         samples = *sorted(witness.others), *[0] * (_SAMPLES - len(witness.others))
@@ -362,33 +335,3 @@ class SourceBoilerplate:
         if source not in self._pending:
             self._pending[source] = deque(maxlen=most_lines_of(source)), deque(maxlen=MOST_SOURCE_DOCUMENTS)
         return self._pending[source]
-
-
-def _is_about(mentioned: frozenset[int], *titles: frozenset[int]) -> bool:
-    return any(len(terms & mentioned) >= max(min(2, len(terms)), _MENTIONED * len(terms)) for terms in titles)
-
-
-def _of_unlike_titles(others: Sequence[tuple[frozenset[int], frozenset[int]]], count: int) -> set[int]:
-    """Return the lines that ``count`` others share, if no two of their titles have a term in common."""
-    proved: set[int] = set()
-    for chosen in combinations(others, count):
-        if all(one.isdisjoint(other) for (one, _), (other, _) in combinations(chosen, 2)):
-            proved |= frozenset.intersection(*(lines for _, lines in chosen))
-    return proved
-
-
-def _of_pages(document: SourceDocument, others: Iterable[SourceDocument]) -> set[int]:
-    """Return the lines that this document shares with enough pages whose titles do not tell them apart.
-
-    Pages of one article count once.
-    """
-    all_pages: dict[int, set[int]] = {}
-    unlike_pages: dict[int, set[int]] = {}
-    for other in others:
-        is_other_text = not (document.lines <= other.lines or other.lines <= document.lines)
-        for line in other.lines & document.lines:
-            all_pages.setdefault(line, set()).add(other.identity)
-            if is_other_text:
-                unlike_pages.setdefault(line, set()).add(other.identity)
-    enough = {line for line, pages in unlike_pages.items() if len(pages) >= PAGES - 1}
-    return enough | {line for line, pages in all_pages.items() if len(pages) >= PAGES_OF_ONE_TEXT - 1}

@@ -281,11 +281,7 @@ def share_of_new_specifics(new: bytes, old: bytes) -> float:
     _pop_leads(values), _pop_leads(others)
     if not others:
         return 0.0
-    highest = (
-        min(max(kept) for kept in (values, others) if len(kept) >= MOST)
-        if max(len(values), len(others)) >= MOST
-        else 1 << 16
-    )
+    highest = min((max(kept) for kept in (values, others) if len(kept) >= MOST), default=1 << 16)
     compared = {place: value for place, value in values.items() if place <= highest}
     known = set(others.values())
     lost = sum(place not in others and value not in known for place, value in compared.items())

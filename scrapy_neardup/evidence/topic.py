@@ -84,6 +84,12 @@ def read_lead(lines: Iterable[str]) -> bytes:
     return lead.tobytes()
 
 
+def tells_title(lead: bytes, title: Collection[int]) -> bool:
+    """Decide whether the first lines of a text, packed by ``read_lead``, have half of the terms of a title."""
+    slots = (np.frombuffer(lead, np.uint32) >> _BYTE).tolist()
+    return 0 < len(title) <= 2 * len(set(title).intersection(slots))
+
+
 def words_of(slots: Collection[int], title: str, text: str) -> dict[int, str]:
     """Return for each slot of a topic the first word of title and text that has it.
 

@@ -87,6 +87,7 @@ class Record:
     original_url: bytes = b""  # of a copy
     original_title: bytes = b""
     run: int = 0
+    tells_title: bool = False  # whether the text says what the title says; known of a new document only, and not packed
 
     @property
     def is_dropped(self) -> bool:
@@ -136,6 +137,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         url=cut_to_bytes(document.url, MAX_URL_BYTES),
         title=cut_to_bytes(document.title, MAX_TITLE_BYTES),
         run=run,
+        tells_title=fingerprint.tells_title,
     )
 
 

@@ -24,6 +24,10 @@ LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boil
 # A document joins two stories if it scores this much more than it needs to, and if its matches are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.08, 0.3
 SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
+# If the titles of one source differ, and each text has at least this share of names or figures that the other one
+# lacks, these are two articles with a common introduction, notice or background.
+OWN_FACTS = 0.15
+QUOTED = 0.65  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
 STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
 
 
@@ -167,7 +171,7 @@ def score_candidate(
     ranking_score = topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity)
     share *= covered  # nobody knows whether the candidate holds the lines that are left out
     is_page_changed = same_page and not same_text and share < REVISIT_SHARE
-    is_wall = same_text and same_source and not same_page and not overlap and policy.by_titles
+    is_wall = same_text and same_source and not same_page and not overlap and policy.by_titles and not new.tells_title
     if is_wall:
         trace.note("one source has the text under titles without a common word: it belongs to no article")
     return ScoredCandidate(
@@ -275,12 +279,17 @@ def _is_copy_by_text(
 ) -> bool:
     """Decide whether the texts are alike enough for a copy. ``overlap`` is that of the titles within one source.
 
-    The less the titles of one source agree, the more of the texts must agree. If the titles have nothing in common, the
-    smaller text must be ``STRONG_EVIDENCE`` of the larger one: the shared text may be a notice that the source prints
-    under every article.
+    Two sources may quote one statement, or each other. The less the titles of one source agree, the more of its texts
+    must agree. If the titles have nothing in common, the smaller text must be ``STRONG_EVIDENCE`` of the larger one:
+    the shared text may be a notice that the source prints under every article.
     """
     if not same_source or not policy.by_titles:
-        return trace.at_least(policy.measure, found.score, policy.threshold, "threshold")
+        if not trace.at_least(policy.measure, found.score, policy.threshold, "threshold"):
+            return False
+        is_quoted = found.score < QUOTED and policy.by_titles and title_overlap(new.titles, old.titles) < LIKE_TITLES
+        if is_quoted:
+            trace.note(f"two sources have them under unlike titles: less than {QUOTED} may be a quotation")
+        return not is_quoted
     if not new.signature and not overlap:
         trace.note("too few words for a copy under titles without a common word")
         return False
@@ -296,6 +305,8 @@ def _is_copy_by_text(
     least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
     if overlap < SAME_TITLES:
         trace.note(f"one source has them under different titles, which share {overlap:.2f} of their terms")
+        if trace.at_least("own names or figures of each", min(_lost_facts(new, old), _lost_facts(old, new)), OWN_FACTS):
+            return False
     return trace.at_least(policy.measure, found.score, least)
 
 
@@ -368,6 +379,7 @@ def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: 
     """Return the match of a document that was checked before; ``old`` is the record that its own record links to."""
     if known.candidate == key:
         return None
+    known = replace(known, tells_title=known.original != key)  # if its match was a wall, it has its own key still
     return decide(known, [(known.candidate, old, state)], policy, NEVER_DROPPED).match
 
 

@@ -19,7 +19,7 @@ from scrapy_neardup.evidence.figures import find_figures, pack_figures
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
-from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead
+from scrapy_neardup.evidence.topic import LEAD_WORDS, TopicWeights, read_lead, tells_title
 from scrapy_neardup.records.feature_counts import Frequencies
 from scrapy_neardup.sketch.signatures import signer_for
 from scrapy_neardup.sketch.signatures.base import UNSIGNED, SignedText
@@ -240,6 +240,7 @@ class Sketcher:
             language=_packed_language(document.language),
             is_boilerplate=is_boilerplate,
             own_parts=sketch.left_out.own_parts,
+            tells_title=tells_title(sketch.lead, terms),
             features=sketch.signed.features,
         )
 

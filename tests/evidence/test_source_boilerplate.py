@@ -14,13 +14,8 @@ import pytest
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import EVERYWHERE, KnownBoilerplate, Verdict
-from scrapy_neardup.evidence.source_boilerplate import (
-    DAYS,
-    PAGES,
-    PAGES_OF_ONE_TEXT,
-    SourceBoilerplate,
-    SourceDocument,
-)
+from scrapy_neardup.evidence.source_boilerplate import DAYS, SourceBoilerplate
+from scrapy_neardup.evidence.source_proofs import PAGES, PAGES_OF_ONE_TEXT, SourceDocument
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import source_hash
@@ -105,6 +100,22 @@ async def test_a_long_wall_costs_a_new_site_two_articles_at_most_and_none_in_the
         {None: len(dropped(first))} if dropped(first) else {}
     )
     assert {verdict.status for verdict in new} == {"original"}
+
+
+async def test_an_introduction_that_a_third_page_has_proves_no_copy(sqlite_url: str, namespace: str) -> None:
+    """Titles of a rubric share its name. A true copy of a page is found all the same."""
+    introduction = prose("introduction", 8)
+    pages = [
+        Page(number, title=f"Record of the week: {' '.join(made_up(number, 2))}", sentences=3, wall=introduction)
+        for number in range(6)
+    ]
+    again = Page(5, title=f"{pages[5].title} again", sentences=3, wall=introduction)
+    again.url += "/again"
+
+    verdicts = await crawl(sqlite_url, namespace, [*pages, again])
+
+    assert {verdict.status for verdict in verdicts[2:-1]} <= {"original", "related"}
+    assert verdicts[-1].status == "duplicate"
 
 
 async def test_pages_that_nothing_tells_apart_are_a_shell_in_the_end(sqlite_url: str, namespace: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -123,6 +124,36 @@ async def test_a_copy_is_kept_for_a_name_or_a_figure_that_its_match_lacks(newsro
 
     assert (verdict.status, verdict.would_drop) == ("duplicate", False)
     assert (verdict.share or 0) > 0.7
+
+
+@pytest.mark.parametrize(("headline", "is_copy"), [("abxyz", True), ("vwxyz", False)])
+async def test_half_of_a_text_under_an_unlike_title_is_a_quotation(index: Index, headline: str, is_copy: bool) -> None:
+    await check(index, Article(headline="abcde", topic="abcdefgh", source="wire.example", url=WIRE))
+    page = Article(
+        "reply", like="wire", equal=50, topic="abcdefgh", headline=headline, source="paper.example", url=PAGE
+    )
+
+    match = await check(index, page)
+
+    assert match is not None
+    assert 0.45 < match.containment < 0.65
+    assert match.related is not is_copy
+
+
+@pytest.mark.parametrize(("names", "is_copy"), [("abcdefgh", True), ("abcdefghi", True), ("wxyzefgh", False)])
+async def test_two_articles_of_one_source_with_names_of_their_own_are_no_copies(
+    index: Index, names: str, is_copy: bool
+) -> None:
+    shop = Article(headline="abcdefgh", specifics=named("abcdefgh"), source="paper.example", url=PAGE)
+    other = shop.copy(text="b", like="wire", equal=110, headline="abcdwxyz", specifics=named(names), url=f"{PAGE}/2")
+    await check(index, shop)
+
+    assert (await check(index, other) is not None) is is_copy
+
+
+def named(names: str) -> bytes:
+    """One letter a name, each in a place of its own, whatever other names there are."""
+    return b"".join(struct.pack(">HB", 100 * ord(name), 0x80 | ord(name)) for name in names)
 
 
 async def test_texts_of_one_source_without_topics_are_not_related(index: Index) -> None:
