@@ -24,8 +24,8 @@ LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boil
 # A document joins two stories if it scores this much more than it needs to, and if its matches are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.08, 0.3
 SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
-# If the titles of one source differ, and each text has at least this share of names or figures that the other one
-# lacks, these are two articles with a common introduction, notice or background.
+# If the titles differ, and each text has at least this share of names or figures that the other one lacks, these are
+# two articles with a common introduction, notice, quotation or background.
 OWN_FACTS = 0.15
 QUOTED = 0.65  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
 STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
@@ -199,6 +199,12 @@ def _lost_facts(new: Record, old: Record) -> float:
     return max(share_of_new_specifics(new.specifics, old.specifics), share_of_new_figures(new.figures, old.figures))
 
 
+def _have_own_facts(new: Record, old: Record, trace: Trace) -> bool:
+    """Decide whether two texts are two articles, because each has names or figures that the other one lacks."""
+    least = min(_lost_facts(new, old), _lost_facts(old, new))
+    return trace.at_least("own names or figures of each", least, OWN_FACTS)
+
+
 def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
     """Decide whether two documents of two sources tell one story, if most of the new text is boilerplate everywhere.
 
@@ -286,10 +292,10 @@ def _is_copy_by_text(
     if not same_source or not policy.by_titles:
         if not trace.at_least(policy.measure, found.score, policy.threshold, "threshold"):
             return False
-        is_quoted = found.score < QUOTED and policy.by_titles and title_overlap(new.titles, old.titles) < LIKE_TITLES
-        if is_quoted:
-            trace.note(f"two sources have them under unlike titles: less than {QUOTED} may be a quotation")
-        return not is_quoted
+        if not policy.by_titles or title_overlap(new.titles, old.titles) >= LIKE_TITLES:
+            return True
+        trace.note("two sources have them under unlike titles, so one may quote the other")
+        return trace.at_least(policy.measure, found.score, QUOTED) and not _have_own_facts(new, old, trace)
     if not new.signature and not overlap:
         trace.note("too few words for a copy under titles without a common word")
         return False
@@ -305,7 +311,7 @@ def _is_copy_by_text(
     least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
     if overlap < SAME_TITLES:
         trace.note(f"one source has them under different titles, which share {overlap:.2f} of their terms")
-        if trace.at_least("own names or figures of each", min(_lost_facts(new, old), _lost_facts(old, new)), OWN_FACTS):
+        if _have_own_facts(new, old, trace):
             return False
     return trace.at_least(policy.measure, found.score, least)
 
