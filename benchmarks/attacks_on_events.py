@@ -158,7 +158,7 @@ def backdated_pages() -> None:
             settings = {
                 "ADDONS": {"scrapy_neardup.Addon": 500},
                 "NEARDUP_STORE": "memory://",
-                "NEARDUP_TIME_FIELD": "published",
+                "NEARDUP_ITEM_FIELDS": {"time": "published"},
                 "NEARDUP_EVENTS_FEED": str(feed),
                 "NEARDUP_DATA_DIR": folder,
             }

@@ -90,7 +90,7 @@ def print_small(count: int) -> None:
     """Print the peaks: without the add-on, and with it."""
     print("| small responses with texts | peak MB | x without |\n|---|---|---|")
     peaks: list[float] = []
-    for name, settings in (("without the add-on", {"ADDONS": {}}), ("with it", {"NEARDUP_TEXT_FIELD": "text"})):
+    for name, settings in (("without the add-on", {"ADDONS": {}}), ("with it", {})):
         looks = memory(None, count, settings)
         peaks.append(max(crawl_mb + workers for _, crawl_mb, workers in looks))
         print(f"| {name} | {peaks[-1]:.0f} | {peaks[-1] / peaks[0]:.1f} |")

@@ -116,7 +116,9 @@ class NearDupSpiderMiddleware(Component):
         try:
             page = page or self._page(response, place)
             adapter = ItemAdapter(item)
-            text, url = (text_of(adapter, name) for name in (self.settings.text_field, self.settings.url_field))
+            text, url = (
+                text_of(adapter, name) for name in (self.settings.item_fields["text"], self.settings.item_fields["url"])
+            )
             needs_reading = not page.is_extracted and (page.reading is None or not text)
             if needs_reading and isinstance(response, TextResponse) and _looks_like_html(response):
                 step = self._read(response, page, place, page.reading, None if text else url)

@@ -172,7 +172,7 @@ class NearDupPipeline(Component):
         return item
 
     async def _announce(self, item: Any, verdict: Verdict, adapter: ItemAdapter, page: Page) -> None:
-        title = text_of(adapter, self.settings.title_field) or page.title
+        title = text_of(adapter, self.settings.item_fields["title"]) or page.title
         self.counter.add(verdict)
         self.summary.add(verdict, title=title, url=self._url(adapter, page))
         self.count("checked")
@@ -216,13 +216,13 @@ class NearDupPipeline(Component):
         self._is_frozen = True
 
     def _url(self, adapter: ItemAdapter, page: Page) -> str:
-        return page.absolute(text_of(adapter, self.settings.url_field))
+        return page.absolute(text_of(adapter, self.settings.item_fields["url"]))
 
     def _ask(self, adapter: ItemAdapter, page: Page) -> asyncio.Future[Verdict]:
         """Ask for the verdict of an item. Items without a text of their own share the verdict of their page."""
         try:
-            is_of_page = page.is_named_by(text_of(adapter, self.settings.url_field))
-            if text := text_of(adapter, self.settings.text_field):
+            is_of_page = page.is_named_by(text_of(adapter, self.settings.item_fields["url"]))
+            if text := text_of(adapter, self.settings.item_fields["text"]):
                 document = self._document(adapter, text, page, is_of_page=is_of_page)
                 pending = self.delivery.pending_document(document.id)
                 self.delivery.add_item(pending)
@@ -250,17 +250,17 @@ class NearDupPipeline(Component):
     def _document(self, adapter: ItemAdapter, text: str, page: Page, *, is_of_page: bool) -> Document:
         # Only the first text of a page stands for the page: a second text is not a new version of the first.
         is_page = is_of_page and page.claim_url()
-        own_language = language_code(text_of(adapter, self.settings.language_field))
+        own_language = language_code(text_of(adapter, self.settings.item_fields["language"]))
         canonical, url_is_own = page.canonical if is_of_page else "", is_page or not is_of_page
         document = self.detector.document(
             text,
             url=self._url(adapter, page),
-            title=text_of(adapter, self.settings.title_field) or (page.title if is_page else ""),
+            title=text_of(adapter, self.settings.item_fields["title"]) or (page.title if is_page else ""),
             seen_at=self._seen_at(adapter),
             canonical=canonical,
             language=own_language or (page.language if is_of_page else ""),
             url_is_own=url_is_own,
-            counts_now=bool(self.settings.time_field),
+            counts_now=bool(self.settings.item_fields["time"]),
             sketch=page.sketch if text == page.text else b"",
         )
         if self.record is not None and not self.record.put(recorded_row(document, canonical, url_is_own=url_is_own)):
@@ -318,7 +318,7 @@ class NearDupPipeline(Component):
             logger.info("%s", self._summary_text)
 
     def _seen_at(self, adapter: ItemAdapter) -> float | None:
-        name = self.settings.time_field
+        name = self.settings.item_fields["time"]
         value = adapter.get(name) if name else None
         if value is None:
             if name:
@@ -333,7 +333,7 @@ class NearDupPipeline(Component):
             self.summary.seen.problems["time"] += 1
             if not self._time_warned:
                 self._time_warned = True
-                logger.warning("NEARDUP_TIME_FIELD = %r: %s; such items get the current time", name, error)
+                logger.warning("NEARDUP_ITEM_FIELDS: the time in %r: %s; such items get the current time", name, error)
             return None
 
     async def _send(self, signal: object, item: Any, verdict: Verdict) -> None:

@@ -36,6 +36,15 @@ DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(time)s.jsonl"
 DEFAULT_STORIES_FEED = "neardup-stories/%(name)s-%(time)s.jsonl"
 """The default of ``NEARDUP_STORIES_FEED``. The path is relative to the data directory."""
 
+ITEM_FIELDS: dict[str, str | None] = {
+    "text": "text",
+    "url": "url",
+    "title": "title",
+    "language": "language",
+    "time": None,
+}
+"""The item field in which each part of a document is looked for."""
+
 _BOOLEANS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
     **dict.fromkeys(("0", "false", "no", "off", ""), False),
@@ -146,6 +155,17 @@ def _field_names(value: Any) -> dict[str, str]:
     return names
 
 
+def _item_fields(value: Any) -> dict[str, str | None]:
+    """Return the item field of each part of a document. Parts that are not given keep their usual fields."""
+    allowed = f"must map {', '.join(ITEM_FIELDS)} to names of item fields, or to None"
+    value = _from_json(value)
+    if not isinstance(value, Mapping) or not all(isinstance(each, str | None) for each in value.values()):
+        raise ValueError(allowed)
+    if unknown := [part for part in value if part not in ITEM_FIELDS]:
+        raise ValueError(f"{unknown[0]!r} is no part of a document; {allowed}")
+    return {**ITEM_FIELDS, **value}
+
+
 def _sources(value: Any) -> frozenset[str]:
     """Return sources, from domains or urls of them."""
     return frozenset(map(require_domain, _list(value, str, "a list of domains such as 'example.com'")))
@@ -224,8 +244,6 @@ def _checked(each: Field[Any], name: str, value: Any) -> Any:
         raise SettingsError(name, shown(name, value) if shown else value, str(error)) from None
 
 
-_field_name = _optional(_text(r".*", "the name of an item field, or None"))
-
 _PRESET_OPTIONS: dict[str, Check] = {
     "num_perm": _number(int, 5, 512),
     "bands": _number(int, 1, 256, or_auto=True),
@@ -288,11 +306,7 @@ class NearDupSettings:
     scope: Scope = _setting("all", _one_of(*get_args(Scope)))
     keep_updates: bool = _setting(True, _boolean)
     min_words: int = _setting(20, _number(int, 1, 10_000))
-    text_field: str | None = _setting("text", _field_name)
-    url_field: str | None = _setting("url", _field_name)
-    title_field: str | None = _setting("title", _field_name)
-    language_field: str | None = _setting("language", _field_name)
-    time_field: str | None = _setting(None, _field_name)
+    item_fields: dict[str, str | None] = _setting(ITEM_FIELDS, _item_fields)
     item_classes: tuple[str | type, ...] = _setting((), _item_classes)
     fields: dict[str, str] = _setting({tag: tag for tag in TAGS}, _field_names)
     extractor: str = _setting("trafilatura", _text(r"[\w.]+", "the name or import path of an extractor"))
@@ -327,6 +341,11 @@ class NearDupSettings:
                 if name[len(PREFIX) :].lower() in _PRESET_OPTIONS:
                     meant = f'no such setting; set NEARDUP_PRESET_OPTIONS = {{"{name[len(PREFIX) :].lower()}": ...}}'
                     raise SettingsError(name, values[name], meant)
+                if name[len(PREFIX) :].lower().removesuffix("_field") in ITEM_FIELDS:
+                    part = name[len(PREFIX) :].lower().removesuffix("_field")
+                    raise SettingsError(
+                        name, values[name], f'no such setting; set NEARDUP_ITEM_FIELDS = {{"{part}": ...}}'
+                    )
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
                 raise SettingsError(name, _without_secrets(name, values[name]), f"no such setting{meant}")

@@ -16,7 +16,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 
 SETTINGS: dict[str, Any] = {
     "ADDONS": {"scrapy_neardup.Addon": 500},
-    "NEARDUP_TIME_FIELD": "published",
+    "NEARDUP_ITEM_FIELDS": {"time": "published"},
     "COOKIES_ENABLED": False,
     "LOG_LEVEL": "WARNING",
     "TELNETCONSOLE_ENABLED": False,

@@ -24,10 +24,12 @@ POET: dict[str, Any] = {
         "scrapy_poet.Addon": 400,
         "scrapy_neardup.Addon": 500,
     },
-    "NEARDUP_TEXT_FIELD": "articleBody",
-    "NEARDUP_TITLE_FIELD": "headline",
-    "NEARDUP_TIME_FIELD": "datePublished",
-    "NEARDUP_LANGUAGE_FIELD": "inLanguage",
+    "NEARDUP_ITEM_FIELDS": {
+        "text": "articleBody",
+        "title": "headline",
+        "time": "datePublished",
+        "language": "inLanguage",
+    },
 }
 
 

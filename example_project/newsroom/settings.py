@@ -7,7 +7,7 @@ NEWSPIDER_MODULE = "newsroom.spiders"
 # All that scrapy-neardup needs. Every item below carries a publication time, so the window is counted on that clock:
 # a feed read late is judged as it would have been in time.
 ADDONS = {"scrapy_neardup.Addon": 500}
-NEARDUP_TIME_FIELD = "published"
+NEARDUP_ITEM_FIELDS = {"time": "published"}
 
 # Workers that share a window name its Redis in their environment: see compose.yaml.
 if "NEARDUP_STORE" in os.environ:

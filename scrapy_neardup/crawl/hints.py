@@ -54,8 +54,8 @@ def hints(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]:
     yield from _of_faults(seen)
     if _is_notable(untimed := seen.problems["no-time"], seen):
         text = (
-            f"{_share(untimed, seen)} have nothing in the field NEARDUP_TIME_FIELD = {settings.time_field!r}, so they"
-            " count as seen now: let the spider fill it, or name another field"
+            f"{_share(untimed, seen)} have nothing in the field {settings.item_fields['time']!r} (time in"
+            " NEARDUP_ITEM_FIELDS), so they count as seen now: let the spider fill it, or name another field"
         )
         yield Hint("no-time", untimed, text)
     revisits = seen.statuses["duplicate/revisit"]
@@ -89,23 +89,23 @@ def _of_missing_texts(seen: Observed, settings: NearDupSettings) -> Iterator[Hin
         return
     elsewhere, empty = seen.problems["other-page"], seen.problems["empty-page"]
     long_field = _most(seen.long_fields) if seen.long_fields else ""
-    mend = f"set NEARDUP_TEXT_FIELD = {long_field!r}, which holds long texts" if long_field else ""
+    mend = f"set NEARDUP_ITEM_FIELDS = {{'text': {long_field!r}}}, which holds long texts" if long_field else ""
     if no_page := seen.problems["no-page"]:
         text = (
             f"{_share(no_page, seen)} had no text and came without a page, as items of start() and of `scrapy parse` "
-            f"do: {mend or 'yield each item from the callback of its page, or set NEARDUP_TEXT_FIELD'}"
+            f"do: {mend or 'yield each item from the callback of its page, or set text in NEARDUP_ITEM_FIELDS'}"
         )
         yield Hint("no-page", no_page, text)
     if elsewhere:
         text = (
             f"{_share(elsewhere, seen)} had no text, because their url is not the page that they were found on: "
-            f"{mend or 'yield each item from the page of its article, or set NEARDUP_TEXT_FIELD'}"
+            f"{mend or 'yield each item from the page of its article, or set text in NEARDUP_ITEM_FIELDS'}"
         )
         yield Hint("other-page", elsewhere, text)
     if empty:
         text = (
             f"{_share(empty, seen)} had no text, and none was found on their page: "
-            f"{mend or 'set NEARDUP_TEXT_FIELD to the field that holds the text, or try another NEARDUP_EXTRACTOR'}"
+            f"{mend or 'set text in NEARDUP_ITEM_FIELDS to the field that holds it, or try another NEARDUP_EXTRACTOR'}"
         )
         yield Hint("no-text", empty, text)
 
@@ -121,7 +121,7 @@ def _of_short_texts(seen: Observed, settings: NearDupSettings) -> Iterator[Hint]
     if boilerplate >= _MANY * seen.judged > 0:
         text = (
             f"{_share(boilerplate, seen)} had only text of the site, such as a paywall notice: give the crawl access "
-            "to the articles, or set NEARDUP_TEXT_FIELD to the field that holds them"
+            "to the articles, or set text in NEARDUP_ITEM_FIELDS to the field that holds them"
         )
         yield Hint("boilerplate", boilerplate, text)
     if _is_notable(failed := seen.statuses["unchecked/extraction-failed"], seen):
@@ -136,7 +136,7 @@ def _of_faults(seen: Observed) -> Iterator[Hint]:
     """Yield the faults that a single item is enough for."""
     texts = {
         "store-unavailable": "the store was away for {}: check NEARDUP_STORE with `scrapy neardup doctor`",
-        "time": "the time of {} cannot be read, so they count as seen now: check NEARDUP_TIME_FIELD",
+        "time": "the time of {} cannot be read, so they count as seen now: check time in NEARDUP_ITEM_FIELDS",
         "dropped-feed": "{} were kept, because they could not be written to NEARDUP_DROPPED_FEED",
         "record": "{} were judged but not recorded: check NEARDUP_RECORD",
         "internal-error": "{} met an error of scrapy-neardup itself: please report the trace in the log",

@@ -163,8 +163,8 @@ def _add_documents(gathered: Gathered) -> None:
 def _fill(row: Row, entry: Recorded, place: int, gathered: Gathered) -> None:
     row.document, row.is_page = place, entry.text is None
     row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
-    # Without NEARDUP_TIME_FIELD the crawl judged by the time of the recording, whatever else the item has.
-    if row.time is None or (entry.time is not None and gathered.settings.time_field is None):
+    # Without a time in NEARDUP_ITEM_FIELDS the crawl judged by the time of the recording, whatever else the item has.
+    if row.time is None or (entry.time is not None and gathered.settings.item_fields["time"] is None):
         row.time = entry.time
     if not row.url:
         row.url = clean_line(entry.url, LONGEST_URL)

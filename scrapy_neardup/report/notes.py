@@ -71,13 +71,14 @@ def _about_times(contents: Contents, rows: list[Row]) -> Iterator[Note]:
     if without == len(rows):
         yield Note(
             "No item has a time: nothing can be shown over time, and items are in the order of their feed.",
-            "Let the spider fill a field with the time, and name this field in NEARDUP_TIME_FIELD, for example with "
-            f"-s NEARDUP_TIME_FIELD=published{'' if contents.gathered.documents else '. Or give --documents'}.",
+            "Let the spider fill a field with the time, and name it in NEARDUP_ITEM_FIELDS, for example with "
+            """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'"""
+            f"{'' if contents.gathered.documents else '. Or give --documents'}.",
         )
     elif without:
         where = f" in the field {field!r}" if field else ""
         yield Note(f"{_of(without, len(rows), 'item')} without a time{where}.")
-    elif field and contents.gathered.settings.time_field is None and not contents.gathered.documents:
+    elif field and contents.gathered.settings.item_fields["time"] is None and not contents.gathered.documents:
         yield Note(f"Times are those of the field {field!r}.", is_warning=False)
 
 
@@ -86,7 +87,7 @@ def _about_size(contents: Contents, rows: list[Row]) -> Iterator[Note]:
     if not with_text:
         remedy = (
             "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
-            f"NEARDUP_TEXT_FIELD names (now {contents.gathered.settings.text_field!r})."
+            f"NEARDUP_ITEM_FIELDS names (now {contents.gathered.settings.item_fields['text']!r})."
         )
         text = "There are no texts, so nothing can be compared side by side."
         # With documents, another note says that they are those of other items.

@@ -17,7 +17,7 @@ _MOST_BARS = 72
 _STEPS = (600, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400)  # seconds
 
 REMEDIES = {
-    "no-text": "Set NEARDUP_TEXT_FIELD to the item field that holds the text, or let the page's own text be extracted: "
+    "no-text": "Set text in NEARDUP_ITEM_FIELDS to the field that holds it, or let the page's own text be extracted: "
     "yield items from the response of their page, with its url.",
     "too-short": "Nothing to fix: a text of a few words is recognised only if it is repeated exactly. "
     "NEARDUP_MIN_WORDS says what counts as short.",

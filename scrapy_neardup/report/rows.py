@@ -79,16 +79,22 @@ class Row:
 class RowFormat:
     """Reads rows as the settings name their fields.
 
-    Without ``NEARDUP_TIME_FIELD`` the usual names of times are tried, and the first that holds a time is used. A row
-    that lacks ``NEARDUP_TIME_FIELD`` may be a recorded document, whose time is in ``time``.
+    Without a time in ``NEARDUP_ITEM_FIELDS`` the usual names of times are tried, and the first that holds a time is
+    used. A row that lacks this field may be a recorded document, whose time is in ``time``.
     """
 
     def __init__(self, settings: NearDupSettings) -> None:
         self._fields = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
-        self._text, self._url, self._title = settings.text_field, settings.url_field, settings.title_field
-        self._language, self.owner_of = settings.language_field, cache(settings.owner_of)
-        self._times: Sequence[str] = (settings.time_field, _RECORDED) if settings.time_field else _TIME_FIELDS
-        self.time_field = settings.time_field
+        self._text, self._url, self._title = (
+            settings.item_fields["text"],
+            settings.item_fields["url"],
+            settings.item_fields["title"],
+        )
+        self._language, self.owner_of = settings.item_fields["language"], cache(settings.owner_of)
+        self._times: Sequence[str] = (
+            (settings.item_fields["time"], _RECORDED) if settings.item_fields["time"] else _TIME_FIELDS
+        )
+        self.time_field = settings.item_fields["time"]
 
     @property
     def columns(self) -> list[str]:

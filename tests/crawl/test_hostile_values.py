@@ -144,7 +144,7 @@ def crawling(tmp_path: Path) -> Iterator[Crawling]:
             Spider,
             {
                 "NEARDUP_STORE": f"sqlite:///{tmp_path}/window.sqlite",
-                "NEARDUP_TIME_FIELD": "time",
+                "NEARDUP_ITEM_FIELDS": {"time": "time"},
                 "NEARDUP_DROPPED_FEED": None,
             },
         )

@@ -140,9 +140,9 @@ def test_items_without_text_are_told_the_field_that_holds_it(project: Project, s
     assert crawl.hints == {"other-page": 3}
     said = " ".join(block(crawl.log).split())
     assert "3 of 3 items had no text, because their url is not the page" in said
-    assert "set NEARDUP_TEXT_FIELD = 'body'" in said
+    assert "set NEARDUP_ITEM_FIELDS = {'text': 'body'}" in said
 
-    mended = project.crawl(WITH_FIELDS.format(items=teasers), urls=[listing], NEARDUP_TEXT_FIELD="body")
+    mended = project.crawl(WITH_FIELDS.format(items=teasers), urls=[listing], NEARDUP_ITEM_FIELDS={"text": "body"})
     assert mended.statuses == {"original": 3}
     assert mended.hints == {}
     assert "Hints" not in block(mended.log)
@@ -152,19 +152,23 @@ def test_pages_without_text_are_another_hint(project: Project, site: NewsSite) -
     crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/", "<html><body><script>1</script></body></html>")])
     assert crawl.hints == {"no-text": 1}
     said = " ".join(block(crawl.log).split())
-    assert "1 of 1 items had no text, and none was found on their page: set NEARDUP_TEXT_FIELD" in said
+    assert "1 of 1 items had no text, and none was found on their page: set text in NEARDUP_ITEM_FIELDS" in said
 
 
 def test_items_without_the_field_of_their_time(project: Project, site: NewsSite) -> None:
     listing = site.publish("/list", page("Today's news"))
     items = [{"url": f"/{number}", "body": article(number), "published": "2026-11-20"} for number in range(3)]
     del items[0]["published"]
-    given = {"NEARDUP_TEXT_FIELD": "body", "NEARDUP_STORE": "memory://", "urls": [listing]}
-    crawl = project.crawl(WITH_FIELDS.format(items=items), **given, NEARDUP_TIME_FIELD="published")
+    given, fields = {"NEARDUP_STORE": "memory://", "urls": [listing]}, {"text": "body", "time": "published"}
+    crawl = project.crawl(WITH_FIELDS.format(items=items), **given, NEARDUP_ITEM_FIELDS=fields)
     assert crawl.hints == {"no-time": 1}
     said = " ".join(block(crawl.log).split())
-    assert "1 of 3 items have nothing in the field NEARDUP_TIME_FIELD = 'published', so they count as seen now" in said
-    assert project.crawl(WITH_FIELDS.format(items=items), **given).hints == {}
+    assert (
+        "1 of 3 items have nothing in the field 'published' (time in NEARDUP_ITEM_FIELDS), so they count as seen now"
+        in said
+    )
+    del fields["time"]
+    assert project.crawl(WITH_FIELDS.format(items=items), **given, NEARDUP_ITEM_FIELDS=fields).hints == {}
 
 
 DECLARED = """

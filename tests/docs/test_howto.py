@@ -149,13 +149,13 @@ def test_the_oldest_article_is_the_original(project: Project, site: NewsSite) ->
     site.publish("/news", f"<ul>{links}</ul>")
     for path in times:
         site.publish(path, page(article("ferry"), "Ferry runs aground"))
-    done = crawl(project, site, "publication-time.md", "oldest", NEARDUP_TIME_FIELD="published")
+    done = crawl(project, site, "publication-time.md", "oldest", NEARDUP_ITEM_FIELDS={"time": "published"})
     assert done.item(neardup_status="original")["url"].endswith("/early")
 
 
 def test_a_record_is_replayed_by_time(project: Project) -> None:
     spider = FERRY.replace('"text": words}', '"text": words, "published": f"2023-11-14T{20 - number}:00:00Z"}')
-    done = project.crawl(spider, NEARDUP_RECORD="as-crawled.jsonl.gz", NEARDUP_TIME_FIELD="published")
+    done = project.crawl(spider, NEARDUP_RECORD="as-crawled.jsonl.gz", NEARDUP_ITEM_FIELDS={"time": "published"})
     assert done.item(neardup_status="original")["url"] == "https://paper0.example/ferry"
     (sort,) = [text for title, text in blocks(DOCS / "howto/publication-time.md", "python") if not title]
     project.write("sort.py", sort)

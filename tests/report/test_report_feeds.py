@@ -124,7 +124,7 @@ def test_an_empty_feed_has_no_items(tmp_path: Path) -> None:
 
 def test_renamed_tags_and_fields_are_found_by_the_settings(tmp_path: Path) -> None:
     settings = NearDupSettings.from_mapping(
-        {"NEARDUP_FIELDS": {"neardup_status": "dup", "neardup_story": "s"}, "NEARDUP_URL_FIELD": "link"}
+        {"NEARDUP_FIELDS": {"neardup_status": "dup", "neardup_story": "s"}, "NEARDUP_ITEM_FIELDS": {"url": "link"}}
     )
     path = written(tmp_path, b'{"dup": "related", "s": "1", "link": "https://www.a.example/x"}\n')
     (row,) = gather([path], settings).rows
@@ -184,7 +184,9 @@ def test_the_time_of_the_recording_is_the_clock_unless_the_settings_name_one(tmp
         tmp_path, export("jsonl", [{"id": "a", "url": item(1)["url"], "text": "x", "time": 1_800_000_000}]), "recorded"
     )
     (crawled,) = gather([feed], NearDupSettings(), [recorded]).rows
-    (published,) = gather([feed], NearDupSettings(time_field="published"), [recorded]).rows
+    (published,) = gather(
+        [feed], NearDupSettings.from_mapping({"NEARDUP_ITEM_FIELDS": {"time": "published"}}), [recorded]
+    ).rows
     assert (crawled.time, published.time) == (1_800_000_000, item(1)["published"])
 
 
@@ -208,7 +210,7 @@ def test_documents_of_another_recording_are_told_from_missing_ones(tmp_path: Pat
 def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
     row = {"id": "a", "url": "https://paper1.example/1", "text": "The first.", "time": "2026-03-17T03:10:00+00:00"}
     feed = written(tmp_path, json.dumps(row).encode())
-    report = build_report(gather([feed], NearDupSettings(time_field="published")))
+    report = build_report(gather([feed], NearDupSettings.from_mapping({"NEARDUP_ITEM_FIELDS": {"time": "published"}})))
     assert not any("time" in each.text for each in report.notes), "the record has its own field"
     (note,) = [each for each in report.notes if "verdict" in each.text]
     assert note.text == "These are documents without verdicts."

@@ -298,8 +298,8 @@ def test_versions_with_and_without_a_tag_are_shown_together(tmp_path: Path) -> N
 
 def test_missing_times_and_texts_are_said_with_the_setting_that_helps(tmp_path: Path) -> None:
     notes = notes_of(built([item(published=None, text=None), item(1, published=None, text=None)], tmp_path))
-    assert "for example with -s NEARDUP_TIME_FIELD=published. Or give --documents." in notes
-    assert "NEARDUP_TEXT_FIELD" in notes
+    assert 'for example with -s \'NEARDUP_ITEM_FIELDS={"time": "published"}\'. Or give --documents.' in notes
+    assert "NEARDUP_ITEM_FIELDS names" in notes
     assert "--documents" in notes
 
 
@@ -351,7 +351,7 @@ def test_notes_fit_a_terminal(tmp_path: Path) -> None:
     items = [item(n, "duplicate", text=None, published=None, neardup_match=None, neardup_story=None) for n in range(3)]
     feed_of([*items, {"url": "https://a.example/"}], tmp_path)
     said = neardup(tmp_path, "report", "items.jsonl", columns=80).stderr
-    assert "NEARDUP_TEXT_FIELD" in said
+    assert "text in NEARDUP_ITEM_FIELDS" in said
     assert max(map(len, said.splitlines())) <= 80
 
 

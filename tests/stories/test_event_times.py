@@ -77,6 +77,6 @@ class News(scrapy.Spider):
 
 
 def test_a_crawl_counts_backdated_pages_when_it_sees_them(project: Project) -> None:
-    crawl = project.crawl(BACKDATED, NEARDUP_STORE="memory://", NEARDUP_TIME_FIELD="published")
+    crawl = project.crawl(BACKDATED, NEARDUP_STORE="memory://", NEARDUP_ITEM_FIELDS={"time": "published"})
 
     assert crawl.stats["neardup/events/breaking"] == 1
