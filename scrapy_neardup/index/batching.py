@@ -13,9 +13,8 @@ R = TypeVar("R")
 class Batcher(Generic[T, R]):
     """Passes the arguments submitted since the last batch to ``run``, one batch at a time, in order.
 
-    A batch waits while each round of the event loop brings another argument: a store takes half of the time for each
-    if they come together. ``run`` returns one result or one exception for each argument. If it raises, everyone who
-    waits gets this exception.
+    A single argument is a batch of one and waits for nothing. ``run`` returns one result or one exception for each
+    argument. If it raises, everyone who waits gets this exception.
     """
 
     def __init__(self, run: Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]]], limit: int) -> None:
@@ -39,10 +38,6 @@ class Batcher(Generic[T, R]):
 
     async def _drain(self) -> None:
         while self._waiting:
-            waiting = 0
-            while waiting < len(self._waiting) < self._limit:
-                waiting = len(self._waiting)
-                await asyncio.sleep(0)
             batch = self._waiting[: self._limit]
             del self._waiting[: self._limit]
             results: Sequence[R | BaseException]

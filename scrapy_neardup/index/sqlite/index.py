@@ -223,9 +223,11 @@ class SQLiteIndex(Index):
     async def _in_thread(self, step: Callable[..., R], *arguments: object) -> R:
         if self._thread is None:
             raise StoreUnavailable(f"{self.path}: the store is closed")
+        if self.path == MEMORY:  # a step takes little longer than handing it to a thread
+            return self._file.run_step(step, *arguments)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._file.run_step, step, *arguments)
 
-    # All methods below run in the store's own thread.
+    # All methods below run in the store's own thread, or in that of the event loop if the database is in memory.
 
     def _connect(self) -> None:
         try:
