@@ -186,6 +186,9 @@ class TallyStore:
     async def unite(self, story: str, other: Member) -> Story:
         raise NotImplementedError("simulated documents fit one story each")
 
+    async def mute(self, story: str, *, muted: bool) -> Story | None:
+        raise NotImplementedError("nobody mutes simulated news")
+
     async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
         return {}
 

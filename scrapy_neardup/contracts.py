@@ -76,6 +76,12 @@ class StoryStore(Protocol):
         StoreUnavailable if the store does not answer in time; then unite again.
         """
 
+    async def mute(self, story: str, *, muted: bool) -> Story | None:
+        """Mute a story, or raise its events again. Return the story, or None if there is none with this id.
+
+        The story stays muted for as long as it lives, also as a part of another story, which is then muted too.
+        """
+
     async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
         """Return for each of these stories that became a part of another one the id of the story it is a part of."""
 

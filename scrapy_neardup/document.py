@@ -382,6 +382,7 @@ class Story:
     signalled: Extent = Extent()  # the extent at the last signal
     neighbours: tuple[Neighbour, ...] = ()  # other stories that its documents resemble, in the order they were met
     united: tuple[str, ...] = ()  # ids of the stories that became a part of this one
+    is_muted: bool = False  # nothing but its end is noted, and nobody is told
 
     @property
     def extent(self) -> Extent:

@@ -1,4 +1,4 @@
-"""``scrapy neardup events``: list the events that are running."""
+"""``scrapy neardup events``: list the events that are running, and mute stories."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptiness, live_detector, number
 from scrapy_neardup.commands.terminal import print_json, print_table
 from scrapy_neardup.document import counted
+from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.stories.report import special_report
 
 _MEMBERS = 10
@@ -23,10 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=_MEMBERS,
         help=f"how many members of each event are listed, the newest ones (default: {_MEMBERS})",
     )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--mute", metavar="ID", help="raise no more events of this story")
+    which.add_argument("--unmute", metavar="ID", help="raise events of this story again")
     add_json(parser, "one special report a line")
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    if story := options.mute or options.unmute:
+        return asyncio.run(_mute(story, options, settings))
     reports = asyncio.run(_running(options, settings))
     if options.json:
         for report in reports:
@@ -39,9 +46,8 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     for report in reports:
         since = _short(report["first"]["time"]) if report["first"] else ""
         text = "\n".join(filter(None, (report["headline"] or report["url"], report["summary"])))
-        rows.append(
-            (report["level"], since, _short(report["time"]), report["measures"]["sources"], report["items"], text)
-        )
+        level = "muted" if report["is_muted"] else report["level"]
+        rows.append((level, since, _short(report["time"]), report["measures"]["sources"], report["items"], text))
     headings = ("level", "since (UTC)", "last new source", "sources", "items", "headline")
     print_table(f"{counted(len(rows), 'event')}, items counted up to now", headings, rows)
     for report in reports:
@@ -59,12 +65,27 @@ def _print_members(report: dict[str, Any], most: int) -> None:
     if rows:
         # Pages that came again are members and no items, so the two numbers may differ.
         title = f"{report['headline'] or report['url']}: {len(rows)} of {counted(len(members), 'member')}"
+        title += f" of story {report['story']}"
         print_table(title, ("time (UTC)", "source", "joined by", "title"), rows)
 
 
 def _short(time: str) -> str:
     """Return month, day, hour and minute of an ISO 8601 time."""
     return time[5:16].replace("T", " ")
+
+
+async def _mute(story: str, options: argparse.Namespace, settings: dict[str, Any]) -> int:
+    if not is_document_id(story):
+        raise InputError(
+            f"{story} is no id of a story: it has 16 hexadecimal digits. `scrapy neardup events` lists them"
+        )
+    async with live_detector(options, settings, reads_only=False) as detector:
+        changed = await detector.index.mute(story, muted=bool(options.mute))
+    if changed is None:
+        raise InputError(f"{story}: the window has no such story. `scrapy neardup events` lists the running ones")
+    told = "No more events of it are raised." if changed.is_muted else "Its events are raised again."
+    print(f"Story {changed.id} is {'muted' if changed.is_muted else 'no longer muted'}. {told}")
+    return 0
 
 
 async def _running(options: argparse.Namespace, settings: dict[str, Any]) -> list[dict[str, Any]]:

@@ -13,6 +13,9 @@ from scrapy_neardup.records.members import unpack_neighbours
 from scrapy_neardup.records.packing import split
 
 WATCH, BREAKING, ENDED = 1, 2, 4
+MUTED = 8
+"""A bit beside those of the levels: somebody has muted the story."""
+
 LEVEL_BITS: dict[Level, int] = {"watch": WATCH, "breaking": BREAKING, "ended": ENDED}
 
 ITEM_BYTES = 12
@@ -62,7 +65,7 @@ class StoryCounters:
 
     @property
     def is_open(self) -> bool:
-        return 0 < self.levels < ENDED and not self.moved
+        return 0 < self.levels & ~MUTED < ENDED and not self.moved
 
     @property
     def newest_source(self) -> int:
@@ -82,7 +85,7 @@ class StoryCounters:
                 for packed, size in (*entries, (self.changes, CHANGE_BYTES), (self.united, KEY_BYTES))
             ):
                 raise ValueError("entries are not whole")
-            if not 0 <= self.levels < 2 * ENDED:
+            if not 0 <= self.levels < 2 * MUTED:
                 raise ValueError(f"levels {self.levels}")
             return Story(
                 id=key.hex(),
@@ -96,6 +99,7 @@ class StoryCounters:
                 languages=tuple(sorted(self.items_by_language.items(), key=lambda row: (-row[1], row[0]))),
                 signalled=read_extent(self.signalled),
                 neighbours=unpack_neighbours(self.neighbours),
+                is_muted=bool(self.levels & MUTED),
                 united=tuple(key.hex() for key in split(self.united, KEY_BYTES)),
             )
         except (TypeError, ValueError) as error:

@@ -21,6 +21,7 @@ from scrapy_neardup.records.stories import (
     CHANGE_BYTES,
     ENDED,
     ITEM_BYTES,
+    MUTED,
     PRINTED_BYTES,
     SOURCE_BYTES,
     VALUE_BYTES,
@@ -264,9 +265,12 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
 
     ``watch`` is granted as the first level, ``breaking`` once, ``ended`` if the event is open and no newer source has
     joined, and ``update`` if the event is open and its extent warrants it. An event that ended as a ``watch``
-    may still reach ``breaking``, and then ends again.
+    may still reach ``breaking``, and then ends again. Of a story that is muted only ``ended`` is granted.
     """
-    levels, signalled = counters.levels, read_extent(counters.signalled)
+    muted, levels = counters.levels & MUTED, counters.levels & ~MUTED
+    signalled = read_extent(counters.signalled)
+    if muted and claim.level != "ended":
+        return False
     if claim.level == "watch":
         granted, levels = levels == 0, WATCH
     elif claim.level == "breaking":
@@ -276,7 +280,7 @@ def grant(counters: StoryCounters, claim: Claim) -> bool:
     else:
         granted, levels = counters.is_open and counters.newest_source <= claim.last_source, levels | ENDED
     if granted:
-        counters.levels = levels
+        counters.levels = levels | muted
         if claim.level != "ended":
             counters.signalled = pack_extent(Extent(*map(max, signalled, claim.extent)))
     return granted

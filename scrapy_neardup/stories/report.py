@@ -42,6 +42,7 @@ def special_report(event: StoryEvent, name: Name = str, zone: tzinfo = timezone.
         "id": event.id,
         "level": event.level,
         "story": name(story.id),
+        "is_muted": story.is_muted,
         "time": iso(event.time),
         "rule": event.rule,
         "item": None if event.item is None else name(event.item),

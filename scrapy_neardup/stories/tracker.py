@@ -103,6 +103,8 @@ class StoryTracker:
         if join.also is not None and self.final_story(join.also.id) != story.id:
             story = await self._unite(story, join.also)
         self._note_final(join.story, story.id)
+        if story.is_muted:
+            return None
         level = self._due(story, join.time)
         is_known = story.is_running or story.id in self._raised or story.id in self._story_locks
         if level is None and not is_known:
@@ -303,7 +305,10 @@ class StoryTracker:
             newest = (story.sources or story.times)[-1]
             draft = Draft.of("ended", newest + QUIET, None, story, self.breaking_over)
             event = await self._claim(Claim(story.id, "ended", newest), draft, story)
-            self._events += [event] if event else []
+            if event and story.is_muted:
+                self.pass_on([event])
+            else:
+                self._events += [event] if event else []
 
     async def _set_threshold(self, now: int) -> None:
         threshold = await self.threshold(now)

@@ -132,6 +132,9 @@ class RedisIndex(Index):
     async def unite(self, story: str, other: Member) -> Story:
         return await self._change(lambda client: self._stories.unite(client, story, other))
 
+    async def mute(self, story: str, *, muted: bool) -> Story | None:
+        return await self._change(lambda client: self._stories.mute(client, story, muted=muted))
+
     async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
         return await self._ask(lambda client: self._stories.final_stories(client, stories))
 

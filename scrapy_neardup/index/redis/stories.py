@@ -37,7 +37,7 @@ from scrapy_neardup.index.redis.lua import Argument, Call
 from scrapy_neardup.index.redis.swap import ConflictError, Expected, swap, swap_call
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import read_members
-from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent, read_sources
+from scrapy_neardup.records.stories import COUNTERS, MUTED, StoryCounters, pack_extent, read_extent, read_sources
 from scrapy_neardup.rules.membership import (
     MOST_FOLLOWED,
     MOST_GRANTS,
@@ -148,6 +148,16 @@ class RedisStories:
         writes = self._writes(stays, 2 * self._window, members) + self._writes(moves, 2 * self._window)
         await swap(client, expected, writes)
         return stays.counters.story(stays.key)
+
+    async def mute(self, client: Redis, story: str, *, muted: bool) -> Story | None:
+        """See ``Index.mute``. Raise ConflictError if others change the story meanwhile."""
+        found = await self._final(client, bytes.fromhex(story))
+        counters = found.counters
+        if not counters.joined:
+            return None
+        counters.levels = counters.levels | MUTED if muted else counters.levels & ~MUTED
+        await swap(client, [self._expected(found)], self._writes(found))
+        return counters.story(found.key)
 
     async def final_stories(self, client: Redis, stories: Collection[str]) -> dict[str, str]:
         final: dict[str, str] = {}

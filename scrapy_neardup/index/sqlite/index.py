@@ -154,6 +154,9 @@ class SQLiteIndex(Index):
     async def unite(self, story: str, other: Member) -> Story:
         return await self._in_thread(self._write, lambda sql: self._stories.unite(sql, story, other))
 
+    async def mute(self, story: str, *, muted: bool) -> Story | None:
+        return await self._in_thread(self._write, lambda sql: self._stories.mute(sql, story, muted=muted))
+
     async def final_stories(self, stories: Collection[str]) -> dict[str, str]:
         return await self._in_thread(self._read, lambda sql: self._stories.final_stories(sql, stories))
 

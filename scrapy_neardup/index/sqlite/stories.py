@@ -14,7 +14,7 @@ from scrapy_neardup.index.base import ENDED_SECONDS, MOST_TAKEN_OVER, DamageLog
 from scrapy_neardup.index.horizon import ExpiredSpan
 from scrapy_neardup.records.documents import seconds_of
 from scrapy_neardup.records.members import read_members
-from scrapy_neardup.records.stories import COUNTERS, StoryCounters, pack_extent, read_extent, read_sources
+from scrapy_neardup.records.stories import COUNTERS, MUTED, StoryCounters, pack_extent, read_extent, read_sources
 from scrapy_neardup.rules.membership import (
     MOST_FOLLOWED,
     MOST_GRANTS,
@@ -61,6 +61,14 @@ class SQLiteStories:
         self._save(sql, key_moves, moves)
         sql.execute(f"DELETE FROM members_{self._space} WHERE story = ?", (key_moves,))
         return stays.story(key)
+
+    def mute(self, sql: sqlite3.Connection, story: str, *, muted: bool) -> Story | None:
+        key, counters = self._final(sql, story)
+        if not counters.joined:
+            return None
+        counters.levels = counters.levels | MUTED if muted else counters.levels & ~MUTED
+        self._save(sql, key, counters)
+        return counters.story(key)
 
     def final_stories(self, sql: sqlite3.Connection, stories: Collection[str]) -> dict[str, str]:
         final = {story: self._final_key(sql, bytes.fromhex(story)).hex() for story in stories}
