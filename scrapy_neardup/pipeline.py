@@ -192,7 +192,10 @@ class NearDupPipeline(Component):
         if self.settings.action != "drop" or self.settings.dry_run:
             self.count("would_drop")
             return False
-        if self.dropped is not None and not self.dropped.put(dropped_row(adapter, self.tagger.tags(verdict))):
+        # A page that came again with the same text holds nothing new: the default feed is for people who look at drops.
+        is_written = verdict.kind != "revisit" or self.settings.dropped_feed != DEFAULT_DROPPED_FEED
+        row = dropped_row(adapter, self.tagger.tags(verdict))
+        if self.dropped is not None and is_written and not self.dropped.put(row):
             self.count("dropped_feed/errors")
             self.summary.seen.problems["dropped-feed"] += 1
             return False
@@ -342,7 +345,8 @@ class NearDupPipeline(Component):
     async def _send_events(self) -> None:
         if not (events := self.detector.take_events()):
             return
-        from scrapy_neardup.stories.report import special_report
+        from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
+from scrapy_neardup.stories.report import special_report
 
         reports = [special_report(event, zone=self.settings.zone) for event in events]
         for report in reports:
@@ -362,10 +366,6 @@ class NearDupPipeline(Component):
         if self.crawler.stats is not None:
             self.crawler.stats.set_value("neardup/stories_united", len(final_stories))
         self.summary.unite(final_stories)
-        if self.final_stories is None:
-            united = f"{counted(len(final_stories), 'story', 'stories')} became a part of another story"
-            logger.info("%s; NEARDUP_STORIES_FEED = None, so the list of them is not written", united)
-            return
         for story, final_story in final_stories.items():
             self.final_stories.put({"story": story, "final_story": final_story})
 

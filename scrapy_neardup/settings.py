@@ -30,11 +30,8 @@ Action = Literal["tag", "drop"]
 Delivered = Literal["stored", "scraped"]
 OnStoreError = Literal["keep", "close"]
 
-DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(time)s.jsonl"
+DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
 """The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
-
-DEFAULT_STORIES_FEED = "neardup-stories/%(name)s-%(time)s.jsonl"
-"""The default of ``NEARDUP_STORIES_FEED``. The path is relative to the data directory."""
 
 ITEM_FIELDS: dict[str, str | None] = {
     "text": "text",
@@ -322,7 +319,6 @@ class NearDupSettings:
     events_timezone: str = _setting("UTC", _zone_name)
     source_owners: dict[str, str] = _setting({}, _owners)
     events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")), _without_password)
-    stories_feed: str | None = _setting(DEFAULT_STORIES_FEED, _feed, _without_password)
     events_stream: str | None = _setting(None, _optional(_text(r".+", _ALLOWED_STREAMS)), _without_password)
     events_webhook: str | None = _setting(
         None, _optional(_text(r"https?://[^/\s]+\S*", "an http or https url, or None")), _without_secrets
@@ -378,7 +374,7 @@ class NearDupSettings:
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""
-        names = "dropped_feed", "events_feed", "record", "stories_feed"
+        names = "dropped_feed", "events_feed", "record"
         uris = {PREFIX + name.upper(): getattr(self, name) for name in names}
         return {name: uri for name, uri in uris.items() if uri is not None}
 

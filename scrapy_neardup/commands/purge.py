@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import glob
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +24,8 @@ from scrapy_neardup.index import Selection
 from scrapy_neardup.lab.stored import copies_elsewhere
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 from scrapy_neardup.stories.outbox_files import OutboxFiles
+
+_MOST_FILES = 10  # of one feed that are named
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,17 +136,25 @@ def _name_other_places(settings: NearDupSettings, values: dict[str, Any], chosen
         print_error(f"  {place}")
 
 
+def _files_of(uri: str, setting: str) -> Iterator[str]:
+    """Name the files of a feed. If the feed is not a local one, name its uri."""
+    if "://" in uri.removeprefix("file://") or uri.startswith("stdout:"):
+        yield f"{without_password(uri)} ({setting})"
+        return
+    path = Path(uri.removeprefix("file://"))
+    pattern = re.sub(r"%\(\w+\)[-+ #0]*\d*[a-z]", "*", glob.escape(str(path)))
+    found = sorted(glob.glob(pattern))
+    yield from (f"{each} ({setting})" for each in found[-_MOST_FILES:])
+    if len(found) > _MOST_FILES:
+        yield f"and {counted(len(found) - _MOST_FILES, 'older file')} {pattern} ({setting})"
+
+
 def _other_places(settings: NearDupSettings, values: dict[str, Any]) -> Iterator[str]:
     for uri in Settings(values).getdict("FEEDS"):
-        yield f"{without_password(str(uri))} (FEEDS)"
+        yield from _files_of(str(uri), "FEEDS")
     yield "feeds that were given to a crawl with -o or -O"
     for name, uri in settings.feeds().items():
-        if name == "NEARDUP_STORIES_FEED":  # it names no source
-            continue
-        if name == "NEARDUP_DROPPED_FEED" and uri == DEFAULT_DROPPED_FEED:
-            uri = in_data_dir(settings, uri)
-            if not Path(uri).parent.is_dir():
-                continue
-        yield f"{without_password(uri)} ({name})"
+        is_default = name == "NEARDUP_DROPPED_FEED" and uri == DEFAULT_DROPPED_FEED
+        yield from _files_of(in_data_dir(settings, uri) if is_default else uri, name)
     if settings.events_stream:
         yield f"{without_password(settings.events_stream)} (NEARDUP_EVENTS_STREAM)"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import logging
 import os
 import re
-from collections.abc import Mapping
-from datetime import datetime, timezone
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path, PureWindowsPath
 from typing import IO, Any
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from itemadapter import ItemAdapter
 from scrapy import Spider
@@ -25,7 +25,7 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 from scrapy_neardup.crawl.file_locations import in_data_dir
 from scrapy_neardup.document import MOST_CHARACTERS, Document, without_password
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, DEFAULT_STORIES_FEED, NearDupSettings
+from scrapy_neardup.settings import DEFAULT_DROPPED_FEED, NearDupSettings
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +33,14 @@ _APPENDING = ("", "file", "ftp", "ftps")
 _PLAIN = (".jsonl", ".jl", ".ndjson", ".json")
 _PACKING_LEVEL = 1  # of gzip: 30 us a document, and a quarter of its bytes
 _PLACEHOLDER = re.compile(r"%\((\w+)\)[-+ #0]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]")  # any other % is text
+
+
+KEPT_DAYS = 30
+"""How many days the files of ``DailyFeed`` are kept."""
+
+
+def _today() -> date:
+    return datetime.now(timezone.utc).date()
 
 
 class JsonLinesFeed:
@@ -63,6 +71,10 @@ class JsonLinesFeed:
         self._is_packed = packed
         self._file: IO[bytes] | None = None
         self._gzip: gzip.GzipFile | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._file is not None
 
     def holds_earlier_lines(self) -> bool:
         """Decide whether this is a local file with lines of an earlier crawl. Ask before the first line is written."""
@@ -114,13 +126,50 @@ class JsonLinesFeed:
         return self._gzip or self._file
 
 
-def default_path(settings: NearDupSettings, uri: str) -> str:
-    """Return the path of a default feed. Random digits in its name keep crawls apart that start in the same second.
+class DailyFeed:
+    """A file of JSON lines for each day (UTC), in the data directory. Those of over ``KEPT_DAYS`` days ago are removed.
 
-    ``settings`` come from ``locate_files``.
+    Crawls append to the file of the day, also at the same time. ``settings`` come from ``locate_files``, and ``uri``
+    is relative to the data directory. ``setting`` and ``lines`` are for the log, as in ``JsonLinesFeed``.
     """
-    path = Path(in_data_dir(settings, uri))
-    return str(path.with_stem(f"{path.stem}-{uuid4().hex[:8]}"))
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        setting: str,
+        settings: NearDupSettings,
+        uri: str,
+        lines: str,
+        today: Callable[[], date] = _today,
+    ) -> None:
+        self._crawler, self._setting, self._lines = crawler, setting, lines
+        self._path = in_data_dir(settings, uri)
+        self._today = today
+        self._day = today()
+        self._feeds = [self._make(self._day)]
+
+    def put(self, row: Mapping[str, Any]) -> bool:
+        """Write a line to the file of today. If it fails, log why and return False."""
+        if (day := self._today()) != self._day:
+            self._day = day
+            self._feeds.append(self._make(day))
+        if not self._feeds[-1].is_open:
+            self._remove_old_files()
+        return self._feeds[-1].put(row)
+
+    async def close(self) -> bool:
+        """Close the files. Return whether all could be stored."""
+        return all([await feed.close() for feed in self._feeds])
+
+    def _make(self, day: date) -> JsonLinesFeed:
+        uri = self._path.replace("%(day)s", day.isoformat())
+        return JsonLinesFeed(self._crawler, self._setting, uri, self._lines)
+
+    def _remove_old_files(self) -> None:
+        for path in Path(self._path).parent.glob("*.jsonl"):
+            with contextlib.suppress(ValueError, OSError):  # it has another name, or somebody else removes it too
+                if date.fromisoformat(path.stem[-10:]) < self._day - timedelta(KEPT_DAYS):
+                    path.unlink()
 
 
 def without_login(error: Exception) -> str:
@@ -155,7 +204,7 @@ def _scheme(uri: str) -> str:
 def _filled_in(setting: str, uri: str, spider: Spider) -> str:
     """Return the uri with ``%(time)s``, ``%(name)s`` and other attributes of the spider filled in."""
     now = datetime.now(timezone.utc).replace(microsecond=0).isoformat().replace(":", "-")
-    given = {"time": now, "batch_time": now, "batch_id": 1}
+    given = {"time": now, "batch_time": now, "batch_id": 1, "day": now[:10]}
 
     def value(placeholder: re.Match[str]) -> str:
         name = placeholder[1]
@@ -198,7 +247,7 @@ def _as_text(value: object) -> str:
         return object.__repr__(value)
 
 
-def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
+def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | DailyFeed | None:
     """Return the feed of a crawl that drops items; None if the crawl drops nothing, or the user wants no feed.
 
     Raise SettingsError if nothing can be stored under the uri of the feed, as the two functions below do.
@@ -206,8 +255,10 @@ def dropped_items(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed 
     uri = settings.dropped_feed
     if uri is None or settings.action != "drop" or settings.dry_run:
         return None
-    path = default_path(settings, uri) if uri == DEFAULT_DROPPED_FEED else uri
-    return JsonLinesFeed(crawler, "NEARDUP_DROPPED_FEED", path, "dropped items")
+    name, lines = "NEARDUP_DROPPED_FEED", "dropped items"
+    if uri == DEFAULT_DROPPED_FEED:
+        return DailyFeed(crawler, name, settings, uri, lines)
+    return JsonLinesFeed(crawler, name, uri, lines)
 
 
 def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,14 +266,13 @@ def dropped_row(adapter: ItemAdapter, tags: Mapping[str, Any]) -> dict[str, Any]
     return {**{name: _serialized(adapter, name) for name in adapter}, **tags}
 
 
-def final_stories_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:
-    """Return the feed of the stories that became a part of another one, None if the user wants none.
+def final_stories_feed(crawler: Crawler, settings: NearDupSettings) -> DailyFeed:
+    """Return the list of the stories that became a part of another one.
 
     Items that were exported before have the id of the earlier story.
     """
-    uri = settings.stories_feed
-    path = default_path(settings, uri) if uri == DEFAULT_STORIES_FEED else uri
-    return None if path is None else JsonLinesFeed(crawler, "NEARDUP_STORIES_FEED", path, "stories that became one")
+    uri = "neardup-stories/%(name)s-%(day)s.jsonl"
+    return DailyFeed(crawler, "neardup-stories", settings, uri, "stories that became one")
 
 
 def record_feed(crawler: Crawler, settings: NearDupSettings) -> JsonLinesFeed | None:

@@ -220,7 +220,7 @@ def test_a_data_directory_that_cannot_be_made(tmp_path: Path, folder: str) -> No
 
 @pytest.mark.parametrize(
     "setting",
-    ["NEARDUP_WINDOW=5", "NEARDUP_EXTRACTOR=no.such.extractor", "NEARDUP_WINDWO=5", "NEARDUP_STORIES_FEED=foo://x"],
+    ["NEARDUP_WINDOW=5", "NEARDUP_EXTRACTOR=no.such.extractor", "NEARDUP_WINDWO=5", "NEARDUP_EVENTS_FEED=foo://x"],
 )
 def test_a_wrong_setting(tmp_path: Path, setting: str) -> None:
     status, found = findings(tmp_path, "-s", setting)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, NOTING, Crawl, Item, Project
+from scrapy import Spider
 from scrapy.utils.serialize import ScrapyJSONEncoder
+from scrapy.utils.test import get_crawler
 
 from scrapy_neardup import NearDupSettings
-from scrapy_neardup.crawl.feeds import default_path
+from scrapy_neardup.crawl.feeds import DailyFeed
 from scrapy_neardup.document import TAGS
 from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
@@ -35,19 +38,16 @@ def copies(site: NewsSite, number: int = 4) -> list[str]:
 
 
 @pytest.mark.slow
-def test_dropped_items_go_to_a_file_in_the_data_directory(project: Project, site: NewsSite) -> None:
-    """One a run, with all tags; what is kept and what is dropped is together what was crawled."""
+def test_dropped_items_go_to_the_file_of_the_day_in_the_data_directory(project: Project, site: NewsSite) -> None:
+    """With all tags; what is kept and what is dropped is together what was crawled."""
     urls = copies(site)
-    known: set[Path] = set()
     for run in (1, 2):
         namespace = {"NEARDUP_NAMESPACE": f"run-{run}", "LOG_LEVEL": "INFO"}
         crawl = project.crawl(ITEM_A_PAGE + f"    run = {run}\n", urls=urls, **DROP, **namespace)
         assert crawl.neardup["dropped"] == 3
-        (feed,) = set(default_feeds(project)) - known
-        known.add(feed)
-        rows = lines(feed)
-        assert feed.name.startswith("news-20")
-        assert feed.suffix == ".jsonl"
+        (feed,) = default_feeds(project)
+        rows = lines(feed)[-3:]
+        assert re.fullmatch(r"news-\d{4}-\d\d-\d\d\.jsonl", feed.name)
         assert crawl.lines("INFO", "NEARDUP_DROPPED_FEED: dropped items are written to", str(feed))
         assert sorted(item["page"] for item in [*crawl.items, *rows]) == urls
         assert all(set(row) == {"page", *TAGS} for row in rows)
@@ -59,7 +59,53 @@ def test_dropped_items_go_to_a_file_in_the_data_directory(project: Project, site
                 True,
             )
             assert row["neardup_original"] == kept["page"]
-    assert len(default_feeds(project)) == 2
+    assert len(lines(feed)) == 6
+
+
+def test_pages_that_came_again_are_in_no_default_file(project: Project, site: NewsSite) -> None:
+    urls = copies(site)
+    project.crawl(ITEM_A_PAGE, urls=urls, **DROP)
+    (feed,) = default_feeds(project)
+    before = lines(feed)
+    again = project.crawl(ITEM_A_PAGE, urls=urls, **DROP)
+    assert again.neardup["duplicate/revisit"] == again.neardup["dropped"] == 4
+    assert lines(feed) == before
+    asked_for = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_DROPPED_FEED="all-%(day)s.jsonl", **DROP)
+    assert asked_for.neardup["dropped"] == 4
+    (own,) = project.folder.glob("all-20??-??-??.jsonl")
+    assert {row["neardup_kind"] for row in lines(own)} == {"revisit"}
+
+
+async def test_a_crawl_of_many_days_has_a_file_a_day_and_old_ones_go(tmp_path: Path) -> None:
+    folder = tmp_path / "neardup-dropped"
+    folder.mkdir()
+    for name in ("news-2026-01-01.jsonl", "news-2026-01-02.jsonl", "my-notes.jsonl", "2025-01-01.txt"):
+        (folder / name).write_text("{}\n")
+    days = iter([date(2026, 1, 31), date(2026, 1, 31), date(2026, 1, 31), date(2026, 2, 1)])
+    crawler = get_crawler(Spider)
+    crawler.spider = Spider("news")
+    feed = DailyFeed(
+        crawler,
+        "NEARDUP_DROPPED_FEED",
+        NearDupSettings(data_dir=str(tmp_path)),
+        DEFAULT_DROPPED_FEED,
+        lambda: next(days),
+    )
+    feed.put({"n": 1})
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "2025-01-01.txt", "my-notes.jsonl", "news-2026-01-01.jsonl", "news-2026-01-02.jsonl", "news-2026-01-31.jsonl",
+    ]  # fmt: skip
+    feed.put({"n": 2})
+    feed.put({"n": 3})
+    assert await feed.close()
+    assert sorted(path.name for path in folder.glob("news-*")) == [
+        "news-2026-01-02.jsonl", "news-2026-01-31.jsonl", "news-2026-02-01.jsonl",
+    ]  # fmt: skip
+    january, february = (lines(folder / f"news-2026-{day}.jsonl") for day in ("01-31", "02-01"))
+    assert (january, february) == ([{"n": 1}, {"n": 2}], [{"n": 3}])
+        [{"n": 1}, {"n": 2}],
+        [{"n": 3}],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -108,12 +154,6 @@ def test_a_uri_that_lacks_something_stops_the_start_too(project: Project, site: 
     assert f"error: {name} = {uri!r}" in crawl.log.splitlines()[-1]
     assert "Traceback" not in crawl.log
     assert site.requested == []
-
-
-def test_crawls_that_start_in_one_second_have_a_file_each() -> None:
-    first, second = (default_path(NearDupSettings(data_dir="/data"), DEFAULT_DROPPED_FEED) for _ in range(2))
-    assert first != second
-    assert first.startswith("/data/neardup-dropped/%(name)s-%(time)s-")
 
 
 @pytest.mark.parametrize("off", [None, "", "None", "null"])

@@ -98,7 +98,6 @@ HOLD_SECRETS = (
     "NEARDUP_STORE",
     "NEARDUP_DROPPED_FEED",
     "NEARDUP_RECORD",
-    "NEARDUP_STORIES_FEED",
     "NEARDUP_EVENTS_FEED",
     "NEARDUP_EVENTS_STREAM",
     "NEARDUP_EVENTS_WEBHOOK",
@@ -226,8 +225,8 @@ def run(tmp_path: Path) -> Callable[..., Crawl]:
         ({"NEARDUP_WINDO": 7200}, "NEARDUP_WINDO = 7200: no such setting; is it NEARDUP_WINDOW?"),
         ({"NEARDUP_EXTRACTOR": "news.nowhere.extract"}, "NEARDUP_EXTRACTOR = 'news.nowhere.extract': No module named"),
         (
-            {"NEARDUP_STORIES_FEED": "foo://x"},
-            "NEARDUP_STORIES_FEED = 'foo://x': no feed can be stored there; give a path",
+            {"NEARDUP_EVENTS_FEED": "foo://x"},
+            "NEARDUP_EVENTS_FEED = 'foo://x': no feed can be stored there; give a path",
         ),
     ],
 )
@@ -253,9 +252,7 @@ def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None
     assert "Traceback" not in crawl.log
 
 
-@pytest.mark.parametrize(
-    "name", ["NEARDUP_DROPPED_FEED", "NEARDUP_EVENTS_FEED", "NEARDUP_RECORD", "NEARDUP_STORIES_FEED"]
-)
+@pytest.mark.parametrize("name", ["NEARDUP_DROPPED_FEED", "NEARDUP_EVENTS_FEED", "NEARDUP_RECORD"])
 def test_a_feed_whose_name_the_spider_cannot_fill_in_stops_it_in_one_line(run: Callable[..., Crawl], name: str) -> None:
     crawl = run(**{"NEARDUP_ACTION": "drop", name: "%(town)s.jsonl"})
     assert crawl.status == LATE_STATUS

@@ -13,7 +13,6 @@ from scrapy_processes import run_scrapy
 from servers import RedisServer
 
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.settings import DEFAULT_STORIES_FEED, NearDupSettings
 
 SPIDER = f"""
 class News(scrapy.Spider):
@@ -68,20 +67,13 @@ def test_a_crawl_lists_the_stories_that_moved(project: Project) -> None:
     assert row["story"] in stories[:2]
     assert stories[2] == row["final_story"]
     assert crawl.neardup["stories_united"] == 1
-    assert crawl.lines("INFO", "NEARDUP_STORIES_FEED: stories that became one are written to", str(feed))
+    assert crawl.lines("INFO", "neardup-stories: stories that became one are written to", str(feed))
 
 
 def test_the_end_of_the_log_counts_stories_that_became_one_as_one(project: Project) -> None:
     crawl = project.crawl(SPIDER, LOG_LEVEL="INFO")
     assert (crawl.stats["neardup/run/stories"], crawl.stats["neardup/run/largest_story"]) == (1, 3)
     assert "     3 items, 3 sources " in crawl.log
-
-
-def test_without_the_feed_the_log_and_the_stat_say_it(project: Project) -> None:
-    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_STORIES_FEED=None)
-    assert feeds(project) == []
-    assert crawl.neardup["stories_united"] == 1
-    assert crawl.lines("INFO", "1 story became a part of another story", "NEARDUP_STORIES_FEED = None")
 
 
 def test_a_crawl_in_which_no_story_moves_leaves_no_file(project: Project) -> None:
@@ -92,26 +84,13 @@ def test_a_crawl_in_which_no_story_moves_leaves_no_file(project: Project) -> Non
     assert not crawl.lines("became a part of another story")
 
 
-def test_a_feed_that_cannot_be_written_is_an_error_and_no_more(project: Project) -> None:
-    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_STORIES_FEED="/dev/full")
+def test_a_list_that_cannot_be_written_is_an_error_and_no_more(project: Project) -> None:
+    project.write(".scrapy/neardup-stories", "a file where the folder would be")
+    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO")
     assert crawl.status == 0
     assert crawl.statuses == {"original": 2, "related": 1}
-    (error,) = crawl.lines("ERROR", "NEARDUP_STORIES_FEED: stories that became one cannot be written")
-    assert "No space left" in error
-
-
-def test_a_feed_that_cannot_be_stored_stops_the_start(project: Project) -> None:
-    crawl = project.crawl(SPIDER, NEARDUP_STORIES_FEED="foo://user:secret@x")
-    assert crawl.lines("NEARDUP_STORIES_FEED = 'foo://***@x': no feed can be stored there")
-    assert "secret" not in crawl.log
-
-
-@pytest.mark.parametrize("off", [None, "", "None", "null"])
-def test_the_feed_can_be_turned_off(off: str | None) -> None:
-    assert NearDupSettings().stories_feed == DEFAULT_STORIES_FEED
-    assert NearDupSettings.from_mapping({"NEARDUP_STORIES_FEED": off}).stories_feed is None
-    with pytest.raises(SettingsError, match="NEARDUP_STORIES_FEED = 7"):
-        NearDupSettings.from_mapping({"NEARDUP_STORIES_FEED": 7})
+    assert crawl.neardup["stories_united"] == 1
+    assert len(crawl.lines("ERROR", "neardup-stories: stories that became one cannot be written")) == 1
 
 
 def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> None:
