@@ -22,6 +22,12 @@ ITEMS_AT_ONCE = 16
 item. A hundred of them, Scrapy's default, take more time than all that the plugin does for the response."""
 
 
+EXPORTERS = {
+    "csv": "scrapy_neardup.crawl.csv_feed.CsvExporter",
+    "xml": "scrapy_neardup.crawl.xml_feed.XmlExporter",
+}
+
+
 class WrongSetting(UsageError, SystemExit):
     """A wrong setting. If nobody catches it, Python prints its message instead of a traceback, and exits."""
 
@@ -61,10 +67,8 @@ class Addon:
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", NearDupPipeline, 300)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", NearDupDownloaderMiddleware, 1)
         settings.set("CONCURRENT_ITEMS", ITEMS_AT_ONCE, "addon")
-        exporters = settings.getdict("FEED_EXPORTERS")
-        if "xml" not in exporters:
-            exporters["xml"] = "scrapy_neardup.crawl.xml_feed.XmlExporter"
-            settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
+        exporters = {**EXPORTERS, **settings.getdict("FEED_EXPORTERS")}
+        settings.set("FEED_EXPORTERS", exporters, settings.getpriority("FEED_EXPORTERS") or 0)
 
 
 def checked_settings(settings: BaseSettings) -> NearDupSettings:

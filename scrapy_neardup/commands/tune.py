@@ -65,7 +65,9 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         curve = [_row(point) for point in points]
         print_json({"parameter": options.parameter, "wanted_precision": precision, "suggested": answer, "curve": curve})
     else:
-        _print(options.parameter, grid, points, suggested, precision)
+        _print(options.parameter, points, suggested)
+        if suggested is None and len(points) == len(thresholds):
+            print(f"No threshold here has a precision of {precision} ({grid.precision_by}); try a higher --to.")
         if suggested is not None:
             _print_advice(options.parameter, points, suggested, present, source.background)
             print(f'NEARDUP_PRESET_OPTIONS = {{"{options.parameter}": {suggested.threshold:g}}}')
@@ -111,15 +113,14 @@ def _row(point: Point) -> dict[str, Any]:
     return {"threshold": point.threshold, **{name: score.rounded() for name, score in point.scores.items()}}
 
 
-def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Point | None, precision: float) -> None:
+def _print(parameter: str, points: Sequence[Point], suggested: Point | None) -> None:
     rows = []
     for point in points:
         mark = "<- suggested" if point is suggested else ""
         for protocol, score in point.scores.items():
             rows.append((f"{point.threshold:.4g}", protocol, *(f"{rate:.4f}" for rate in astuple(score)), mark))
-    print_table(f"by {parameter}", ("threshold", "protocol", "precision", "recall", "F1", ""), rows)
-    if suggested is None:
-        print(f"No threshold here has a precision of {precision} ({grid.precision_by}); try a higher --to.")
+    if rows:
+        print_table(f"by {parameter}", ("threshold", "protocol", "precision", "recall", "F1", ""), rows)
 
 
 def _print_advice(parameter: str, points: Sequence[Point], suggested: Point, present: float, background: int) -> None:

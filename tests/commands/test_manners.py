@@ -19,6 +19,7 @@ from scrapy_processes import neardup, run_scrapy, start_scrapy
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.commands import EXAMPLES, INTERRUPTED, PIPE_CLOSED, SUBCOMMANDS
+from scrapy_neardup.settings import TAGS
 
 STORE = "sqlite:///window.sqlite"
 WIRE, COPY, OTHER = "https://www.wire.example/a", "https://www.copy.example/b", "https://other.example/c"
@@ -138,16 +139,19 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.slow
-def test_ctrl_c_ends_tune_with_the_thresholds_that_were_measured(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", ["1", "1000"], ids=["some are measured", "none is measured"])
+def test_ctrl_c_ends_tune_with_the_thresholds_that_were_measured(tmp_path: Path, seeds: str) -> None:
     (tmp_path / "in.jsonl").write_text(lines(rows(400)), encoding="utf-8")
-    process = start(tmp_path, "tune", "in.jsonl", "--step", "0.001", "--workers", "1")
+    process = start(tmp_path, "tune", "in.jsonl", "--step", "0.001", "--seeds", seeds, "--workers", "1")
     assert process.stderr is not None
+    assert process.stdout is not None
     time.sleep(6)
     process.send_signal(signal.SIGINT)
     said = process.stderr.read()
     assert process.wait() == INTERRUPTED
     assert "Interrupted" in said
     assert "Traceback" not in said
+    assert "No threshold here" not in process.stdout.read(), "the others are not known"
 
 
 # Narrow terminals
@@ -356,6 +360,25 @@ def test_json_that_is_broken_is_a_wrong_setting(folder: Path) -> None:
 
 
 # Feeds
+
+
+def test_a_csv_feed_has_the_tags_behind_the_fields_of_the_item(project: Project, site: NewsSite) -> None:
+    spider = ITEM_A_PAGE.replace('{"page": response.url}', "Article(page=response.url)")
+    assert spider != ITEM_A_PAGE
+    project.crawl(f"{ARTICLE}\n{spider}", "-O", "items.csv", urls=[site.publish("/", page(article("wire")))])
+    columns = (project.folder / "items.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert columns == ["page", "section", *TAGS]
+
+
+ARTICLE = """
+from dataclasses import dataclass
+from scrapy_neardup import NearDupFields
+
+@dataclass
+class Article(NearDupFields):
+    page: str
+    section: str = ""
+"""
 
 
 def test_an_xml_feed_has_no_none(project: Project, site: NewsSite) -> None:

@@ -12,7 +12,7 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import BaseSettings, Settings
 
 from scrapy_neardup import Addon, CapturePipeline, NearDupPipeline, NearDupSpiderMiddleware
-from scrapy_neardup.addon import ITEMS_AT_ONCE
+from scrapy_neardup.addon import EXPORTERS, ITEMS_AT_ONCE
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware
 
 pytestmark = pytest.mark.versions
@@ -25,7 +25,7 @@ OURS = {
     "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: 1},
     "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: 10},
     "ITEM_PIPELINES": {CapturePipeline: 1, NearDupPipeline: 300},
-    "FEED_EXPORTERS": {"xml": "scrapy_neardup.crawl.xml_feed.XmlExporter"},
+    "FEED_EXPORTERS": EXPORTERS,
 }
 
 

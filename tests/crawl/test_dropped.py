@@ -103,9 +103,6 @@ async def test_a_crawl_of_many_days_has_a_file_a_day_and_old_ones_go(tmp_path: P
     ]  # fmt: skip
     january, february = (lines(folder / f"news-2026-{day}.jsonl") for day in ("01-31", "02-01"))
     assert (january, february) == ([{"n": 1}, {"n": 2}], [{"n": 3}])
-        [{"n": 1}, {"n": 2}],
-        [{"n": 3}],
-    ]
 
 
 @pytest.mark.parametrize(
