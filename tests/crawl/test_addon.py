@@ -60,7 +60,7 @@ def test_a_place_given_by_class_stays(order: int | None) -> None:
         "DOWNLOADER_MIDDLEWARES": {NearDupDownloaderMiddleware: order},
         "SPIDER_MIDDLEWARES": {NearDupSpiderMiddleware: order},
         "ITEM_PIPELINES": {NearDupPipeline: order, CapturePipeline: order},
-        "FEED_EXPORTERS": {"xml": "news.OwnExporter"},
+        "FEED_EXPORTERS": {"xml": "news.OwnExporter", "csv": None},
     }
     before, after = written(given)
     assert after == {**before, "CONCURRENT_ITEMS": ITEMS_AT_ONCE}
