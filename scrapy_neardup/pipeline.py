@@ -28,6 +28,7 @@ from scrapy_neardup.crawl.verdict_counter import VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, counted, one_line, unchecked
 from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 
 logger = logging.getLogger(__name__)
 
@@ -345,8 +346,7 @@ class NearDupPipeline(Component):
     async def _send_events(self) -> None:
         if not (events := self.detector.take_events()):
             return
-        from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
-from scrapy_neardup.stories.report import special_report
+        from scrapy_neardup.stories.report import special_report
 
         reports = [special_report(event, zone=self.settings.zone) for event in events]
         for report in reports:

@@ -84,12 +84,9 @@ async def test_a_crawl_of_many_days_has_a_file_a_day_and_old_ones_go(tmp_path: P
     days = iter([date(2026, 1, 31), date(2026, 1, 31), date(2026, 1, 31), date(2026, 2, 1)])
     crawler = get_crawler(Spider)
     crawler.spider = Spider("news")
+    settings, lines_are = NearDupSettings(data_dir=str(tmp_path)), "dropped items"
     feed = DailyFeed(
-        crawler,
-        "NEARDUP_DROPPED_FEED",
-        NearDupSettings(data_dir=str(tmp_path)),
-        DEFAULT_DROPPED_FEED,
-        lambda: next(days),
+        crawler, "NEARDUP_DROPPED_FEED", settings, DEFAULT_DROPPED_FEED, lines_are, today=lambda: next(days)
     )
     feed.put({"n": 1})
     assert sorted(path.name for path in folder.iterdir()) == [

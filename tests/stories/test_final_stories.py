@@ -12,8 +12,6 @@ from projects import Item, Project
 from scrapy_processes import run_scrapy
 from servers import RedisServer
 
-from scrapy_neardup.exceptions import SettingsError
-
 SPIDER = f"""
 class News(scrapy.Spider):
     name = "news"
