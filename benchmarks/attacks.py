@@ -192,27 +192,50 @@ async def crowding() -> None:
         row(f"{hosts} hosts, {pages} pages", "", outcome(verdicts[:PAPERS]))
 
 
+def report(host: str, title: Sequence[str], names: Sequence[str], at: float) -> Page:
+    """Return a page with these names among words that all texts use."""
+    draw = random.Random(repr((host, names, at)))
+    told = [*names, *draw.choices(words("vocabulary", COMMON), k=40)]
+    draw.shuffle(told)
+    lines = [f"{' '.join(told[place : place + 12]).capitalize()}." for place in range(0, len(told), 12)]
+    return Page(host, " ".join(title), lines, at)
+
+
+def reports_of(names: Sequence[str], at: float) -> list[Page]:
+    """Return reports of an event in other words, one of each paper, a minute apart. Two share most of the names."""
+    drawn = [random.Random(n).sample(names, 8) for n in range(PAPERS)]
+    return [report(f"paper{n}.example", each[:3], each, at + 60 * n) for n, each in enumerate(drawn)]
+
+
 async def related() -> None:
     """Print the rarest words of a story in many texts: is its coverage in other words still found?"""
-    at, vocabulary, names = START + 4 * DAY, words("vocabulary", COMMON), words("event names", 10)
-
-    def report(n: int, share: int) -> list[str]:
-        draw = random.Random(repr(("report", n)))
-        told = [*draw.sample(names, share), *draw.choices(vocabulary, k=40)]
-        draw.shuffle(told)
-        return [f"{' '.join(told[place : place + 12]).capitalize()}." for place in range(0, len(told), 12)]
-
+    at, names = START + 4 * DAY, words("event names", 10)
     for hosts, pages in [(0, 0), (10, 16), (10, 100), (10, 400), (40, 800)]:
-        reports = [
-            Page(f"paper{n}.example", " ".join(random.Random(n).sample(names, 3)), report(n, 8), at + HOUR + 60 * n)
-            for n in range(PAPERS)
-        ]
+        reports = reports_of(names, at + HOUR)
         attack = [
-            Page(f"liar{n % hosts}.example", " ".join(words(("liar", n), 5)), report(10_000 + n, 4), at + n)
+            report(f"liar{n % hosts}.example", words(("liar", n), 5), random.Random(n).sample(names, 4), at + n)
             for n in range(pages)
         ]
         verdicts = await verdicts_of([*reports, *attack, *background(2000, at)])
         row(f"{hosts} hosts, {pages} pages", "", outcome(verdicts[:PAPERS]))
+
+
+async def bridge() -> None:
+    """Print the names of a new event together with those of a running one: is the new event still raised?"""
+    at, running, new = START + 4 * DAY, words("running event", 10), words("new event", 10)
+    for hosts, pages, after in [(0, 0, 0.0), (1, 1, -0.5 * HOUR), (1, 1, 30.0), (3, 3, 30.0), (10, 100, 30.0)]:
+        attack = [
+            report(f"liar{n % hosts}.example", [*running[:2], *new[:2]], [*running[:8], *new[:8]], at + after + n)
+            for n in range(pages)
+        ]
+        reports = reports_of(new, at)
+        earlier = [*reports_of(running, at - 2 * HOUR), *background(2000, at - 3 * HOUR)]
+        verdicts = await verdicts_of([*reports, *earlier, *attack])
+        when = "before the first report" if after < 0 else "after it" if hosts else ""
+        stories = [{verdict.story for verdict in verdicts[place : place + PAPERS]} for place in (0, PAPERS)]
+        events = [verdict.event for verdict in verdicts[:PAPERS] if verdict.event]
+        result = {"events": ", ".join(events) or "none", "in the running story": not stories[0].isdisjoint(stories[1])}
+        row(f"{hosts} hosts, {pages} pages", when, result)
 
 
 async def homographs() -> None:
@@ -241,7 +264,7 @@ async def first_place() -> None:
 
 
 def row(price: str, span: str, result: dict[str, object]) -> None:
-    print(f"  {price:24}{span:18}" + "  ".join(f"{name} {value}" for name, value in result.items()))
+    print(f"  {price:24}{span:24}" + "  ".join(f"{name} {value}" for name, value in result.items()))
 
 
 ROWS = {
@@ -251,6 +274,7 @@ ROWS = {
     "own sentences": own_sentences,
     "crowding": crowding,
     "related": related,
+    "bridge": bridge,
     "homographs": homographs,
     "first place": first_place,
 }
