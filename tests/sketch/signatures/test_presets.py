@@ -393,7 +393,7 @@ async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: s
 
 
 async def test_nrc_takes_five_permutations() -> None:
-    """As many as in the example of the paper: benchmarks/nrc_table1.py."""
+    """As many as in the example of the paper."""
     async with opened(
         "nrc", "memory://", "nrc", NEARDUP_PRESET_OPTIONS={"num_perm": 5}, NEARDUP_MIN_WORDS=5
     ) as detector:
