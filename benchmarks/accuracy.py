@@ -28,9 +28,9 @@ from edits import EDITS, dressed
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.lab.feed import Recorded
+from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import COPIES, evaluate
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
@@ -106,8 +106,8 @@ async def _gold(data: Path, reader: PageReader, seeds: Sequence[int]) -> None:
     _table(title, ("", "label", "protocol", "precision", "recall", "F1"), rows)
 
 
-def _pages(reader: PageReader, feed: Iterable[Recorded]) -> list[Page]:
-    return [page for page in reader.read(feed) if isinstance(page, Page)]
+def _pages(reader: PageReader, feed: Iterable[RecordedDocument]) -> list[RecordedPage]:
+    return [page for page in reader.read(feed) if isinstance(page, RecordedPage)]
 
 
 # Documents one after the other

@@ -26,7 +26,7 @@ from stories import SETTINGS, START, SharedSketches, _judge
 
 from scrapy_neardup.lab.feed import read_feed
 from scrapy_neardup.lab.labels import read_background
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.stories.rules import WATCH_OVER
 
 TEXTS = 40  # of a draw
@@ -48,7 +48,7 @@ def main() -> None:
         data = _unpacked(options.data, stack)
         reader = stack.enter_context(PageReader(SETTINGS, options.workers))
         pages = _pages(reader, read_background([data / "stream-dev.jsonl"]))
-        wire = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, Page)]
+        wire = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, RecordedPage)]
     chosen = [page for page in pages if options.half in ("both", half_of(page))]
     sets = {language: [page for page in chosen if _language(page) == language] for language in LANGUAGES}
     sets["newswire"] = [page for page in wire if len(page.text.split()) >= _LEAST_WORDS]
@@ -75,7 +75,7 @@ def main() -> None:
         write_unread(options.read, list(unread.values()), ())
 
 
-def _joined(texts: Sequence[Page], shared: SharedSketches) -> tuple[list[Link], list[int]]:
+def _joined(texts: Sequence[RecordedPage], shared: SharedSketches) -> tuple[list[Link], list[int]]:
     """Judge texts in a new window, one a minute. Return the links of related ones, and the sizes of all stories."""
     timed = [
         replace(page, recorded=replace(page.recorded, time=START + 60 * number)) for number, page in enumerate(texts)
@@ -90,7 +90,7 @@ def _joined(texts: Sequence[Page], shared: SharedSketches) -> tuple[list[Link], 
     return links, list(Counter(answer.story for answer in answers).values())
 
 
-def _language(page: Page) -> str:
+def _language(page: RecordedPage) -> str:
     if _KANA.search(page.text[:_MOST_SHOWN]):
         return "ja"
     return str(page.recorded.extra.get("lang"))

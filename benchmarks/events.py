@@ -31,7 +31,7 @@ from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, 
 from scrapy_neardup.lab.feed import read_feed
 from scrapy_neardup.lab.labels import read_background, read_labelled
 from scrapy_neardup.lab.metrics import b_cubed
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.replay import Judged, replay
 from scrapy_neardup.records.members import unpack_member
 from scrapy_neardup.records.stories import StoryCounters, read_sources
@@ -69,15 +69,15 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Stream:
-    pages: list[Page]
+    pages: list[RecordedPage]
     clusters: Sequence[str]
-    background: list[Page]
+    background: list[RecordedPage]
 
-    def at(self, seed: int) -> list[tuple[Page, str | None]]:
+    def at(self, seed: int) -> list[tuple[RecordedPage, str | None]]:
         """Pages with times, in their order, each with its cluster."""
         draw = random.Random(seed)
-        timed: list[tuple[Page, str | None]] = []
-        members: dict[str, list[Page]] = defaultdict(list)
+        timed: list[tuple[RecordedPage, str | None]] = []
+        members: dict[str, list[RecordedPage]] = defaultdict(list)
         for page, cluster in zip(self.pages, self.clusters, strict=True):
             members[cluster].append(page)
         for cluster, pages in sorted(members.items()):
@@ -89,7 +89,7 @@ class Stream:
         return sorted(timed, key=lambda row: row[0].recorded.time or 0)
 
 
-def _timed(page: Page, time: float) -> Page:
+def _timed(page: RecordedPage, time: float) -> RecordedPage:
     return replace(page, recorded=replace(page.recorded, time=time))
 
 
@@ -103,7 +103,7 @@ class Outcome:
     b_cubed: float = 0.0
 
 
-async def _run(timed: Sequence[tuple[Page, str | None]], rule: str) -> tuple[list[Judged], list[StoryEvent]]:
+async def _run(timed: Sequence[tuple[RecordedPage, str | None]], rule: str) -> tuple[list[Judged], list[StoryEvent]]:
     detector = NearDupDetector(NearDupSettings(store="memory://", event_rule=rule), run="")
     await detector.open()
     events: list[StoryEvent] = []
@@ -112,7 +112,7 @@ async def _run(timed: Sequence[tuple[Page, str | None]], rule: str) -> tuple[lis
     return judged, events
 
 
-async def _outcome(timed: Sequence[tuple[Page, str | None]], rule: str) -> Outcome:
+async def _outcome(timed: Sequence[tuple[RecordedPage, str | None]], rule: str) -> Outcome:
     judged, _ = await _run(timed, rule)
     outcome, seen = Outcome(), Counter[str]()
     stories: list[str] = []
@@ -281,7 +281,7 @@ async def _simulated(seeds: Sequence[int]) -> None:
 
 async def _newswire(data: Path, reader: PageReader) -> None:
     """One agency has no independent sources: only the counting rule has something to say."""
-    pages = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, Page)]
+    pages = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, RecordedPage)]
     timed = [(page, None) for page in sorted(pages, key=lambda page: page.recorded.time or 0)]
     _, events = await _run(timed, "count")
     rows = [

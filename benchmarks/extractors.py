@@ -24,7 +24,7 @@ from pathlib import Path
 from scrapy_neardup.content import decode_html, load_extractor
 from scrapy_neardup.content.extractors import BUILT_IN
 from scrapy_neardup.lab.labels import read_labelled
-from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.protocols import evaluate
 from scrapy_neardup.settings import NearDupSettings
 
@@ -81,7 +81,7 @@ async def detection(name: str, data: Path, seeds: Sequence[int]) -> list[float]:
     extract = load_extractor(name)
     labelled = read_labelled(data / "gold-dev.jsonl", LABELS)
     pages = [
-        Page(recorded, extract(decode_html(recorded.file.read_bytes()), recorded.url))
+        RecordedPage(recorded, extract(decode_html(recorded.file.read_bytes()), recorded.url))
         for recorded in labelled.documents
         if recorded.file is not None
     ]

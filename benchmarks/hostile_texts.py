@@ -35,7 +35,7 @@ from scrapy_neardup.content import (
     url_identity,
 )
 from scrapy_neardup.content.dates import parse_time
-from scrapy_neardup.crawl.event_loop import freeze, unfreeze
+from scrapy_neardup.crawl.shared import freeze, unfreeze
 from scrapy_neardup.document import Document
 from scrapy_neardup.sketch import PRESETS, Sketcher
 

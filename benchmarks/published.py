@@ -21,7 +21,7 @@ from scrapy_neardup.content import source_of
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.lab.labels import read_labelled
 from scrapy_neardup.lab.metrics import Score, mean, online
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import Order, evaluate
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS, Sketcher
@@ -133,7 +133,7 @@ def main() -> None:
         parser.error("--data DIR, or NEARDUP_DATA, is needed")
     labelled = read_labelled(options.data / "gold-dev.jsonl", [LABEL])
     with PageReader(NearDupSettings(), options.workers) as reader:
-        pages = [page for page in reader.read(labelled.documents) if isinstance(page, Page)]
+        pages = [page for page in reader.read(labelled.documents) if isinstance(page, RecordedPage)]
     clusters = labelled.clusters[LABEL]
     print("| preset | protocol | P | R | F1 | published by this protocol |\n|---|---|---|---|---|---|")
     for preset in options.preset:
@@ -151,7 +151,7 @@ def main() -> None:
 
 
 async def online_scores(
-    pages: Sequence[Page], clusters: Sequence[str | None], settings: NearDupSettings, seeds: Sequence[int]
+    pages: Sequence[RecordedPage], clusters: Sequence[str | None], settings: NearDupSettings, seeds: Sequence[int]
 ) -> dict[str, Score]:
     """Return the mean scores of online links: in random orders, and in those that begin with the originals."""
     plain = await evaluate(pages, settings, seeds)
@@ -189,7 +189,7 @@ class Originals:
     position: dict[Hashable, int]
 
     @classmethod
-    def of(cls, pages: Sequence[Page], clusters: Sequence[str | None]) -> Originals:
+    def of(cls, pages: Sequence[RecordedPage], clusters: Sequence[str | None]) -> Originals:
         """Find the originals by the label ``original``: true. Of several in a cluster the first counts."""
         position: dict[Hashable, int] = {}
         for number, (page, cluster) in enumerate(zip(pages, clusters, strict=True)):
@@ -207,7 +207,7 @@ class Originals:
         return order
 
 
-def fingerprints(pages: Sequence[Page], preset: str) -> list[Fingerprint]:
+def fingerprints(pages: Sequence[RecordedPage], preset: str) -> list[Fingerprint]:
     """Return the fingerprints of all pages in their order, as in a window that forgets nothing."""
     settings, prints = NearDupSettings(preset=preset), []
     sketcher = Sketcher(settings.resolved_preset(), **settings.sketch_options())

@@ -16,7 +16,7 @@ import xxhash
 from accuracy import _table
 
 from scrapy_neardup.content import source_of
-from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.pages import RecordedPage
 
 LABELS = Path(__file__).parent / "labels"
 NAMES = ("same", "other", "unsure")
@@ -27,7 +27,7 @@ _SHOWN = 400  # characters of a text
 _FEWEST = 5  # with fewer labels no precision is printed
 
 
-def half_of(page: Page) -> str:
+def half_of(page: RecordedPage) -> str:
     """Return the half of the sources to which that of a page belongs."""
     return HALVES[xxhash.xxh64_intdigest(source_of(page.recorded.url).encode()) % 2]
 
@@ -35,8 +35,8 @@ def half_of(page: Page) -> str:
 class Link(NamedTuple):
     """A related page and its match. ``topic`` is the score of the topics, 0 if the texts are alike."""
 
-    page: Page
-    match: Page
+    page: RecordedPage
+    match: RecordedPage
     topic: float
     same_source: bool
 
@@ -140,7 +140,7 @@ def _precision(chosen: Sequence[Link], links: Sequence[Link], labels: dict[froze
     return f"{right / total:.3f}" if total else "-"
 
 
-def report_stories(stories: Sequence[Sequence[Page]]) -> None:
+def report_stories(stories: Sequence[Sequence[RecordedPage]]) -> None:
     """Print how many of the stories are about one event, and which are not."""
     events = read_events()
     counts: Counter[str] = Counter()
@@ -173,7 +173,7 @@ def _judgement(events: Sequence[str | None]) -> tuple[str, list[tuple[str, int]]
     return ("two" if is_two else "one"), counts.most_common()
 
 
-def write_unread(path: Path, links: Sequence[Link], stories: Sequence[Sequence[Page]]) -> None:
+def write_unread(path: Path, links: Sequence[Link], stories: Sequence[Sequence[RecordedPage]]) -> None:
     """Write the drawn links and the pages of stories that have no label, with lines to copy into the labels."""
     labels, events = read_pairs(), read_events()
     lines = []
@@ -192,5 +192,5 @@ def write_unread(path: Path, links: Sequence[Link], stories: Sequence[Sequence[P
     print(f"\n{path}: links and stories without a label")
 
 
-def _shown(page: Page) -> str:
+def _shown(page: RecordedPage) -> str:
     return f"   {page.title} | {page.recorded.url}\n      {' '.join(page.text.split())[:_SHOWN]}"

@@ -35,9 +35,9 @@ from accuracy import _default_data, _table, _unpacked
 from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict
-from scrapy_neardup.lab.feed import Recorded
+from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import COPIES
 from scrapy_neardup.lab.replay import replay
 from scrapy_neardup.settings import NearDupSettings
@@ -139,7 +139,7 @@ class Answer(NamedTuple):
     """A page with its document and verdict; ``match`` and ``original`` are ids of pages."""
 
     id: str
-    page: Page
+    page: RecordedPage
     document: Document
     verdict: Verdict
     match: str
@@ -187,7 +187,7 @@ def half_of(url: str) -> str:
     return HALVES[xxhash.xxh32_intdigest(source_of(url).encode()) % 2]
 
 
-def _recorded(data: Path, half: str, order: str) -> list[Recorded]:
+def _recorded(data: Path, half: str, order: str) -> list[RecordedDocument]:
     recorded = [each for each in read_background([data / "stream-dev.jsonl"]) if half in ("both", half_of(each.url))]
     if order == "time":
         return sorted(recorded, key=lambda each: each.time or 0.0)
@@ -195,7 +195,7 @@ def _recorded(data: Path, half: str, order: str) -> list[Recorded]:
     return recorded
 
 
-async def _judge(recorded: Sequence[Recorded], extractor: str, workers: int) -> Run:
+async def _judge(recorded: Sequence[RecordedDocument], extractor: str, workers: int) -> Run:
     settings = NearDupSettings(store="memory://", extractor=extractor)
     detector = NearDupDetector(settings, run="")
     await detector.open()
@@ -205,7 +205,7 @@ async def _judge(recorded: Sequence[Recorded], extractor: str, workers: int) -> 
     with PageReader(settings, workers) as reader:
         async for judged in replay(reader.read(recorded), detector):
             verdict, document = judged.verdict, judged.document
-            if verdict is None or not isinstance(judged.page, Page):
+            if verdict is None or not isinstance(judged.page, RecordedPage):
                 continue
             verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
             if document is not None:

@@ -22,7 +22,7 @@ from edits import dressed
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.lab.labels import read_background
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 
 SEED = 2019
 MOST_PAGES = 400  # of a language
@@ -108,7 +108,7 @@ def _texts(pages: Path, extractor: str) -> dict[str, list[str]]:
     texts: defaultdict[str, dict[str, None]] = defaultdict(dict)
     with PageReader(NearDupSettings(extractor=extractor), os.cpu_count() or 1) as reader:
         for page in reader.read(read_background([pages])):
-            if isinstance(page, Page) and len(page.text) >= MIN_CHARACTERS:
+            if isinstance(page, RecordedPage) and len(page.text) >= MIN_CHARACTERS:
                 texts[str(page.recorded.extra.get("lang"))][page.text] = None
     return defaultdict(list, {language: list(each) for language, each in texts.items()})
 

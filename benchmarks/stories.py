@@ -36,10 +36,10 @@ from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Match
 from scrapy_neardup.index.base import Checked
-from scrapy_neardup.lab.feed import Recorded
+from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled
 from scrapy_neardup.lab.metrics import Score, mean, online
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import COPIES
 from scrapy_neardup.lab.replay import replay
 from scrapy_neardup.lab.sketches import SharedSketches
@@ -93,7 +93,7 @@ def main() -> None:
 class Corpus:
     """Pages with the event of each, None for background, and when each appeared, None if that is unknown."""
 
-    pages: Sequence[Page]
+    pages: Sequence[RecordedPage]
     events: Sequence[str | None]
     published: Sequence[float | None]
 
@@ -107,14 +107,14 @@ class Corpus:
         return sorted({event for event in self.events if event is not None})
 
 
-def _corpus(path: Path, others: Sequence[Page] = ()) -> Corpus:
+def _corpus(path: Path, others: Sequence[RecordedPage] = ()) -> Corpus:
     recorded = read_background([path])
-    pages = [Page(each, each.text or "") for each in recorded]
+    pages = [RecordedPage(each, each.text or "") for each in recorded]
     events = [*(str(each.extra["cluster"]) for each in recorded), *([None] * len(others))]
     return Corpus([*pages, *others], events, [*map(_published, recorded), *([None] * len(others))])
 
 
-def _published(recorded: Recorded) -> float | None:
+def _published(recorded: RecordedDocument) -> float | None:
     given = recorded.extra.get("published")
     return datetime.fromisoformat(given).replace(tzinfo=timezone.utc).timestamp() if isinstance(given, str) else None
 
@@ -152,7 +152,7 @@ class Answer(NamedTuple):
     match: Match | None
 
 
-async def _judge(pages: Iterable[Page], threshold: float | None, shared: SharedSketches) -> list[Answer]:
+async def _judge(pages: Iterable[RecordedPage], threshold: float | None, shared: SharedSketches) -> list[Answer]:
     """Return one answer a page. Stories are those that are known at the end."""
     options = {} if threshold is None else {"topic_threshold": threshold}
     detector = Listener(replace(SETTINGS, preset_options=options), shared=shared)
@@ -274,7 +274,7 @@ def _same(corpus: Corpus, seeds: int, workers: int) -> None:
     _print_scores(title, corpus, orders, ("precision >= 0.90, recall >= 0.5", ""))
 
 
-def _gold(pages: Sequence[Page], clusters: dict[str, tuple[str, ...]], seeds: int, workers: int) -> None:
+def _gold(pages: Sequence[RecordedPage], clusters: dict[str, tuple[str, ...]], seeds: int, workers: int) -> None:
     corpus = Corpus(pages, [ONE_EVENT.get(name, name) for name in clusters["merged"]], [None] * len(pages))
     orders = _orders(corpus, seeds, (None,), workers)[None]
     _print_scores(f"Gold set by event: {len(pages)} pages, {seeds} orders", corpus, orders, ("", "F1 >= 0.95"))
@@ -291,12 +291,12 @@ def _online(order: Order, clusters: Sequence[str]) -> Score:
 # Real pages
 
 
-def _stream(pages: Sequence[Page], unread: Path | None) -> None:
+def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
     came = sorted(pages, key=lambda page: page.recorded.time or 0.0)
     answers = asyncio.run(_judge(came, None, SharedSketches(SETTINGS)))
     page_of = {answer.document: page for page, answer in zip(came, answers, strict=True)}
     links: list[Link] = []
-    stories: dict[str, list[Page]] = {}
+    stories: dict[str, list[RecordedPage]] = {}
     for page, answer in zip(came, answers, strict=True):
         stories.setdefault(answer.story, []).append(page)
         if answer.status == "related" and answer.match:
@@ -310,7 +310,7 @@ def _stream(pages: Sequence[Page], unread: Path | None) -> None:
         write_unread(unread, links, large)
 
 
-def _sources(members: Sequence[Page]) -> int:
+def _sources(members: Sequence[RecordedPage]) -> int:
     return len({source_of(page.recorded.url) for page in members})
 
 

@@ -15,16 +15,14 @@ from scrapy.signals import engine_stopped, feed_exporter_closed
 from scrapy_neardup import signals
 from scrapy_neardup.content import LONGEST_URL, language_code
 from scrapy_neardup.crawl.delivery import Delivery
-from scrapy_neardup.crawl.event_loop import freeze, unfreeze
 from scrapy_neardup.crawl.feeds import dropped_items, dropped_row, final_stories_feed, record_feed, recorded_row
 from scrapy_neardup.crawl.file_locations import log_window_location
 from scrapy_neardup.crawl.item_context import ItemContext, Page, PendingDocument, current_item
 from scrapy_neardup.crawl.item_fields import Tagger, text_of
 from scrapy_neardup.crawl.order import AnswerOrder
 from scrapy_neardup.crawl.run_summary import RunSummary
-from scrapy_neardup.crawl.shared import Component
-from scrapy_neardup.crawl.sinks import EventSinks
-from scrapy_neardup.crawl.verdict_counter import VerdictCounter
+from scrapy_neardup.crawl.shared import Component, freeze, unfreeze
+from scrapy_neardup.crawl.sinks import EventSinks, VerdictCounter
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, counted, one_line, unchecked
 from scrapy_neardup.exceptions import StoreError

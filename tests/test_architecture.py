@@ -43,3 +43,13 @@ def test_every_decision_is_in_the_index() -> None:
     folder = ROOT / "docs/decisions"
     index = (folder / "index.md").read_text(encoding="utf-8")
     assert [each.name for each in sorted(folder.glob("0*.md"))] == re.findall(r"\]\((0[\w-]+\.md)\)", index)
+
+
+def test_the_reading_path_takes_an_hour() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## The reading path")[2].partition("## Words")[0]
+    given = {name: int(lines) for name, lines in re.findall(r"^\| `(\S+)` \| (\d+) \|", table, re.MULTILINE)}
+    found = {name: len((ROOT / name).read_text("utf-8").splitlines()) for name in given}
+    assert len(found) >= 10
+    assert sum(found.values()) <= 2800
+    assert {name: lines for name, lines in found.items() if abs(lines - given[name]) > 0.2 * lines} == {}

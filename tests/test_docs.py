@@ -62,7 +62,7 @@ def test_every_tag_and_value_is_explained(word: str) -> None:
 
 
 def test_every_hint_is_explained() -> None:
-    source = (ROOT / "scrapy_neardup/crawl/hints.py").read_text(encoding="utf-8")
+    source = (ROOT / "scrapy_neardup/crawl/run_summary.py").read_text(encoding="utf-8")
     names = set(re.findall(r'^ +(?:yield Hint\()?"([a-z-]+)"(?:,|: ")', source, re.MULTILINE))
     explained = re.search(r"\| `<name>` \| when \|\n(.*?)\n\n", SETTINGS, re.DOTALL)
     assert explained

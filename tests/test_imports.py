@@ -128,3 +128,31 @@ def test_a_crawl_without_items_pays_for_no_extraction(tmp_path: Path) -> None:
         log, _ = project.start("crawl", "news", "-a", f"urls={url}", fresh=True).communicate()
     (loaded,) = [line for line in log.splitlines() if line.startswith("loaded:")]
     assert not {"trafilatura", "datasketch", "scipy"} & set(loaded.split())
+
+
+MOST_MODULES = 90
+"""Modules of the package that a crawl with SQLite loads, worker processes aside. Lower it when you can."""
+
+LOADED_AT_THE_END = """
+class News(Pages):
+    def parse(self, response):
+        yield {"url": response.url}
+
+    def closed(self, reason):
+        import sys
+
+        print("loaded:", *sorted(name for name in sys.modules if name.partition(".")[0] == "scrapy_neardup"))
+"""
+
+
+def test_a_crawl_loads_few_modules_and_nothing_for_people_who_measure(tmp_path: Path) -> None:
+    with NewsSite() as site:
+        project = Project(tmp_path)
+        project.prepare(LOADED_AT_THE_END, {"NEARDUP_STORE": "sqlite:///w.sqlite", "NEARDUP_EXTRACT_WORKERS": None})
+        url = site.publish("/", "<p>" + "Four people died in the harbour on Monday after the ferry ran aground. " * 8)
+        log, _ = project.start("crawl", "news", "-a", f"urls={url}", fresh=True).communicate()
+    (line,) = [line for line in log.splitlines() if line.startswith("loaded:")]
+    loaded = line.split()[1:]
+    for folder in ("lab", "report", "index.redis"):
+        assert not [name for name in loaded if name.startswith(f"scrapy_neardup.{folder}")]
+    assert len(loaded) <= MOST_MODULES, loaded

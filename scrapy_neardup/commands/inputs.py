@@ -19,7 +19,7 @@ from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, 
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.exceptions import InputError, SettingsError, StoreError
-from scrapy_neardup.lab.feed import Recorded, WrongLine, shown
+from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, shown
 from scrapy_neardup.lab.labels import (
     DEFAULT_LABEL,
     LabelledPages,
@@ -27,7 +27,7 @@ from scrapy_neardup.lab.labels import (
     read_labelled,
     without_labelled,
 )
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.replay import opened
 from scrapy_neardup.settings import NearDupSettings
 
@@ -106,8 +106,8 @@ def add_store(parser: argparse.ArgumentParser) -> None:
 
 
 def read_pages(
-    reader: PageReader, feed: Iterable[Recorded | WrongLine], total: int | None = None
-) -> Iterator[Page | WrongLine]:
+    reader: PageReader, feed: Iterable[RecordedDocument | WrongLine], total: int | None = None
+) -> Iterator[RecordedPage | WrongLine]:
     """Yield the pages of a feed, and show how many have come. Print the error of a wrong line or page."""
     for page in track(reader.read(feed), "documents", total):
         if page.error is not None:
@@ -142,7 +142,7 @@ def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) 
     if len(documents) < 2:
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
     with PageReader(settings, options.workers) as reader:
-        pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, Page)]
+        pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, RecordedPage)]
     others = [None] * (len(pages) - len(labelled.documents))
     clusters = {label: [*names, *others] for label, names in labelled.clusters.items()}
     return LabelledPages(pages, clusters, len(labelled.documents), left_out)

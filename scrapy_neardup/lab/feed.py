@@ -44,7 +44,7 @@ class NoDocumentsError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedDocument:
     """One line of an input file. Exactly one of ``text``, ``html`` and ``file`` is used, in this order."""
 
     line: int  # from 1
@@ -81,7 +81,7 @@ def take(entries: Iterator[T], most: int) -> list[T]:
     return taken
 
 
-def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
+def read_feed(path: Path) -> Iterator[RecordedDocument | WrongLine]:
     """Return the documents of a file in their order, without empty lines.
 
     Raise InputError at once if nothing can be read, and NoDocumentsError if each of the first lines lacks a key that
@@ -99,8 +99,8 @@ def read_feed(path: Path) -> Iterator[Recorded | WrongLine]:
     return chain(first, entries)
 
 
-def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
-    def read(file: IO[bytes]) -> Iterator[Recorded | WrongLine]:
+def _entries(path: Path) -> Iterator[RecordedDocument | WrongLine]:
+    def read(file: IO[bytes]) -> Iterator[RecordedDocument | WrongLine]:
         for number, line in lines_of(file, path):
             yield line if isinstance(line, WrongLine) else _parse(line, path, number)
 
@@ -152,7 +152,7 @@ def _unpacked(file: BufferedReader) -> IO[bytes]:
     return lzma.LZMAFile(file) if magic == b"\xfd7" else file
 
 
-def _parse(line: bytes, path: Path, number: int) -> Recorded | WrongLine:
+def _parse(line: bytes, path: Path, number: int) -> RecordedDocument | WrongLine:
     row = read_object(line, path, number)
     if isinstance(row, WrongLine):
         return row
@@ -193,7 +193,7 @@ def require_object(value: object, where: str, number: int) -> dict[str, Any] | W
     return WrongLine(number, None, f"{where}: must be a JSON object, not {type(value).__name__}")
 
 
-def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> Recorded:
+def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> RecordedDocument:
     # Lists take over twenty times as much memory as in the line, and are read only to say that they are wrong.
     extra = {key: value for key, value in row.items() if size < _SHORT_LINE or not isinstance(value, list | dict)}
     given = extra.pop("id", None)
@@ -207,7 +207,7 @@ def _recorded(row: dict[str, Any], path: Path, number: int, size: int) -> Record
         seconds = None if time is None else parse_time(time)
     except ValueError as error:
         raise InputError(f"'time': {error}") from error
-    return Recorded(
+    return RecordedDocument(
         line=number,
         where=f"{shown(path)}:{number}",
         id=given,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import Recorded, WrongLine, read_feed, shown
-from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, read_feed, shown
+from scrapy_neardup.lab.pages import RecordedPage
 
 DEFAULT_LABEL = "cluster"
 _SHOWN = 20  # errors listed; the others are counted
@@ -19,7 +19,7 @@ _SHOWN = 20  # errors listed; the others are counted
 class Labelled:
     """Documents, and for each label the cluster of each document; both in the order of the file."""
 
-    documents: tuple[Recorded, ...]
+    documents: tuple[RecordedDocument, ...]
     clusters: dict[str, tuple[str, ...]]
 
 
@@ -27,7 +27,7 @@ class Labelled:
 class LabelledPages:
     """Pages with their main content, the labelled ones first; each label has None for a background page."""
 
-    pages: list[Page]
+    pages: list[RecordedPage]
     clusters: dict[str, list[str | None]]
     labelled: int  # number of pages with labels
     left_out: tuple[str, ...] = ()  # lines of the background that are labelled documents
@@ -71,14 +71,14 @@ def read_labelled(path: Path, labels: Sequence[str] = (DEFAULT_LABEL,)) -> Label
     return Labelled(tuple(documents), clusters)
 
 
-def read_background(paths: Iterable[Path]) -> list[Recorded]:
+def read_background(paths: Iterable[Path]) -> list[RecordedDocument]:
     """Return the documents of several files without their labels. Raise InputError if a line is wrong."""
     return [document for path in paths for document in _documents(path)]
 
 
 def without_labelled(
-    background: Iterable[Recorded], labelled: Sequence[Recorded]
-) -> tuple[list[Recorded], tuple[str, ...]]:
+    background: Iterable[RecordedDocument], labelled: Sequence[RecordedDocument]
+) -> tuple[list[RecordedDocument], tuple[str, ...]]:
     """Return the background without the labelled documents, and the file and line of each document that is left out.
 
     Two documents are one if they have the same url, or the same text, HTML or file.
@@ -93,7 +93,7 @@ def without_labelled(
     return kept, tuple(left_out)
 
 
-def _identities(document: Recorded) -> Iterator[tuple[str, str]]:
+def _identities(document: RecordedDocument) -> Iterator[tuple[str, str]]:
     file = "" if document.file is None else str(document.file.resolve())
     for kind, value in (("url", document.url), ("text", document.text), ("html", document.html), ("file", file)):
         if value:
@@ -103,15 +103,15 @@ def _identities(document: Recorded) -> Iterator[tuple[str, str]]:
 _Error = tuple[int, str]  # line, what is wrong
 
 
-def _documents(path: Path) -> list[Recorded]:
+def _documents(path: Path) -> list[RecordedDocument]:
     """Return the documents of a file. Raise InputError if a line is wrong."""
     entries = list(read_feed(path))
     wrong = [entry for entry in entries if isinstance(entry, WrongLine)]
     _require_none([(entry.line, entry.error.removeprefix(f"{shown(path)}:{entry.line}: ")) for entry in wrong], path)
-    return [entry for entry in entries if isinstance(entry, Recorded)]
+    return [entry for entry in entries if isinstance(entry, RecordedDocument)]
 
 
-def _wrong_values(documents: Sequence[Recorded], labels: Sequence[str]) -> Iterable[_Error]:
+def _wrong_values(documents: Sequence[RecordedDocument], labels: Sequence[str]) -> Iterable[_Error]:
     for document in documents:
         for label in labels:
             value = document.extra.get(label)
@@ -121,7 +121,7 @@ def _wrong_values(documents: Sequence[Recorded], labels: Sequence[str]) -> Itera
                 yield document.line, f"the label {label!r} must be a text or a whole number, not {value!r}"
 
 
-def _duplicate_ids(documents: Sequence[Recorded]) -> Iterable[_Error]:
+def _duplicate_ids(documents: Sequence[RecordedDocument]) -> Iterable[_Error]:
     first: dict[str | int, int] = {}
     for document in documents:
         line = first.setdefault(document.id, document.line)

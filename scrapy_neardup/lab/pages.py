@@ -18,7 +18,7 @@ from scrapy_neardup.content import (
 )
 from scrapy_neardup.document import Reason
 from scrapy_neardup.exceptions import ExtractionError, InputError
-from scrapy_neardup.lab.feed import LONGEST_LINE, Recorded, WrongLine, read_feed, take
+from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument, WrongLine, read_feed, take
 from scrapy_neardup.settings import NearDupSettings
 
 _TOGETHER = 16  # entries of a feed; the texts among them are sketched together
@@ -28,10 +28,10 @@ _FIRST = 512  # texts: a small file is done before a worker has started
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordedPage:
     """A recorded document with its main content, or with the reason why there is none."""
 
-    recorded: Recorded
+    recorded: RecordedDocument
     text: str
     reason: Reason | None = None
     error: str | None = None
@@ -81,7 +81,7 @@ class PageReader:
     def __exit__(self, *exception: object) -> None:
         self._extraction.close()
 
-    def read(self, feed: Iterable[Recorded | WrongLine]) -> Iterator[Page | WrongLine]:
+    def read(self, feed: Iterable[RecordedDocument | WrongLine]) -> Iterator[RecordedPage | WrongLine]:
         """Yield pages in the order of the feed."""
         entries, ahead = iter(feed), deque[_Group]()
         while group := take(entries, _TOGETHER):
@@ -95,8 +95,8 @@ class PageReader:
         while ahead:
             yield from self._read_group(ahead.popleft())
 
-    def _submit(self, entries: Sequence[Recorded | WrongLine]) -> _Group:
-        texts = [entry.text for entry in entries if isinstance(entry, Recorded) and entry.text is not None]
+    def _submit(self, entries: Sequence[RecordedDocument | WrongLine]) -> _Group:
+        texts = [entry.text for entry in entries if isinstance(entry, RecordedDocument) and entry.text is not None]
         sketches: Future[Extracted] | None = None
         if texts and self._first is not None:
             if self._first <= 0:
@@ -104,13 +104,13 @@ class PageReader:
             self._first -= len(texts)
         return _Group([self._submit_page(entry) for entry in entries], sketches)
 
-    def _submit_page(self, entry: Recorded | WrongLine) -> _Submitted:
+    def _submit_page(self, entry: RecordedDocument | WrongLine) -> _Submitted:
         """Return the page without its text, and the text to come if it is to be extracted."""
         if isinstance(entry, WrongLine):
             return entry, None
         if entry.text is not None:
             canonical = entry.extra.get("canonical")  # as NEARDUP_RECORD writes it
-            return Page(entry, entry.text, canonical=canonical if isinstance(canonical, str) else ""), None
+            return RecordedPage(entry, entry.text, canonical=canonical if isinstance(canonical, str) else ""), None
         given, entry = entry, replace(entry, html=None)  # the page is long, and is not needed any more
         try:
             html = _read(given, self._max_html_bytes)
@@ -118,9 +118,9 @@ class PageReader:
             canonical = self._canonical.of(head.canonical, entry.url)
         except _PAGE_ERRORS as error:
             return _failed(entry, error), None
-        return Page(entry, "", canonical=canonical, page_language=head.language, page_title=head.title), text
+        return RecordedPage(entry, "", canonical=canonical, page_language=head.language, page_title=head.title), text
 
-    def _read_group(self, group: _Group) -> Iterator[Page | WrongLine]:
+    def _read_group(self, group: _Group) -> Iterator[RecordedPage | WrongLine]:
         sketches = iter(group.sketches_of_texts())
         for page, text in group.entries:
             if isinstance(page, WrongLine) or page.error is not None:
@@ -136,7 +136,7 @@ class PageReader:
 
 
 _PAGE_ERRORS = (OSError, ValueError, ExtractionError)
-_Submitted = tuple[Page | WrongLine, "Future[Extracted] | None"]
+_Submitted = tuple[RecordedPage | WrongLine, "Future[Extracted] | None"]
 
 
 class _Group(NamedTuple):
@@ -151,7 +151,7 @@ class _Group(NamedTuple):
 
     @property
     def size(self) -> int:
-        return sum(page.size for page, _ in self.entries if isinstance(page, Page))
+        return sum(page.size for page, _ in self.entries if isinstance(page, RecordedPage))
 
     def sketches_of_texts(self) -> tuple[bytes, ...]:
         try:
@@ -160,14 +160,14 @@ class _Group(NamedTuple):
             return ()
 
 
-def _failed(entry: Recorded, error: Exception) -> Page:
+def _failed(entry: RecordedDocument, error: Exception) -> RecordedPage:
     reason = (error.strerror if isinstance(error, OSError) else None) or error
     subject = str(entry.file or entry.url)
     where = f"{entry.where}: {subject}" if subject not in ("", entry.where) else entry.where
-    return Page(entry, "", "extraction-failed", f"{where}: {reason}")
+    return RecordedPage(entry, "", "extraction-failed", f"{where}: {reason}")
 
 
-def _read(recorded: Recorded, most: int) -> str | bytes:
+def _read(recorded: RecordedDocument, most: int) -> str | bytes:
     page: str | bytes = recorded.html or ""
     if recorded.html is None and recorded.file is not None:
         if recorded.file.exists() and not recorded.file.is_file():
@@ -179,7 +179,7 @@ def _read(recorded: Recorded, most: int) -> str | bytes:
     return page
 
 
-def read_corpus(path: Path, settings: NearDupSettings, workers: int) -> Iterator[Page]:
+def read_corpus(path: Path, settings: NearDupSettings, workers: int) -> Iterator[RecordedPage]:
     """Yield the pages that have main content. Raise InputError if a line is wrong."""
     with PageReader(settings, workers) as reader:
         for page in reader.read(read_feed(path)):

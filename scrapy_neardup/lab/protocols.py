@@ -14,7 +14,7 @@ from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
 from scrapy_neardup.lab.labels import LabelledPages
 from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
-from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.replay import Judged, opened, replay
 from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
@@ -100,7 +100,7 @@ class Evaluation:
 
 
 async def evaluate(
-    pages: Sequence[Page],
+    pages: Sequence[RecordedPage],
     settings: NearDupSettings,
     seeds: Sequence[int],
     sketches: SharedSketches | None = None,
@@ -148,7 +148,7 @@ async def evaluate(
     return Evaluation(tuple(orders), cost)
 
 
-async def _warm_up(settings: NearDupSettings, pages: Sequence[Page]) -> None:
+async def _warm_up(settings: NearDupSettings, pages: Sequence[RecordedPage]) -> None:
     """Judge a few pages, so that the costs of the others include neither imports nor the first call of anything."""
     async with opened(NearDupDetector(settings, run="")) as detector:
         async for _ in replay(_timed(pages, range(min(len(pages), _WARM_UP)), settings.window), detector):
@@ -162,7 +162,7 @@ def shuffled(count: int, seed: int) -> list[int]:
     return positions
 
 
-def _timed(pages: Sequence[Page], positions: Sequence[int], window: float) -> list[Page]:
+def _timed(pages: Sequence[RecordedPage], positions: Sequence[int], window: float) -> list[RecordedPage]:
     """Return the pages in an order, seen one after the other within a window.
 
     Titles and languages are only those of the feed, and not those that pages give themselves: the figures in

@@ -13,7 +13,7 @@ from typing import Any
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Verdict, unchecked
 from scrapy_neardup.lab.feed import WrongLine, take
-from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.stories import StoryEvent
 
 _MOST_IDS = 500_000  # some 128 MB
@@ -25,7 +25,7 @@ _TOGETHER = 256  # checks that may travel together; they are made in input order
 class Judged:
     """The verdict of one input line. A wrong line is ``unchecked`` without a reason."""
 
-    page: Page | WrongLine
+    page: RecordedPage | WrongLine
     verdict: Verdict
     document: Document | None = None
 
@@ -45,7 +45,7 @@ class Tally:
         verdict = judged.verdict
         self.errors += judged.page.error is not None
         self.wrong_lines += isinstance(judged.page, WrongLine)
-        if isinstance(judged.page, Page):
+        if isinstance(judged.page, RecordedPage):
             self.documents += 1
             self.verdicts[verdict.status, verdict.kind or verdict.reason or ""] += 1
 
@@ -61,7 +61,7 @@ async def opened(detector: NearDupDetector) -> AsyncIterator[NearDupDetector]:
 
 
 async def replay(
-    pages: Iterable[Page | WrongLine],
+    pages: Iterable[RecordedPage | WrongLine],
     detector: NearDupDetector,
     on_event: Callable[[StoryEvent], None] = lambda event: None,
     *,
@@ -99,7 +99,7 @@ def _with_verdict(judged: Judged, document: Document, verdict: Verdict) -> Judge
     return replace(judged, verdict=verdict, document=replace(document, id=verdict.id or document.id))
 
 
-def _document(page: Page, detector: NearDupDetector, seen_at: float) -> Document:
+def _document(page: RecordedPage, detector: NearDupDetector, seen_at: float) -> Document:
     return detector.document(
         page.text,
         url=page.recorded.url,

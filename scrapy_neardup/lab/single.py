@@ -10,7 +10,7 @@ from pathlib import Path
 
 from scrapy_neardup.content import decode_html
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import STDIN, NoDocumentsError, Recorded, WrongLine, read_feed, shown
+from scrapy_neardup.lab.feed import STDIN, NoDocumentsError, RecordedDocument, WrongLine, read_feed, shown
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.settings import NearDupSettings
 
@@ -52,7 +52,7 @@ def read_single(name: str, settings: NearDupSettings, why_fetched: str = "") -> 
     return Given(page.text, page.recorded.url, page.recorded.title)
 
 
-def _find(name: str, settings: NearDupSettings) -> Recorded | WrongLine:
+def _find(name: str, settings: NearDupSettings) -> RecordedDocument | WrongLine:
     if name == str(STDIN):
         return _recorded(shown(STDIN), sys.stdin.buffer.read(settings.max_html_bytes + 1))
     if name.startswith(("http://", "https://")):
@@ -90,25 +90,25 @@ def _fetch(url: str, most: int) -> tuple[bytes, str | None]:
     return body, content_type
 
 
-def _recorded(name: str, body: bytes, content_type: str | None = None, url: str = "") -> Recorded:
+def _recorded(name: str, body: bytes, content_type: str | None = None, url: str = "") -> RecordedDocument:
     is_utf_16 = body.startswith((b"\xff\xfe", b"\xfe\xff"))
     if body.startswith(_PACKED) or (b"\0" in body[:_HEAD] and not is_utf_16):
         raise InputError(f"{name}: is neither HTML nor text; convert it to text first")
     content = decode_html(body, content_type)
     is_html = _HTML_NAME.search(name) or _HTML.search(content[:_HEAD])
     text, html = (None, content) if is_html else (content, None)
-    return Recorded(1, name, name, url, "", None, text, html, None)
+    return RecordedDocument(1, name, name, url, "", None, text, html, None)
 
 
 def _first_name(path: Path) -> str:
     """Return a name of the first document of a file of JSON lines. Raise InputError if it has no document."""
-    first = next((entry.id for entry in _entries(path) if isinstance(entry, Recorded)), None)
+    first = next((entry.id for entry in _entries(path) if isinstance(entry, RecordedDocument)), None)
     if first is None:
         raise InputError(f"{path}: the file has no document with an id")
     return f"{path}#{first}"
 
 
-def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
+def _entries(path: Path) -> Iterator[RecordedDocument | WrongLine]:
     try:
         return read_feed(path)
     except NoDocumentsError as error:
@@ -116,7 +116,7 @@ def _entries(path: Path) -> Iterator[Recorded | WrongLine]:
         raise InputError(f"{error}{by_url}") from error
 
 
-def _line(path: Path, wanted: str) -> Recorded | WrongLine:
+def _line(path: Path, wanted: str) -> RecordedDocument | WrongLine:
     first = None
     for entry in _entries(path):
         if str(entry.id) == wanted:

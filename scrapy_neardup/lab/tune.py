@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from scrapy_neardup.lab.metrics import Score
-from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.protocols import OnJudged, evaluate, ignore
 from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
@@ -49,7 +49,7 @@ class Point:
 
 
 async def measure(
-    pages: Sequence[Page],
+    pages: Sequence[RecordedPage],
     clusters: Sequence[str | None],
     settings: NearDupSettings,
     parameter: str,

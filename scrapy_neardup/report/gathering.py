@@ -15,8 +15,8 @@ from sys import intern
 from typing import Any
 
 from scrapy_neardup.content import language_code
-from scrapy_neardup.lab.feed import Recorded, WrongLine, read_feed
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, read_feed
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.report.clean import clean_line, clean_text
 from scrapy_neardup.report.events import is_report, items_of
 from scrapy_neardup.report.reading import Raw, read_rows
@@ -62,7 +62,7 @@ class Gathered:
         rows = [numbers[place] for place in sorted(numbers)]
         with PageReader(self.settings, workers) as reader:
             for row, page in zip(rows, reader.read(chosen), strict=True):
-                if isinstance(page, Page) and page.error is None:
+                if isinstance(page, RecordedPage) and page.error is None:
                     yield row, clean_text(page.text, LONGEST_TEXT)
 
     def _items(self) -> Iterator[tuple[int, Raw]]:
@@ -134,8 +134,8 @@ def _item_key(row: Row) -> int:
     return hash((name, row.title, *visit))
 
 
-def _recorded(paths: Sequence[Path]) -> Iterator[Recorded]:
-    return (entry for path in paths for entry in read_feed(path) if isinstance(entry, Recorded))
+def _recorded(paths: Sequence[Path]) -> Iterator[RecordedDocument]:
+    return (entry for path in paths for entry in read_feed(path) if isinstance(entry, RecordedDocument))
 
 
 def _add_documents(gathered: Gathered) -> None:
@@ -160,7 +160,7 @@ def _add_documents(gathered: Gathered) -> None:
                 _fill(row, entry, place, gathered)
 
 
-def _fill(row: Row, entry: Recorded, place: int, gathered: Gathered) -> None:
+def _fill(row: Row, entry: RecordedDocument, place: int, gathered: Gathered) -> None:
     row.document, row.is_page = place, entry.text is None
     row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
     # Without a time in NEARDUP_ITEM_FIELDS the crawl judged by the time of the recording, whatever else the item has.

@@ -19,7 +19,7 @@ from scrapy_neardup.lab.feed import (
     LONGEST_LINE,
     TOO_LONG,
     NoDocumentsError,
-    Recorded,
+    RecordedDocument,
     WrongLine,
     read_feed,
 )
@@ -81,7 +81,7 @@ def test_a_line_that_is_too_long_is_named_and_the_others_are_read(tmp_path: Path
     path.write_bytes(gzip.compress(lines(rows).encode(), 1))
     first, wrong, last = read(path)
     assert (wrong.line, wrong.error) == (2, f"{path}:2: {TOO_LONG}")
-    assert [each.id if isinstance(each, Recorded) else each["id"] for each in (first, last)] == [1, 3]
+    assert [each.id if isinstance(each, RecordedDocument) else each["id"] for each in (first, last)] == [1, 3]
     path.write_bytes(gzip.compress(lines(rows[:2])[:-9].encode(), 1))
     assert [entry.error for entry in read(path) if isinstance(entry, WrongLine)] == [wrong.error]
 
@@ -106,10 +106,10 @@ def test_a_report_reads_no_item_of_any_length(tmp_path: Path, feed: str) -> None
 def test_long_documents_are_not_read_far_ahead() -> None:
     read = 0
 
-    def entries() -> Iterator[Recorded]:
+    def entries() -> Iterator[RecordedDocument]:
         nonlocal read
         for read in range(1, 100):
-            yield Recorded(read, "", read, "", "", None, "text", None, None, size=LONGEST_LINE // 4)
+            yield RecordedDocument(read, "", read, "", "", None, "text", None, None, size=LONGEST_LINE // 4)
 
     with PageReader(NearDupSettings(), workers=1) as reader:
         next(reader.read(entries()))
@@ -131,7 +131,7 @@ def test_a_page_outside_the_folder_of_the_input_is_not_read(tmp_path: Path, name
     wrong, right = read_feed(folder / "in.jsonl")
     assert isinstance(wrong, WrongLine)
     assert wrong.error.startswith(f"{folder}/in.jsonl:1: 'file' is {given[0]['file']!r}, which is not below the folder")
-    assert isinstance(right, Recorded)
+    assert isinstance(right, RecordedDocument)
     for read in (
         lambda: read_single(f"{folder}/in.jsonl#1", NearDupSettings()),
         lambda: read_labelled(folder / "in.jsonl"),

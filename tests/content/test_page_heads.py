@@ -13,7 +13,7 @@ from projects import NOTING, Project
 
 from scrapy_neardup.content import read_head
 from scrapy_neardup.lab.feed import read_feed
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.settings import NearDupSettings
 
 pytestmark = pytest.mark.versions
@@ -141,4 +141,4 @@ def test_a_recorded_page_has_its_own_title_if_its_line_has_none(tmp_path: Path) 
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     with PageReader(NearDupSettings(), workers=1) as reader:
         pages = list(reader.read(read_feed(tmp_path / "in.jsonl")))
-    assert [each.title for each in pages if isinstance(each, Page)] == [title, "By the line", "By the page", ""]
+    assert [each.title for each in pages if isinstance(each, RecordedPage)] == [title, "By the line", "By the page", ""]

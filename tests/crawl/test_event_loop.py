@@ -20,7 +20,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 from scrapy_processes import FRESH
 
-from scrapy_neardup.crawl.event_loop import MOST_WAITING, FairTurns
+from scrapy_neardup.crawl.shared import MOST_WAITING, FairTurns
 from scrapy_neardup.middleware import NearDupDownloaderMiddleware, NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import NearDupPipeline
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from published import Originals, online_once
 
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import Recorded
+from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled, without_labelled
 from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
-from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.protocols import Order, evaluate, shuffled
 from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.lab.tune import GRIDS, Grid, Point, plateau, suggest
@@ -126,9 +126,11 @@ def test_pairwise_agrees_with_counting_pairs(rows: list[tuple[str | None, int]])
     assert pairwise(clusters, predicted) == Score.of(right, found, wanted)
 
 
-def page(number: int, text: str, reason: Any = None, site: str = "") -> Page:
+def page(number: int, text: str, reason: Any = None, site: str = "") -> RecordedPage:
     url = f"https://{site or f'paper{number}.example'}/story{number}"
-    return Page(Recorded(number, f"feed.jsonl:{number}", f"d{number}", url, "", None, text, None, None), text, reason)
+    return RecordedPage(
+        RecordedDocument(number, f"feed.jsonl:{number}", f"d{number}", url, "", None, text, None, None), text, reason
+    )
 
 
 def edited(text: str, seed: int) -> str:
@@ -179,7 +181,7 @@ async def test_a_page_that_could_not_be_extracted_is_in_no_story() -> None:
     assert order.stories[0] == order.stories[2]
 
 
-def _recorded(number: int, cluster: str | None, *, original: bool) -> Page:
+def _recorded(number: int, cluster: str | None, *, original: bool) -> RecordedPage:
     made = page(number, FERRY)
     return replace(made, recorded=replace(made.recorded, extra={"cluster": cluster, "original": original}))
 

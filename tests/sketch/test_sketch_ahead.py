@@ -22,7 +22,7 @@ from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching
 from scrapy_neardup.document import Document
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.feed import read_feed
-from scrapy_neardup.lab.pages import Page, PageReader
+from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.replay import opened, replay
 from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.sketch.ahead import pack_sketch, sketch_ahead, unpack_sketch
@@ -265,7 +265,7 @@ async def replayed(file: Path, options: NearDupSettings, *, sketches: bool) -> l
     with PageReader(options, workers=2, sketches=sketches) as reader:
         judged = [each async for each in replay(reader.read(read_feed(file)), detector)]
     await detector.close()
-    return [(each.verdict, isinstance(each.page, Page) and bool(each.page.sketch)) for each in judged]
+    return [(each.verdict, isinstance(each.page, RecordedPage) and bool(each.page.sketch)) for each in judged]
 
 
 @pytest.mark.slow

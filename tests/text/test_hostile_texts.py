@@ -30,8 +30,8 @@ from scrapy_neardup.content import (
 from scrapy_neardup.content.head import SHORT_PAGE
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
 from scrapy_neardup.evidence.boilerplate import Trace
-from scrapy_neardup.lab.feed import Recorded
-from scrapy_neardup.lab.pages import Page
+from scrapy_neardup.lab.feed import RecordedDocument
+from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.replay import Judged, OutputFormat
 from scrapy_neardup.sketch import PRESETS, BoilerplateGuard, Sketcher
 from scrapy_neardup.text.reading import Reading
@@ -174,9 +174,9 @@ def test_so_many_ids_of_a_replay_are_kept() -> None:
 
     def line(number: int, original: str | None = None) -> dict[str, Any]:
         document = Document(f"{number:016x}", "", "", "", "text", 0.0)
-        recorded = Recorded(number, "", f"given-{number}", "", "", None, "text", None, None)
+        recorded = RecordedDocument(number, "", f"given-{number}", "", "", None, "text", None, None)
         verdict = Verdict("duplicate", original=original or document.id)
-        return output.row(Judged(Page(recorded, "text"), verdict, document))
+        return output.row(Judged(RecordedPage(recorded, "text"), verdict, document))
 
     first = f"{0:016x}"
     assert line(0)["original"] == "given-0"
