@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-import schema_page
 
 from scrapy_neardup import signals
 from scrapy_neardup.commands import SUBCOMMANDS
@@ -59,12 +58,6 @@ def test_every_signal_has_a_row(name: str) -> None:
 def test_every_option_is_in_the_section_of_its_command(subcommand: str) -> None:
     section = COMMANDS.partition(f"\n## {subcommand}\n")[2].partition("\n## ")[0]
     assert [each for each in options(subcommand) if not any(spelling in section for spelling in each)] == []
-
-
-def test_the_page_about_reports_of_events_has_every_key_with_its_meaning() -> None:
-    page = schema_page.page()
-    assert (DOCS / "event-report.md").read_text(encoding="utf-8") == page, schema_page.__doc__
-    assert "|  |" not in page
 
 
 def test_every_guide_is_in_the_list_of_guides() -> None:

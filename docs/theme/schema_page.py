@@ -1,4 +1,4 @@
-"""Write docs/event-report.md from the schema: ``python tests/support/schema_page.py > docs/event-report.md``."""
+"""Write the table of the keys of an event's report, from docs/event.schema.json."""
 
 from __future__ import annotations
 
@@ -7,33 +7,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-SCHEMA = Path(__file__).parents[2] / "docs/event.schema.json"
-HEAD = """# The report of an event
-
-Each [event](events.md) is sent as one JSON object, the *special report*. This page lists its keys. It is written from
-the [JSON schema](event.schema.json) of version 1, and a test compares the two. `sources[].url` means the key `url` of
-each entry of the list `sources`.
-
-Times are ISO 8601 text in UTC, such as `2026-03-17T14:31:00Z`.
-
-| key | value | meaning |
-|---|---|---|
-"""
+SCHEMA = Path(__file__).parents[1] / "event.schema.json"
 NAMES = {"string": "text", "integer": "whole number", "number": "number", "null": "null"}
 
 Schema = dict[str, Any]
 
 
-def page() -> str:
-    """Return the whole page."""
+def table() -> str:
+    """Return the table in Markdown. Raise ValueError if a key has no description."""
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    return HEAD + "".join(f"{row}\n" for row in _rows(schema, schema["$defs"], ""))
+    return "\n".join(["| key | value | meaning |", "|---|---|---|", *_rows(schema, schema["$defs"], "")])
 
 
 def _rows(schema: Schema, definitions: Schema, prefix: str) -> Iterator[str]:
     for name, given in _keys(schema, definitions).items():
         whole = _whole(given, definitions)
-        meaning = given.get("description") or whole.get("description", "")
+        if not (meaning := given.get("description") or whole.get("description")):
+            raise ValueError(f"{SCHEMA.name}: {prefix}{name} has no description")
         yield f"| `{prefix}{name}` | {_value(whole, definitions)} | {meaning} |"
         inner = _whole(whole["items"], definitions) if "items" in whole else whole
         yield from _rows(inner, definitions, f"{prefix}{name}{'[]' if 'items' in whole else ''}.")
@@ -70,7 +60,3 @@ def _value(schema: Schema, definitions: Schema) -> str:
     named = " or ".join(NAMES.get(each, each) for each in ([types] if isinstance(types, str) else types))
     may_be_null = any(each.get("type") == "null" for each in schema.get("oneOf", []))
     return f"{named} or null" if may_be_null else named
-
-
-if __name__ == "__main__":
-    print(page(), end="")
