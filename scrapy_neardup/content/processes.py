@@ -44,6 +44,7 @@ RECYCLE_AFTER = 2000  # requests to one worker: the caches of extractors and of 
 IN_FLIGHT = 16  # pages for each worker
 _MOST_TOGETHER = 8  # texts, which take half of the time of as many texts one by one
 _GROUP_SECONDS = 0.015  # that a text waits for another one at most
+_LEAST_SECONDS = 0.01  # for the sketch of a long text
 _LONGEST_IN_GROUP = 8_000  # characters; a longer text is sketched at once, in the time of its page
 
 Job: TypeAlias = tuple[tuple[bytes, ...], Future[Extracted]]
@@ -184,7 +185,7 @@ class ExtractionProcesses:
         unsketched.clear()
         together: Future[Extracted] = Future()
         together.add_done_callback(lambda done: _hand_out(texts, answers, done))
-        self._idle.acquire(blocking=False)  # the leader is released once more than there were requests
+        self._idle.acquire(blocking=False)  # ``_lead`` releases it after each job, and nobody has put this one
         return (TEXTS, *map(encode, texts)), together
 
     def _waits_for_sketch(self, request: Sequence[bytes], extracted: Extracted) -> bool:
@@ -203,8 +204,10 @@ class ExtractionProcesses:
             self.timings.add(1000 * seconds)
             if self._options.sketching is not None and len(extracted.text) >= _LONGEST_IN_GROUP:
                 extracting = child.seconds
-                sketches = self._sketched(child, (TEXTS, encode(extracted.text)), limit - extracting).sketches
-                extracted = extracted._replace(sketches=sketches)
+                rest = max(limit - extracting, _LEAST_SECONDS)
+                extracted = extracted._replace(
+                    sketches=self._sketched(child, (TEXTS, encode(extracted.text)), rest).sketches
+                )
             return extracted
         except ExtractionError:
             self.timings.add(1000 * (time.perf_counter() - start))
