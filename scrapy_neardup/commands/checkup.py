@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 from scrapy.settings import BaseSettings
 
+from scrapy_neardup.commands.wiring import ENTRY, LINE, has_asyncio, loading_errors, missing_parts
 from scrapy_neardup.content import ExtractionProcesses, start_extraction
 from scrapy_neardup.crawl.file_locations import can_be_written, in_data_dir
-from scrapy_neardup.crawl.wiring import ENTRY, LINE, has_asyncio, loading_errors, missing_parts
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import counted, without_password
 from scrapy_neardup.exceptions import ExtractionError, NearDupError
@@ -33,23 +33,11 @@ _PATIENCE = 10.0  # seconds for one check
 _LITTLE_SPACE = 500_000_000  # bytes
 _SLOW = 0.02  # seconds for one answer of the store
 _CLOCK_OFF = 2.0  # seconds
-_BUILT = 1_735_689_600  # the year 2025: a clock that is behind this is wrong
 _SENTENCE = "The ferry had left the harbour of the island at noon, and the fog came down before it reached the strait. "
 _PAGE = (
     f"<html><body><nav>Home News Sport</nav><article><h1>A ferry in fog</h1>{f'<p>{_SENTENCE * 3}</p>' * 4}</article>"
 )
 _MEND_DISK = "set NEARDUP_DATA_DIR to a directory that this user may write to, or check the disk"
-_ARTICLE = """The ferry to the northern islands ran aground on Tuesday night after its steering had failed in a storm.
-Passengers were asked to put on life jackets and to wait in the lounge while two tugs came out from the mainland.
-A fisherman who had seen the lights from his kitchen took his own boat across the sound and brought back a family.
-By dawn the wind had dropped, and a helicopter lifted the oldest travellers from the upper deck to a meadow.
-The harbour master said that the vessel would stay on the rocks until divers could look at the damage below.
-Schools along the coast opened their gyms, and bakers sent baskets of warm bread, soup and coffee to the guests.
-The company has stopped all sailings and promises to pay for beds, meals and new tickets within a few days.
-An inquiry will ask why the warning of bad weather, which was broadcast at noon, did not keep the ship in port.
-Islanders have long wanted a second connection, since their only road bridge was closed for repairs in spring.
-"""
-_EDITED = f"{_ARTICLE.replace('a few days', 'a week')}Our reporter spoke to three of the passengers on the quay."
 _TITLE = "TEST, not a real event: sent by scrapy neardup doctor, please ignore"
 
 
@@ -65,7 +53,7 @@ class Finding:
 
 def left_out() -> Finding:
     """Name the checks of ``check_up``, which are not made if a setting is wrong."""
-    what = "data directory, clock, store, extractor, judging, events and their receivers were not checked"
+    what = "data directory, store, extractor, events and their receivers were not checked"
     return Finding("all others", "warning", what, "correct the setting that failed, and run this command again")
 
 
@@ -76,7 +64,6 @@ async def check_up(settings: NearDupSettings, *, send_events: bool = True) -> li
         "store": _check_store,
         "alarms": _check_alarms,
         "extractor": _check_extractor,
-        "judging": _check_judging,
     }
     if send_events and settings.events_webhook:
         checks["webhook"] = _check_webhook
@@ -122,7 +109,7 @@ async def _checked(name: str, check: Awaitable[Sequence[Finding]]) -> Sequence[F
 
 
 async def _check_files(settings: NearDupSettings) -> Sequence[Finding]:
-    checks = _check_data_dir, _check_clock, _check_waiting_events
+    checks = _check_data_dir, _check_waiting_events
     return [await asyncio.to_thread(check, settings) for check in checks]
 
 
@@ -141,18 +128,6 @@ def _check_data_dir(settings: NearDupSettings) -> Finding:
     if free < _LITTLE_SPACE:
         return Finding("data directory", "warning", found, "make room: the window and dropped items need it")
     return Finding("data directory", "ok", found)
-
-
-def _check_clock(settings: NearDupSettings) -> Finding:
-    now = time.time()
-    found = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now))
-    if now < _BUILT:
-        return Finding("clock", "failed", found, "set the clock of this machine")
-    window = Path(settings.store.removeprefix("sqlite:///"))
-    if settings.store.startswith("sqlite:") and window.exists() and window.stat().st_mtime > now + _CLOCK_OFF:
-        found += f", but {window} was written later than that"
-        return Finding("clock", "warning", found, "was the clock set back? documents of the future stay in the window")
-    return Finding("clock", "ok", found)
 
 
 async def _check_store(settings: NearDupSettings) -> Sequence[Finding]:
@@ -267,29 +242,6 @@ async def _check_extractor(settings: NearDupSettings) -> Sequence[Finding]:
         mend = "a test page gave no article: check NEARDUP_EXTRACTOR, unless it is for pages of another kind"
         return [Finding("extractor", "warning", found, mend)]
     return [Finding("extractor", "ok", found)]
-
-
-async def _check_judging(settings: NearDupSettings) -> Sequence[Finding]:
-    detector = NearDupDetector(replace(settings, store="memory://"))
-    await detector.open()
-    try:
-        await detector.prepare()
-        texts = enumerate((_ARTICLE, _ARTICLE, _EDITED))
-        documents = [detector.document(text, url=f"https://paper{n}.example/ferry") for n, text in texts]
-        first, copy, edited = [await detector.check(document) for document in documents]
-    finally:
-        await detector.close()
-    shown = " and ".join("/".join(filter(None, (v.status, v.kind or v.reason))) for v in (copy, edited))
-    found = f"preset {settings.preset}: a copy of an article and an edited copy are {shown}"
-    if first.reason == "too-short" or edited.reason == "too-short":
-        words = len(_ARTICLE.split())
-        mend = f"lower NEARDUP_MIN_WORDS = {settings.min_words}: articles of {words} words are too short for it"
-        return [Finding("judging", "warning", found, mend)]
-    if copy.status == edited.status == "duplicate":
-        return [Finding("judging", "ok", found)]
-    what = "no copies" if copy.status != "duplicate" else "only exact copies"
-    mend = f"these settings find {what} across sources: check NEARDUP_SCOPE and the thresholds"
-    return [Finding("judging", "warning", found, mend)]
 
 
 def _check_waiting_events(settings: NearDupSettings) -> Finding:

@@ -31,18 +31,14 @@ def findings(folder: Path, *arguments: str) -> tuple[int, dict[str, dict[str, An
     return done.returncode, {each["check"]: each for each in map(json.loads, done.stdout.splitlines())}
 
 
-def test_a_healthy_project_is_ok_within_seconds(project: Project) -> None:
+def test_a_healthy_project_is_ok(project: Project) -> None:
     project.prepare(ITEM_A_PAGE, {})
     before = sorted(project.folder.rglob("*"))
-    start = time.monotonic()
     done = project.run("neardup", "doctor")
-    seconds = time.monotonic() - start
     assert done.returncode == 0, done.stdout
     assert "FAILED" not in done.stdout
     assert "WARNING" not in done.stdout
     assert "started in" in done.stdout
-    assert "duplicate/exact" in done.stdout
-    assert seconds < 10, "1.6 s on an idle machine"
     assert {each for each in project.folder.rglob("*") if "__pycache__" not in each.parts} <= set(before)
 
 
@@ -100,19 +96,6 @@ def test_subclasses_of_the_parts_are_found(project: Project) -> None:
     for settings in (by_hand, {"ADDONS": {"news.own_addon.Own": 500}}):
         project.prepare(ITEM_A_PAGE, settings)
         assert findings(project.folder)[1]["add-on"]["found"] == "these settings turn the plugin on"
-
-
-def test_settings_under_which_articles_are_not_judged(tmp_path: Path) -> None:
-    status, found = findings(tmp_path, "-s", "NEARDUP_MIN_WORDS=5000")
-    assert (status, found["judging"]["state"]) == (0, "warning")
-    assert found["judging"]["mend"].startswith("lower NEARDUP_MIN_WORDS = 5000")
-    assert found["add-on"]["state"] == "ok", "there is no project here"
-    (judging,) = [
-        each
-        for name, each in findings(tmp_path, "-s", 'NEARDUP_PRESET_OPTIONS={"threshold": 1}')[1].items()
-        if name == "judging"
-    ]
-    assert "find only exact copies" in judging["mend"]
 
 
 @pytest.mark.every_store
@@ -188,7 +171,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     assert time.monotonic() - start < 10
     assert (status, found["store"]["state"]) == (1, "failed")
     assert "redis://***@127.0.0.1:1/0" in found["store"]["found"]
-    assert found["judging"]["state"] == "ok", "one failure does not hide the others"
+    assert found["extractor"]["state"] == "ok", "one failure does not hide the others"
 
 
 @pytest.mark.slow
