@@ -68,6 +68,7 @@ def commands(key: str) -> dict[str, tuple[Any, ...]]:
         "exists": ("EXISTS", hashes),
         "hset": ("HSET", hashes, "field", "value"),
         "hincrby": ("HINCRBY", hashes, "count", 1),
+        "hexists": ("HEXISTS", hashes, "field"),
         "hget": ("HGET", hashes, "field"),
         "hmget": ("HMGET", hashes, "field"),
         "hgetall": ("HGETALL", hashes),
