@@ -7,11 +7,13 @@ import asyncio
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, TypeVar
 
-from rich.console import Group
+from rich.console import Group, JustifyMethod, OverflowMethod
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +22,7 @@ from scrapy_neardup.commands.inputs import add_json, add_store, explain_emptines
 from scrapy_neardup.commands.terminal import PlainConsole, print_json, wrapped
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import STATUSES, Story, without_password
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.lab.stored import is_document_id
 from scrapy_neardup.stories.headlines import headline_of
 
@@ -27,8 +30,11 @@ _SPANS = {"minute": 1, "10 minutes": 10, "hour": 60}
 _STORY = "story:"  # begins the name of a count of a story
 _STORIES_SHOWN = 8
 _STORIES_LOOKED_AT = 32  # some of them may have become one
-_EVENTS_SHOWN = 8
 _MOST_HEADLINES = 1000
+_TABLE_LINES = 5  # of a table besides its rows: title, borders and headings
+_LAST_LOOK = 2.0  # seconds for the last look after Ctrl-C
+
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +75,19 @@ async def _watch(options: argparse.Namespace, values: dict[str, Any]) -> None:
         if options.json or options.once or not sys.stdout.isatty():
             await _print_looks(options, watcher, view)
             return
-        with Live(_drawn(view), console=PlainConsole(), screen=True, auto_refresh=False) as live:
-            while True:
-                await asyncio.sleep(options.interval)
-                live.update(_drawn(await watcher.look()), refresh=True)
+        console = PlainConsole()
+        try:
+            with Live(_drawn(view, console.height), console=console, screen=True, auto_refresh=False) as live:
+                live.refresh()
+                while True:
+                    await asyncio.sleep(options.interval)
+                    view = await watcher.look()
+                    live.update(_drawn(view, console.height), refresh=True)
+        except asyncio.CancelledError:  # Ctrl-C: the screen before is back, so leave the state of now on it
+            with suppress(asyncio.TimeoutError, StoreError):
+                view = await asyncio.wait_for(watcher.look(), _LAST_LOOK)
+            console.print(_drawn(view))
+            raise
 
 
 async def _print_looks(options: argparse.Namespace, watcher: Watcher, view: View) -> None:
@@ -89,11 +104,11 @@ async def _print_looks(options: argparse.Namespace, watcher: Watcher, view: View
 
 
 class Watcher:
-    """Looks at a window. It reads each headline once."""
+    """Looks at a window. It reads the headline of a running event again when the event has grown."""
 
     def __init__(self, detector: NearDupDetector) -> None:
         self._detector = detector
-        self._headlines: dict[str, str] = {}
+        self._headlines: dict[tuple[str, int], str] = {}
 
     async def look(self) -> View:
         now = int(time.time())
@@ -135,60 +150,91 @@ class Watcher:
         level = "breaking" if "breaking" in story.levels else "watch"
         return {
             "story": story.id,
-            "level": level,
+            "level": "muted" if story.is_muted else level,
             "sources": len(story.sources),
             "items": story.items,
-            "headline": await self._headline(story.id),
+            "headline": await self._headline(story.id, story.joined),
         }
 
-    async def _headline(self, story: str) -> str:
-        if story not in self._headlines:
+    async def _headline(self, story: str, joined: int = 0) -> str:
+        """Return the headline of a story. It is read again when ``joined``, the number of members, has changed."""
+        if (story, joined) not in self._headlines:
             members = await self._detector.index.members(story)
             url = members[0].url if members else ""
             if len(self._headlines) >= _MOST_HEADLINES:
                 self._headlines.clear()
-            self._headlines[story] = headline_of(members) or url or story
-        return self._headlines[story]
+            self._headlines[story, joined] = headline_of(members) or url or story
+        return self._headlines[story, joined]
 
 
-def _drawn(view: View) -> Group:
-    heading = Text("\n".join(wrapped(f"{view.time[:19].replace('T', ' ')} UTC  {view.namespace}  {view.store}", 2)))
-    parts: list[Any] = [heading, _verdicts(view)]
-    if view.stories:
-        stories = _table("growing stories", "joined in 10 min", "in an hour", "headline")
-        for each in view.stories:
-            stories.add_row(str(each["10 minutes"]), str(each["hour"]), " ".join(each["headline"].split()))
-        parts.append(stories)
-    if view.events:
-        events = _table("running events, items counted up to now", "sources", "items", "headline", first="level")
-        largest = sorted(view.events, key=lambda each: -int(each["sources"]))[:_EVENTS_SHOWN]
-        for each in largest:
+def _drawn(view: View, height: int | None = None) -> Group:
+    """Return the tables: running events first. With ``height`` they fit into as many lines of a terminal."""
+    heading = wrapped(f"{view.time[:19].replace('T', ' ')} UTC  {view.namespace}  {view.store}", 2)
+    warning = wrapped(f"Warning: {view.warning}.", 2) if view.warning else []
+    space = _Space(height, len(heading) + len(warning))
+    is_live = height is not None
+    parts: list[Any] = [Text("\n".join(heading)), *([Text("\n".join(warning))] if warning else [])]
+    largest = sorted(view.events, key=lambda each: -int(each["sources"]))
+    if shown := space.take(largest):
+        more = f", {len(shown)} of {len(largest)}" if len(shown) < len(largest) else ""
+        title = f"running events{more}, items counted up to now"
+        events = _table(title, "sources", "items", "headline", first="level", on_one_line=is_live)
+        for each in shown:
             headline = " ".join(each["headline"].split())
             events.add_row(each["level"], str(each["sources"]), str(each["items"]), headline)
         parts.append(events)
-    if view.warning:
-        parts.append(Text("\n".join(wrapped(f"Warning: {view.warning}.", 2))))
+    verdicts = _verdict_rows(view)
+    if not space.holds(verdicts):
+        verdicts = [row for row in verdicts if not row[0].startswith(" ")]  # without kinds
+    if rows := space.take(verdicts):
+        table = _table("items", *(f"last {span}" for span in _SPANS), first="verdict")
+        for row in rows:
+            table.add_row(*row)
+        parts.append(table)
+    if growing := space.take(view.stories):
+        stories = _table("growing stories", "joined in 10 min", "in an hour", "headline", on_one_line=is_live)
+        for each in growing:
+            stories.add_row(str(each["10 minutes"]), str(each["hour"]), " ".join(each["headline"].split()))
+        parts.append(stories)
     return Group(*parts)
 
 
-def _verdicts(view: View) -> Table:
-    table = _table("items", *(f"last {span}" for span in _SPANS), first="verdict")
+class _Space:
+    """The lines that are left of a terminal. A table takes as many rows as fit, none if less than three do."""
+
+    def __init__(self, height: int | None, used: int) -> None:
+        self._left = None if height is None else height - used
+
+    def holds(self, rows: Sequence[object]) -> bool:
+        return self._left is None or self._left >= _TABLE_LINES + len(rows)
+
+    def take(self, rows: Sequence[_Row]) -> Sequence[_Row]:
+        if self._left is not None:
+            fitting = self._left - _TABLE_LINES
+            rows = rows[:fitting] if fitting >= min(3, len(rows)) else []
+            self._left -= _TABLE_LINES + len(rows) if rows else 0
+        return rows
+
+
+def _verdict_rows(view: View) -> list[tuple[str, ...]]:
+    """Return a row for each verdict, and below it one for each kind, whose name begins with a blank."""
     total = {span: sum(view.verdicts.get(status, {}).get(span, 0) for status in STATUSES) for span in _SPANS}
-    table.add_row("all", *(f"{total[span]:,}" for span in _SPANS))
+    rows = [("all", total)]
     for status in STATUSES:
-        for name in sorted(view.verdicts):
-            if name == status or name.startswith(f"{status}/"):
-                label = name if name == status else f"  {name.partition('/')[2]}"
-                table.add_row(label, *(f"{view.verdicts[name][span]:,}" for span in _SPANS))
+        kinds = sorted(name for name in view.verdicts if name == status or name.startswith(f"{status}/"))
+        rows += [(name if name == status else f"  {name.partition('/')[2]}", view.verdicts[name]) for name in kinds]
     if "would_drop" in view.verdicts:
-        label = "dropped" if view.drops else "would be dropped"
-        table.add_row(label, *(f"{view.verdicts['would_drop'][span]:,}" for span in _SPANS))
-    return table
+        rows.append(("dropped" if view.drops else "would be dropped", view.verdicts["would_drop"]))
+    return [(label, *(f"{counts[span]:,}" for span in _SPANS)) for label, counts in rows]
 
 
-def _table(title: str, *headings: str, first: str = "") -> Table:
-    table = Table(title=title, title_justify="left")
+def _table(title: str, *headings: str, first: str = "", on_one_line: bool = False) -> Table:
+    """Return a table without rows. ``on_one_line`` cuts a headline that is too long for its line."""
+    table = Table(title=title, title_justify="left", expand=on_one_line)
     for heading in filter(None, (first, *headings)):
         is_text = heading in (first, "headline")
-        table.add_column(heading, justify="left" if is_text else "right", overflow="fold" if is_text else "ellipsis")
+        overflow: OverflowMethod = "fold" if is_text and not on_one_line else "ellipsis"
+        justify: JustifyMethod = "left" if is_text else "right"
+        ratio = 1 if on_one_line and heading == "headline" else None
+        table.add_column(heading, justify=justify, overflow=overflow, no_wrap=on_one_line, ratio=ratio)
     return table
