@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from datetime import datetime
 from os import PathLike
 from types import UnionType
 from typing import Any, Literal, get_args
@@ -183,6 +184,9 @@ def _owners(value: Any) -> dict[str, str]:
         raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
 
 
+_HOURS = "(?:[01][0-9]|2[0-3]):[0-5][0-9]-(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+
+
 def _zone_name(value: Any) -> str:
     try:
         return ZoneInfo(value).key
@@ -317,6 +321,7 @@ class NearDupSettings:
     events_per_day: float = _setting(17.0, _number(float, 0, 1_000_000))
     events_min_sources: int = _setting(MIN_SOURCES, _number(int, 2, 1000))
     events_timezone: str = _setting("UTC", _zone_name)
+    events_quiet: str | None = _setting(None, _optional(_text(_HOURS, "hours such as '22:00-07:00', or None")))
     source_owners: dict[str, str] = _setting({}, _owners)
     events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")), _without_password)
     events_stream: str | None = _setting(None, _optional(_text(r".+", _ALLOWED_STREAMS)), _without_password)
@@ -371,6 +376,12 @@ class NearDupSettings:
     def zone(self) -> ZoneInfo:
         """Return the time zone of texts for people."""
         return ZoneInfo(self.events_timezone)
+
+    def is_quiet(self, second: float) -> bool:
+        """Decide whether a time, in Unix seconds, is in the quiet hours. They may last over midnight."""
+        begin, _, end = (self.events_quiet or "00:00-00:00").partition("-")
+        clock = f"{datetime.fromtimestamp(second, self.zone):%H:%M}"
+        return begin <= clock < end if begin <= end else not end <= clock < begin
 
     def feeds(self) -> dict[str, str]:
         """Return the uri of each feed that is set, by the name of its setting."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,14 @@ from scrapy_neardup.exceptions import StoreError
 class EventSinks:
     """The sinks that the settings name. An event that cannot be passed on does not stop the crawl.
 
-    A dry run writes its feed of events, but sends no event to anybody.
+    A dry run writes its feed of events, but sends no event to anybody. In the quiet hours people get only what breaks:
+    the webhook gets no other event, neither then nor later.
 
     Raise SettingsError if nothing can be stored under the uri of the feed. The methods raise nothing.
     """
 
     def __init__(self, crawler: Crawler, settings: NearDupSettings) -> None:
+        self._settings = settings
         feed = settings.events_feed
         self._feed = JsonLinesFeed(crawler, "NEARDUP_EVENTS_FEED", feed, "events") if feed is not None else None
         self._receivers: dict[str, RedisStream | Webhook] = {}
@@ -50,7 +53,7 @@ class EventSinks:
             form = settings.events_webhook_format
             self._receivers["webhook"] = Webhook(settings.events_webhook, settings.events_webhook_secret, form=form)
         self._folder = Path(in_data_dir(settings, "neardup-events"))
-        self._outboxes: list[Outbox] = []
+        self._outboxes: dict[str, Outbox] = {}
 
     async def open(self) -> None:
         for name, receiver in self._receivers.items():
@@ -58,16 +61,18 @@ class EventSinks:
 
             outbox = Outbox(name, self._folder / name, receiver.deliver)
             await outbox.open()
-            self._outboxes.append(outbox)
+            self._outboxes[name] = outbox
 
     def put(self, report: Mapping[str, Any]) -> None:
-        for outbox in self._outboxes:
-            outbox.put(report)
+        is_quiet = report["level"] != "breaking" and self._settings.is_quiet(time.time())
+        for name, outbox in self._outboxes.items():
+            if not (is_quiet and name == "webhook"):
+                outbox.put(report)
         if self._feed is not None:
             self._feed.put(report)
 
     async def close(self) -> None:
-        await asyncio.gather(*(outbox.close() for outbox in self._outboxes))
+        await asyncio.gather(*(outbox.close() for outbox in self._outboxes.values()))
         for receiver in self._receivers.values():
             await receiver.close()
         if self._feed is not None:
