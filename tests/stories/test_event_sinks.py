@@ -279,8 +279,10 @@ def test_wrong_quiet_hours_stop_the_start(wrong: str) -> None:
 
 def test_in_quiet_hours_the_webhook_gets_only_what_breaks(tmp_path: Path, site: NewsSite, receiver: Receiver) -> None:
     given = {"NEARDUP_EVENTS_WEBHOOK": receiver.url, "NEARDUP_EVENTS_FEED": "events.jsonl"}
+    now, hour = datetime.now(timezone.utc), timedelta(hours=1)
+    quiet = f"{now - hour:%H:%M}-{now + hour:%H:%M}"
     url = site.publish("/fire", page(article("fire")))
-    crawl = Project(tmp_path).crawl(COVERAGE, urls=[url], NEARDUP_EVENTS_QUIET="00:00-23:59", **given)
+    crawl = Project(tmp_path).crawl(COVERAGE, urls=[url], NEARDUP_EVENTS_QUIET=quiet, **given)
     assert crawl.neardup["events/watch"] == crawl.neardup["events/breaking"] == 1
     assert [json.loads(body)["level"] for _, body in receiver.requests] == ["breaking"]
     assert len((tmp_path / "events.jsonl").read_text("utf-8").splitlines()) == 2
