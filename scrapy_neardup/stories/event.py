@@ -60,8 +60,19 @@ class Draft:
 
     @classmethod
     def of(cls, level: Level, time: int, item: str | None, story: Story, breaking_over: int, lead: str = "") -> Draft:
-        extent = story.extent
-        return cls(level, time, item, story.joined, extent.items, story.copies, *extent[1:], breaking_over, lead)
+        items, sources, changes = story.extent
+        return cls(
+            level=level,
+            time=time,
+            item=item,
+            joined=story.joined,
+            items=items,
+            copies=story.copies,
+            sources=sources,
+            changes=changes,
+            breaking_over=breaking_over,
+            lead=lead,
+        )
 
     def pack(self) -> str:
         """Return the draft as text for ``read``."""

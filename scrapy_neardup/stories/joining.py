@@ -66,12 +66,14 @@ class JoinMaker:
         # document has the same language.
         language = match.language if match.candidate == match.story or not match.related else ""
         other = match.neighbour
+        is_another_page = not (match.is_seen and match.same_url)
+        # Each step from one related text to the next loses likeness. So a text that is related only to a related text
+        # does not count as coverage. Topics do not lose it: they are compared with any member.
+        is_of_first = is_first or not match.related
         return Join(
             self._first(match.story, url, title, language),
             replace(self._member(document, verdict), topic=match.topic, terms=terms),
-            # Each step from one related text to the next loses likeness. So a text that is related only to a related
-            # text does not count as coverage. Topics do not lose it: they are compared with any member.
-            counted=(not match.is_seen or not match.same_url) and (is_first or not match.related or match.topic > 0),
+            counted=is_another_page and (is_of_first or match.topic > 0),
             registered_before=match.registered_before,
             counted_at=document.counted_second,
             figures_before=figures_before,
