@@ -23,6 +23,8 @@ _WITHOUT_STOPS = re.compile("[\u0e00-\u0eff]")  # Thai and Lao
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _RESET_EVERY = 5000  # trafilatura's caches grow with every page
 _pages = count(1)
+_FEWEST_WORDS = 20  # the default of NEARDUP_MIN_WORDS
+_SELF_CLOSING = re.compile(r"<(iframe|script|style|textarea|title|noscript)\b([^<>]{0,2000})/>", re.IGNORECASE)
 _NESTING_TAG = re.compile(r"<(/?)(?:article|div|main|section)\b", re.IGNORECASE)
 _MOST_NESTING = 1_000_000  # sum of the depths of all blocks: 1,400 nested ones, or 50,000 at a depth of 20
 
@@ -63,7 +65,10 @@ def extract_with_trafilatura(html: str, url: str) -> str:
 
 
 def extract_with_resiliparse(html: str, url: str) -> str:
-    """Return the answer of resiliparse. Raise ValueError if the nesting of blocks would block the event loop.
+    """Return the answer of resiliparse, or that of trafilatura if resiliparse finds too few words to judge a page by.
+
+    A self-closing tag of an element that HTML does not close so would swallow the rest of the page, so it is closed
+    first. Raise ValueError if the nesting of blocks would block the event loop.
 
     resiliparse reads a block's text again for every block around it, and holds the interpreter lock meanwhile. 20,000
     nested blocks take 19 s, 100,000 take minutes, and no time limit can hold.
@@ -74,7 +79,11 @@ def extract_with_resiliparse(html: str, url: str) -> str:
         raise ValueError(
             "its blocks are nested too deeply for resiliparse; to read such pages set NEARDUP_EXTRACTOR = 'trafilatura'"
         )
-    return extract_plain_text(html, main_content=True, alt_texts=False)
+    closed = _SELF_CLOSING.sub(r"<\1\2></\1>", html)
+    text = extract_plain_text(closed, main_content=True, alt_texts=False)
+    if _words(text) >= _FEWEST_WORDS:
+        return text
+    return max(text, _trafilatura(html, url), key=_words)
 
 
 def _nesting(html: str) -> int:

@@ -32,6 +32,7 @@ from scrapy_neardup.evidence.number_words import (
     MONTHS,
     NAMED_BEFORE,
     PERCENT,
+    SAY_NOTHING,
     SCORED,
     WEEKDAYS,
     take_numbers,
@@ -143,7 +144,7 @@ def _label(value: str, mark: str, before: list[str], behind: list[str], followin
     if following in MEASURES:
         return following
     words = (mark and before) or behind or before
-    return words[1][:20] if words else ""
+    return next((word for word in words[1:] if word not in SAY_NOTHING), "".join(words[1:2]))[:20]
 
 
 def _bounded(figures: list[Figure]) -> tuple[Figure, ...]:
@@ -288,20 +289,23 @@ def _value_hash(figure: Figure) -> bytes:
 def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Change, ...]:
     """Return the changes from ``old`` to ``new``, each once, with lines such as "dead: 4 -> 12".
 
-    A change is another value with the same words around it. A figure that only one text has is not a change. Both
-    arguments may come from ``unpack_figures``. Labels are taken from ``new``.
+    A change is another value with the same words around it. A figure that only one text has is not a change. If two
+    figures change from one value to another ("Fire kills 3", "3 people"), the change is told once, by the label that
+    comes last: that of a text, and not of a headline. Both arguments may come from ``unpack_figures``. Labels are taken
+    from ``new``.
     """
     if [figure.context for figure in old] == [figure.context for figure in new]:
         pairs = list(zip(old, new, strict=True))
     else:
         pairs = _same_context(old, new) + _same_side(old, new)
-    changes: dict[str, Change] = {}
+    changes: dict[tuple[str, str], Change] = {}
     for before, after in pairs:
         if _is_change(before, after):
-            line = f"{after.label or before.label or 'figure'}: {before.value[:_SHOWN]} -> {after.value[:_SHOWN]}"
+            values = before.value[:_SHOWN], after.value[:_SHOWN]
+            line = f"{after.label or before.label or 'figure'}: {values[0]} -> {values[1]}"
             if after.value.startswith(DIGEST):
-                line = "other figures: changed"
-            changes.setdefault(line, Change(line, _value_hash(before), _value_hash(after)))
+                values, line = (DIGEST, DIGEST), "other figures: changed"
+            changes[values] = Change(line, _value_hash(before), _value_hash(after))
     return tuple(changes.values())
 
 
@@ -356,6 +360,8 @@ def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figur
     """
     before, after = [figure.context for figure in old], [figure.context for figure in new]
     in_both = set(before) & set(after)
+    if not in_both:
+        return []  # the whole text would be one gap
     sides = [{each[side] for each in set(before) - in_both} for side in _SIDES]
     others = [{each[side] for each in set(after) - in_both} for side in _SIDES]
     if not any(one & other - {_NO_WORDS} for one, other in zip(sides, others, strict=True)):

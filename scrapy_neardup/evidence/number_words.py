@@ -65,6 +65,18 @@ HEDGES = frozenset(
 )
 """Words that come and go beside a number without saying what is counted."""
 
+SAY_NOTHING = frozenset(
+    (
+        "are was were been being has have had will would can could may might must that which who whom this these those"
+        " its their his her our from with for into onto off out not but after before when while there they"
+        " sind war waren wurde wurden worden werden sein seien hat haben hatte hatten kamen beim dem den des"
+        " sont était étaient été ont avait avaient qui que dans pour avec son eran fue fueron han había habían"
+        " para por con como sono erano stati state hanno nel nella foram estão eram têm het een van zijn werden"
+        " что был было были как при это"
+    ).split()
+)
+"""Words beside a number that are no label for it: "7 are dead" is about the dead."""
+
 MEASURES = frozenset(
     (
         "mile miles km kilometre kilometres kilometer kilometers foot feet ft metre metres meter meters"

@@ -11,7 +11,7 @@ import trafilatura
 from news_site import Answer, NewsSite, article, page
 from projects import Crawl, Project
 
-from scrapy_neardup.content.extractors import extract_with_trafilatura, prose_words
+from scrapy_neardup.content.extractors import extract_with_resiliparse, extract_with_trafilatura, prose_words
 
 pytestmark = pytest.mark.versions
 
@@ -28,6 +28,25 @@ def test_an_article_laid_out_in_a_table_is_found() -> None:
     found = " ".join(extract_with_trafilatura(page, "").split())
 
     assert all(line in found for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<html><body><p>Watch.</p><iframe src='/video'/><article>{PARAGRAPHS}</article></body></html>",
+        '<html><head><script type="application/ld+json">{"@context": "https://schema.org", "@type": "NewsArticle", '
+        f'"articleBody": "{" ".join(PROSE.split())}"}}</script></head><body><div id="app"></div></body></html>',
+    ],
+    ids=["an iframe that closes itself", "a body in JSON-LD only"],
+)
+def test_resiliparse_reads_what_trafilatura_reads(page: str) -> None:
+    pytest.importorskip("resiliparse")
+    words = set(extract_with_trafilatura(page, "").split())
+
+    found = set(extract_with_resiliparse(page, "").split())
+
+    assert len(words) > 50
+    assert len(words & found) > 0.9 * len(words)
 
 
 def test_pages_with_prose_are_extracted_once(monkeypatch: pytest.MonkeyPatch) -> None:

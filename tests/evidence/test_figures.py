@@ -41,6 +41,23 @@ def changes(old: str, new: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        ("Officials said {} are dead after the storm.", "dead: 3 -> 7"),
+        ("Fire kills {} in the harbour\n{} people were killed on Tuesday.", "people: 3 -> 7"),
+        ("{} sind tot, sagte die Polizei.", "tot: 3 -> 7"),
+        ("火災で{}人死亡\n火災で{}人が死亡した。", "人が死: 3 -> 7"),
+    ],
+)
+def test_a_change_is_told_once_by_a_word_that_says_something(report: str, told: str) -> None:
+    assert changes(report.replace("{}", "3"), report.replace("{}", "7")) == (told,)
+
+
+def test_without_a_figure_in_common_a_word_in_common_is_no_change() -> None:
+    assert changes("He served 5 years in the navy.", "The bridge over the harbour took 50 years to build.") == ()
+
+
+@pytest.mark.parametrize(
     ("written", "value"),
     [
         ("1,200", "1200"),
