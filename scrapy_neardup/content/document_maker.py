@@ -51,17 +51,19 @@ class DocumentMaker:
         seconds = self.seconds(seen_at)
         number = next(self._serial) * _SPREAD % (1 << 32)
         key = int(seconds).to_bytes(4, "big") + number.to_bytes(4, "big")
+        source = source_of(url)
         page = (canonical or url) if url_is_own else ""
         return Document(
             id=key.hex(),
             url=url[:LONGEST_URL],
-            source=source_of(url),
+            source=source,
             title=title,
             text=text,
             seen_at=seconds,
             url_identity=url_identity(page),
             article=article_number(page),
             language=language_code(language),
+            canonical=canonical[:LONGEST_URL] if url_is_own and source_of(canonical) == source else "",
             sketch=sketch,
         )
 

@@ -245,7 +245,7 @@ class CanonicalUrls:
         canonical = canonical_url(given, url)
         identity, own = url_identity(canonical), url_identity(url)
         if identity == own:
-            return url
+            return canonical
         shared = xxhash.xxh3_64_intdigest(identity.encode("utf-8", "surrogatepass"))
         pages = self._pages.setdefault(shared, set())
         self._pages.move_to_end(shared)

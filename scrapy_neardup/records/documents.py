@@ -30,6 +30,7 @@ RECORD = PackedFields(
         "article_hash": "4s",
         "language": "2s",
         "edition": "B",
+        "is_variant": "B",
         "own_parts": "B",
         "original": "8s",
         "story": "8s",
@@ -73,6 +74,7 @@ class Record:
     article_hash: bytes
     language: bytes
     edition: int  # of the dates in the title, 0 if there are none
+    is_variant: int  # 1 if its page has another url that it gives as its own, else 0
     own_parts: int  # see ``sketch.fingerprint.LeftOut``
     original: bytes
     story: bytes
@@ -125,6 +127,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         article_hash=fingerprint.article_hash,
         language=fingerprint.language,
         edition=fingerprint.edition,
+        is_variant=int(document.link != document.url),
         own_parts=fingerprint.own_parts,
         original=key,
         story=key,
@@ -134,7 +137,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         specifics=fingerprint.specifics,
         topic=fingerprint.topic,
         titles=fingerprint.titles,
-        url=cut_to_bytes(document.url, MAX_URL_BYTES),
+        url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=cut_to_bytes(document.title, MAX_TITLE_BYTES),
         run=run,
         tells_title=fingerprint.tells_title,

@@ -27,6 +27,7 @@ SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by 
 # If the titles differ, and each text has at least this share of names or figures that the other one lacks, these are
 # two articles with a common introduction, notice, quotation or background.
 OWN_FACTS = 0.15
+SAME_LEAD = 0.4  # cosine of the topics of two texts with one beginning
 QUOTED = 0.65  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
 STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
 
@@ -84,6 +85,9 @@ class ScoredCandidate:
     lost_facts: float = 0.0  # share of the new document's names or figures that the candidate lacks
     is_page_changed: bool = False  # whether the page says something else now, in words or in figures that nobody reads
     is_translation: bool = False
+    is_only_variant: bool = (
+        False  # whether the new document is the page's own url, and this one a variant of the same run
+    )
     is_wall: bool = False  # whether the text belongs to no article: its source prints it under unlike titles
 
     @property
@@ -109,7 +113,7 @@ class ScoredCandidate:
         text again under another title, it probably adds something: then the share is 0 unless nearly all of the text is
         in the candidate. A candidate that may never be delivered does not count.
         """
-        if self.state != "seen":
+        if self.state != "seen" or self.is_only_variant:
             return NEVER_DELIVERED_SHARE
         if self.is_new_headline and self.share < STRONG_EVIDENCE:
             return 0.0
@@ -190,6 +194,7 @@ def score_candidate(
         lost_facts=_lost_facts(new, old) if copy and not same_text and policy.by_titles else 0.0,
         is_page_changed=is_page_changed and (policy.keep_updates or found.score < policy.threshold),
         is_translation=is_translation,
+        is_only_variant=same_page and bool(old.is_variant and not new.is_variant and old.run and _is_of_run(old, new)),
         is_wall=is_wall,
     )
 
@@ -267,6 +272,10 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, tra
     return False
 
 
+def _is_of_run(old: Record, new: Record) -> bool:
+    return old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
+
+
 def _have_same_number(new: Record, old: Record) -> bool:
     return new.article_hash == old.article_hash and any(new.article_hash)
 
@@ -295,7 +304,12 @@ def _is_copy_by_text(
         if not policy.by_titles or title_overlap(new.titles, old.titles) >= LIKE_TITLES:
             return True
         trace.note("two sources have them under unlike titles, so one may quote the other")
-        return trace.at_least(policy.measure, found.score, QUOTED) and not _have_own_facts(new, old, trace)
+        if not trace.at_least(policy.measure, found.score, QUOTED) or not _have_own_facts(new, old, trace):
+            return found.score >= QUOTED
+        # Below its own headline a copy begins as its match does, whatever the site adds.
+        return not (new.topic and old.topic) or trace.at_least(
+            "cosine of the topics", topic_cosine(new.topic, old.topic), SAME_LEAD
+        )
     if not new.signature and not overlap:
         trace.note("too few words for a copy under titles without a common word")
         return False
@@ -346,6 +360,9 @@ def decide(
     is_any_damaged = len(scored) < whole
     if match is None:
         return Decision(new, None, is_any_damaged)
+    like = best(each for each in scored if each.same_text and not each.is_wall and not each.is_new_headline)
+    if match.is_wall and like is not None:
+        match = like  # the same text under the same title, here or elsewhere, is a copy
     if match.is_wall:
         return Decision(replace(new, candidate=match.key), to_match(match), is_any_damaged)
     alive = [candidate for candidate in scored if candidate.state != "lost"]

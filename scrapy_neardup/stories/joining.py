@@ -92,7 +92,7 @@ class JoinMaker:
     def _member(self, document: Document, verdict: Verdict) -> Member:
         return Member(
             id=document.id,
-            url=document.url,
+            url=document.link,
             title=document.title or _lead(document.text),
             source=document.source,
             owner=self._owner_of(document.source),
