@@ -158,6 +158,26 @@ def report_stories(stories: Sequence[Sequence[RecordedPage]]) -> None:
     print("\n".join(mixed))
 
 
+def report_large_events(stories: Sequence[Sequence[Page]]) -> None:
+    """Print how many sources of each event that a reader found are in one story."""
+    rows = (json.loads(line) for line in (LABELS / "large-events.jsonl").read_text(encoding="utf-8").splitlines())
+    event_of = {row["id"]: row["event"] for row in rows}
+    sources: dict[str, set[str]] = defaultdict(set)
+    together: dict[str, list[set[str]]] = defaultdict(list)
+    for members in stories:
+        found: dict[str, set[str]] = defaultdict(set)
+        for page in members:
+            if event := event_of.get(str(page.recorded.id)):
+                found[event].add(source_of(page.recorded.url))
+        for event, these in found.items():
+            sources[event] |= these
+            together[event].append(these)
+    table = [(event, len(these), max(map(len, together[event]))) for event, these in sources.items()]
+    halves = sum(2 * most >= count for _, count, most in table)
+    title = f"Large events found by reading: {halves} of {len(table)} have half of their sources in one story"
+    _table(title, ("event", "sources", "in one story"), sorted(table, key=lambda row: (-row[1], row[0])))
+
+
 def _judgement(events: Sequence[str | None]) -> tuple[str, list[tuple[str, int]]]:
     """Return "one", "two" or "unread", and the events with their numbers of pages.
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from accuracy import _default_data, _pages, _table, _unpacked
-from read_stories import Link, report_links, report_stories, write_unread
+from read_stories import Link, report_large_events, report_links, report_stories, write_unread
 
 from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
@@ -306,6 +306,7 @@ def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
     report_links(links)
     large = [members for members in stories.values() if _sources(members) >= 4]
     report_stories(large)
+    report_large_events(list(stories.values()))
     if unread:
         write_unread(unread, links, large)
 

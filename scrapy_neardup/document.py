@@ -97,9 +97,11 @@ class Fingerprint:
     identity_keys: tuple[int, ...]  # of the text, the url and the article number, if it has them
     band_keys: tuple[int, ...]
     sample_keys: tuple[int, ...] = ()  # hashes of a few shingles and of the first sentences
+    name_keys: tuple[int, ...] = ()  # of the rarest names
     topic_keys: tuple[int, ...] = ()  # of the heaviest terms of the topic
     figures: bytes = b""  # packed, see evidence.figures
     topic: bytes = b""  # packed, see evidence.topic
+    names: bytes = b""  # packed, see evidence.names
     specifics: bytes = b""  # packed, see evidence.templates
     titles: bytes = b""  # terms of the title, packed, see evidence.titles
     article_hash: bytes = bytes(4)  # of source and article number, zeros if it has none
@@ -113,8 +115,8 @@ class Fingerprint:
 
     @property
     def text_keys(self) -> tuple[int, ...]:
-        """Return the band, sample and topic keys. Documents of similar text or topic probably share some of them."""
-        return self.band_keys + self.sample_keys + self.topic_keys
+        """Return all other keys. Documents of similar text, names or topic probably share some of them."""
+        return self.band_keys + self.sample_keys + self.name_keys + self.topic_keys
 
 
 # Control characters except line feed and tab, characters that change the direction of writing or are seen nowhere,
@@ -221,6 +223,7 @@ class Match:
     figures: bytes  # packed, of the candidate
     topic: float = 0.0  # score of the topics if only they make it related, else 0; see ``evidence.topic``
     candidate_topic: bytes = b""  # packed
+    candidate_names: bytes = b""  # packed
     neighbour: Neighbour | None = None  # the best match in another story; None if the document was checked before
     language: str = ""  # of the candidate, ISO 639-1; "" if it is unknown
     # False if the candidate's run died before it delivered the candidate. Then no document may become a copy of it.

@@ -254,6 +254,7 @@ _PRESET_OPTIONS: dict[str, Check] = {
     "threshold": _number(float, 0.05, 1),
     "related_threshold": _number(float, 0.01, 1),
     "topic_threshold": _number(float, 0.05, 1),
+    "names": _boolean,
     "measure": _one_of(*SET_MEASURES),
     "stemming": _text(r"[a-z]+", "a language of Snowball, as 'english'"),
     "stop_words": _words,

@@ -48,7 +48,7 @@ def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
         f"no title, {UNKNOWN_COVERAGE:g} stands for its share",
         f"one source need a score that is {SAME_SOURCE_EXTRA:g} higher",
         f"Until {FEWEST_DOCUMENTS} documents of a language",
-        f"{UNITING_EXTRA:g} higher than needed, and this member and the document's match have a cosine of"
+        f"{UNITING_EXTRA:g} higher than needed, and the members of both stories that it resembles have a mean cosine of"
         f" {UNITING_COSINE:g} ",
     ):
         assert text in entry

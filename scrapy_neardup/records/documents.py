@@ -39,6 +39,7 @@ RECORD = PackedFields(
         "figures": "B*",
         "specifics": "B*",
         "topic": "B*",
+        "names": "B*",
         "titles": "B*",
         "url": "H*",
         "title": "B*",
@@ -83,6 +84,7 @@ class Record:
     figures: bytes
     specifics: bytes
     topic: bytes
+    names: bytes
     titles: bytes
     url: bytes
     title: bytes
@@ -136,6 +138,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         figures=fingerprint.figures,
         specifics=fingerprint.specifics,
         topic=fingerprint.topic,
+        names=fingerprint.names,
         titles=fingerprint.titles,
         url=cut_to_bytes(document.link, MAX_URL_BYTES),
         title=cut_to_bytes(document.title, MAX_TITLE_BYTES),

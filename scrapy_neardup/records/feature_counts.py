@@ -82,13 +82,16 @@ class Frequencies:
         """Count the distinct features of one document."""
         self.learn_slots(np.unique(features >> _SHIFT))
 
-    def learn_slots(self, slots: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
-        """Count one document, given the distinct slots of its features. Return how many earlier documents had each."""
+    def learn_slots(self, slots: NDArray[np.integer[Any]], *, documents: int = 1) -> NDArray[np.uint32]:
+        """Count one document, given the distinct slots of its features. Return how many earlier documents had each.
+
+        ``documents=0`` counts further features of a document that was counted before.
+        """
         counts = self.counts(slots)
         self._counts[slots] = counts + np.uint32(1)
         self._pending_counts[slots] += np.uint32(1)
-        self.documents += 1
-        self.pending += 1
+        self.documents += documents
+        self.pending += documents
         if self.documents >= MOST_DOCUMENTS:
             self._counts >>= np.uint32(1)
             self.documents >>= 1

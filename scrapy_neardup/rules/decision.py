@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, get_args
 from scrapy_neardup.document import WHOLE_TEXT, Fingerprint, Match, Neighbour
 from scrapy_neardup.evidence.figures import changed_figures, have_other_figures, share_of_new_figures, unpack_figures
 from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
+from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE, names_score
 from scrapy_neardup.evidence.templates import share_of_new_specifics, template_evidence
 from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
 from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, shared_terms, topic_cosine, topic_score
@@ -21,7 +22,7 @@ from scrapy_neardup.rules.trace import SILENT, Trace
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
 LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boilerplate of other sources
-# A document joins two stories if it scores this much more than it needs to, and if its matches are that much alike.
+# A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.08, 0.3
 SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
 # If the titles differ, and each text has at least this share of names or figures that the other one lacks, these are
@@ -160,6 +161,7 @@ def score_candidate(
         return None
     if not copy and not have_part and not is_translation:
         topic = related_topic_score(new.topic, old.topic, same_source, policy.topic_threshold, trace)
+        topic = topic or _related_names_score(new, old, same_source, trace)
         if not topic:
             return None
     # Two sources that report one event in other words do not fill in one template.
@@ -282,8 +284,7 @@ def _have_same_number(new: Record, old: Record) -> bool:
 
 def _is_translation(new: Record, old: Record, trace: Trace) -> bool:
     """Decide whether two documents whose texts are not alike are one article in two languages, by its number."""
-    have_languages = any(new.language) and any(old.language) and new.language != old.language
-    if have_languages and _have_same_number(new, old) and not is_same_url(new, old):
+    if _are_two_languages(new, old) and _have_same_number(new, old) and not is_same_url(new, old):
         trace.note("the same article number in both urls, and two languages")
         return True
     return False
@@ -368,7 +369,7 @@ def decide(
     alive = [candidate for candidate in scored if candidate.state != "lost"]
     other = best(candidate for candidate in alive if candidate.record.story != match.record.story)
     same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)
-    neighbour = neighbour_of(new, match.record, other.key, other.record, policy) if other else None
+    neighbour = neighbour_of(new, match, other, alive, policy) if other else None
     answer = to_match(match, neighbour, same_page.key if same_page else b"")
     record = link_record(new, match, policy, least_dropped, is_update=is_update)
     if page is not None:
@@ -478,6 +479,7 @@ def to_match(best: ScoredCandidate, neighbour: Neighbour | None = None, before: 
         figures=record.figures,
         topic=best.topic,
         candidate_topic=record.topic,
+        candidate_names=record.names,
         neighbour=neighbour,
         language=_language_of(record),
         is_seen=best.state != "lost",
@@ -494,28 +496,36 @@ def _language_of(record: Record) -> str:
     return code if code.isascii() and code.isalpha() and code.islower() else ""
 
 
-def neighbour_of(new: Record, match: Record, key: bytes, other: Record, policy: Policy) -> Neighbour:
+def neighbour_of(
+    new: Record, match: ScoredCandidate, other: ScoredCandidate, alive: Iterable[ScoredCandidate], policy: Policy
+) -> Neighbour:
     """Return the story of another candidate than the match as a neighbour."""
-    url, title = other.of_original(key)
+    url, title = other.record.of_original(other.key)
     return Neighbour(
-        other.story.hex(),
+        other.record.story.hex(),
         url.decode("utf-8", "replace"),
         title.decode("utf-8", "replace"),
-        unites=_unites(new, match, other, policy),
-        language=_language_of(other),
+        unites=_unites(new, match.record, other.record, alive, policy),
+        language=_language_of(other.record),
     )
 
 
-def _unites(new: Record, match: Record, other: Record, policy: Policy) -> bool:
+def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCandidate], policy: Policy) -> bool:
     """Decide whether the story of the match and that of another candidate are one, because the document fits both.
 
-    The document itself stands for its match if that is in another language, which shares no terms with the candidate.
+    All members that the document was compared with count, so that a digest in one story does not unite it with
+    others. In another language the document itself stands for the members of its story, which share no terms.
     """
-    threshold = policy.topic_threshold + UNITING_EXTRA
-    if not related_topic_score(new.topic, other.topic, is_same_source(new, other), threshold):
-        return False
-    own = new if new.language != match.language else match
-    return topic_cosine(own.topic, other.topic) >= UNITING_COSINE
+    same_source, threshold = is_same_source(new, other), policy.topic_threshold + UNITING_EXTRA
+    if not related_topic_score(new.topic, other.topic, same_source, threshold):
+        return bool(_related_names_score(new, other, same_source))
+    own, others = (
+        [each.record.topic for each in alive if each.record.story == story] for story in (match.story, other.story)
+    )
+    if _are_two_languages(new, match):
+        own = [new.topic]
+    cosines = [topic_cosine(one, another) for one in own for another in others]
+    return sum(cosines) >= UNITING_COSINE * len(cosines)
 
 
 def least_topic_score(threshold: float, *, same_source: bool) -> float:
@@ -534,3 +544,17 @@ def related_topic_score(a: bytes, b: bytes, same_source: bool, threshold: float,
     score, least = _topic_score(a, b, trace), least_topic_score(threshold, same_source=same_source)
     is_enough = trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold")
     return score if is_enough else 0.0
+
+
+def _related_names_score(new: Record, old: Record, same_source: bool, trace: Trace = SILENT) -> float:
+    """Return the score of the names of two documents in two languages if they are enough to join a story, else 0."""
+    if not _are_two_languages(new, old):
+        return 0.0
+    score, least = names_score(new.names, old.names), LEAST_COSINE + (SAME_SOURCE_EXTRA if same_source else 0.0)
+    if trace is not SILENT:
+        trace.at_least("names that both languages share", len(shared_terms(new.names, old.names)), LEAST_COMMON_NAMES)
+    return score if trace.at_least("cosine of the names", score, least) else 0.0
+
+
+def _are_two_languages(a: Record, b: Record) -> bool:
+    return a.language != b.language and any(a.language) and any(b.language)

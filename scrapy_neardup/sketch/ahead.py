@@ -23,7 +23,7 @@ FACTORY = f"{__name__}.sketch_ahead"
 
 _MOST_CHARACTERS = 65_536  # that are sketched together
 
-_STRINGS = "signature", "figures", "specifics", "lead"
+_STRINGS = "signature", "figures", "specifics", "lead", "names"
 _ARRAYS = "lines", "band_keys", "sample_keys", "words", "samples", "owners"
 _SKETCH = PackedFields(
     "packed sketch",
@@ -62,14 +62,14 @@ def pack_sketch(sketch: TextSketch, milliseconds: float) -> bytes:
     signed, trace = sketch.signed, sketch.trace
     numbers = [array("I", each) for each in (signed.band_keys, signed.sample_keys)]
     arrays = array("Q", trace.lines), *numbers, trace.words, trace.samples, trace.owners
-    strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead
+    strings = signed.signature, sketch.figures, sketch.specifics, sketch.lead, sketch.names
     return _SKETCH.pack(milliseconds, signed.size, sketch.text_hash, *strings, *(each.tobytes() for each in arrays))
 
 
 def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
     """Return the sketch and the milliseconds it took. Raise StoreError for bytes that are no packed sketch."""
     values: Any = _SKETCH.unpack_whole(packed)
-    milliseconds, size, text_hash, signature, figures, specifics, lead, lines, *numbers = values
+    milliseconds, size, text_hash, signature, figures, specifics, lead, names, lines, *numbers = values
     band_keys, sample_keys, words, samples, owners = (array("I", each) for each in numbers)
     sketch = TextSketch(
         trace=Trace({key: place for place, key in enumerate(array("Q", lines))}, words, samples, owners),
@@ -79,5 +79,6 @@ def unpack_sketch(packed: bytes) -> tuple[TextSketch, float]:
         figures=figures,
         specifics=specifics,
         lead=lead,
+        names=names,
     )
     return sketch, milliseconds

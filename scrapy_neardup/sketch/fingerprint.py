@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.evidence.boilerplate import NO_TRACE, BoilerplateGuard, Trace
 from scrapy_neardup.evidence.figures import find_figures, pack_figures
+from scrapy_neardup.evidence.names import LEAD_WORDS as NAMED_WORDS
+from scrapy_neardup.evidence.names import find_names, pack_names, rarest_names
 from scrapy_neardup.evidence.source_boilerplate import SourceBoilerplate
 from scrapy_neardup.evidence.templates import find_specifics
 from scrapy_neardup.evidence.titles import edition_of, pack_terms, site_terms, terms_of, title_terms, title_without_site
@@ -61,6 +63,7 @@ class TextSketch:
     figures: bytes
     specifics: bytes
     lead: bytes  # see evidence.topic
+    names: bytes  # of the first words, see evidence.names
 
 
 class TextRead(NamedTuple):
@@ -221,6 +224,7 @@ class Sketcher:
         if article_hash != _NO_ARTICLE:
             keys.append(xxhash.xxh32_intdigest(article_hash, _ARTICLE_KEY_SEED))
         topic, topic_keys = self.topics.topic(sketch.lead, terms) if self.topics else (b"", ())
+        names, name_keys = self._names(document, sketch) if topic else (b"", ())
         return Fingerprint(
             signature=sketch.signed.signature,
             size=sketch.signed.size,
@@ -230,9 +234,11 @@ class Sketcher:
             identity_keys=tuple(keys),
             band_keys=_salted(sketch.signed.band_keys, salt),
             sample_keys=_salted(sketch.signed.sample_keys, salt),
+            name_keys=_salted(name_keys, salt),
             topic_keys=_salted(topic_keys, salt),
             figures=sketch.figures,
             topic=topic,
+            names=names,
             specifics=sketch.specifics,
             titles=pack_terms(terms) if self.preset.guarded else b"",
             edition=edition_of(document.title) if self.preset.guarded else 0,
@@ -243,6 +249,13 @@ class Sketcher:
             tells_title=tells_title(sketch.lead, terms),
             features=sketch.signed.features,
         )
+
+    def _names(self, document: Document, sketch: TextSketch) -> tuple[bytes, tuple[int, ...]]:
+        """Return the rarest names of a document, packed, and their look-up keys."""
+        if self.topics is None or not self.preset.names:
+            return b"", ()
+        of_title = pack_names(find_names([document.title], is_title=True))
+        return rarest_names(of_title + sketch.names, self.topics)
 
     def _usual_terms(self, document: Document, place: _Place) -> frozenset[int]:
         """Return the terms of a title that do not tell articles apart: most titles of the source have them.
@@ -355,7 +368,8 @@ class Sketcher:
         figures = read.figures
         if figures is None:
             figures = pack_figures(find_figures(read.text)) if self.figures else b""
-        lead = self.lead(read.body.without(read.left_out.of_lead or read.left_out.lines)) if signed.signature else b""
+        body = read.body.without(read.left_out.of_lead or read.left_out.lines)
+        lead = self.lead(body) if signed.signature else b""
         return TextSketch(
             trace=read.trace,
             left_out=read.left_out,
@@ -364,6 +378,7 @@ class Sketcher:
             figures=figures,
             specifics=specifics if signed.signature else b"",
             lead=lead,
+            names=pack_names(find_names(body.lead(NAMED_WORDS))) if lead and self.preset.names else b"",
         )
 
     def _specifics(self, bodies: Sequence[Body]) -> list[bytes]:

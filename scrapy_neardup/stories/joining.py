@@ -9,6 +9,7 @@ from dataclasses import replace
 from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Document, Fingerprint, Join, Match, Member, Verdict, one_line
 from scrapy_neardup.evidence.figures import Change, changed_figures, find_figures, unpack_figures, value_hashes
+from scrapy_neardup.evidence.names import have_common, shared_names
 from scrapy_neardup.evidence.topic import shared_words
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.rules.verdicts import verdict_of
@@ -41,9 +42,8 @@ class JoinMaker:
             figures=value_hashes(unpack_figures(fingerprint.figures)),
             figures_before=b"".join(change.before for change in changes),
             figures_after=b"".join(change.after for change in changes),
-            terms=shared_words(fingerprint.topic, match.candidate_topic, document.title, document.text)
-            if match.topic
-            else (),
+            terms=_shared(fingerprint, match, document) if match.topic else (),
+            names=fingerprint.names,
         )
         return Judged(verdict, join)
 
@@ -57,8 +57,11 @@ class JoinMaker:
         figures_before: bytes,
         figures_after: bytes,
         terms: tuple[str, ...],
+        names: bytes,
     ) -> Join:
-        """Return the join of a document that matched; for the figures see ``Join``, for the terms ``Member``."""
+        """Return the join of a document that matched; for the figures see ``Join``, for the terms ``Member``.
+
+        ``names`` are the packed names of the document."""
         # A match that is a later document of a story holds only the key of the story's first document.
         is_first = match.original == match.story
         url, title = (match.url, match.title) if is_first else ("", "")
@@ -70,10 +73,12 @@ class JoinMaker:
         # Each step from one related text to the next loses likeness. So a text that is related only to a related text
         # does not count as coverage. Topics do not lose it: they are compared with any member.
         is_of_first = is_first or not match.related
+        # Reports of one event name somebody or something alike. Texts in scripts without capitals have no names.
+        is_named = not (names and match.candidate_names) or have_common(names, match.candidate_names)
         return Join(
             self._first(match.story, url, title, language),
             replace(self._member(document, verdict), topic=match.topic, terms=terms),
-            counted=is_another_page and (is_of_first or match.topic > 0),
+            counted=is_another_page and (is_of_first or match.topic > 0) and (not match.topic or is_named),
             registered_before=match.registered_before,
             counted_at=document.counted_second,
             figures_before=figures_before,
@@ -101,6 +106,13 @@ class JoinMaker:
             changes=verdict.changes,
             language=document.language,
         )
+
+
+def _shared(fingerprint: Fingerprint, match: Match, document: Document) -> tuple[str, ...]:
+    """Return the terms, or in another language the names, by which a document joined the story of its match."""
+    of_topic = shared_words(fingerprint.topic, match.candidate_topic, document.title, document.text)
+    of_names = shared_names(fingerprint.names, match.candidate_names, document.title, document.text)
+    return of_topic if len(of_topic) >= len(of_names) else of_names
 
 
 def _changes(document: Document, fingerprint: Fingerprint, match: Match | None) -> tuple[Change, ...]:

@@ -99,24 +99,6 @@ async def test_unrelated_documents_about_common_names_make_no_story() -> None:
     assert events == []
 
 
-async def test_a_chain_of_shared_names_is_cut() -> None:
-    """Each text names eight of a row of names, a few further on than the one before: the first and the fourth none."""
-    language, draw = _Language(), random.Random(9)
-    names = ["".join(draw.choices("abdegiklmnoprstuv", k=7)).capitalize() for _ in range(180)]
-    chain = []
-    for number in range(40):
-        words = language.line(draw, 80).split()
-        for name in names[3 * number : 3 * number + 8]:
-            words.insert(draw.randrange(1, len(words)), name)
-        chain.append((f"s{number}", " ".join(words)))
-
-    verdicts, events = await _run(chain, HOUR / 2)
-
-    assert max(Counter(verdict.story for verdict in verdicts).values()) <= 10
-    assert Counter(verdict.status for verdict in verdicts)["related"] >= 10
-    assert all(len(event.members) <= 10 for event in events)
-
-
 async def test_a_chain_of_weak_likeness_is_no_event() -> None:
     """Each text is a rewrite of the one before it: the first and the last have nothing in common."""
     text, chain = article("wire", 400), []

@@ -67,6 +67,7 @@ class Preset:
     reference: str = ""  # path of a reference file, "" for the one of this package
     topic_terms: int = 0  # at most this many terms of title and lead; a document may join a story by them
     topic_threshold: float = 0.28  # least score of two topics by which a document joins a story
+    names: bool = False  # a document may join a story in another language by its names
     event_rule: str = "sources"
     seed: int = 1
 
@@ -105,7 +106,7 @@ class Preset:
     def takes(self) -> frozenset[str]:
         """Return the parameters that a user may set."""
         none = {"shingle_words"} if self.features == "letters" else set()
-        topic = {"topic_threshold"} if self.topic_terms else set()
+        topic = {"topic_threshold", "names"} if self.topic_terms else set()
         return frozenset(_TAKES[self.signature] - none | topic)
 
 
@@ -137,6 +138,7 @@ PRESETS: dict[str, Preset] = {
             threshold=0.45,
             related_threshold=0.25,
             topic_terms=MOST_TOPIC_TERMS,
+            names=True,
         ),
         # Rodier and Carter 2020, the row of table 3 with the best F1: docs/systems/nrc.md.
         Preset(

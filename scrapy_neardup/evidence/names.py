@@ -1,0 +1,146 @@
+"""The names of an article in one alphabet, by which reports in two languages are recognised.
+
+Terms of two languages never meet: "Siria", "Syrie", "Сирия". But names sound alike. A name becomes a *skeleton*: Latin
+letters, one letter for sounds that are written alike, no vowels. "Путин", "Putin" and "Poutine" have one skeleton.
+
+The rarest skeletons of a document are packed as a topic is (see ``topic``), and compared in the same way. How rare they
+are is learned over all languages, together with the terms. Names are words with a capital, so texts in scripts without
+capitals have none.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from xxhash import xxh32_intdigest
+
+from scrapy_neardup.evidence.topic import MOST_SHARED_WORDS, TITLE_BIT, TopicWeights, shared_terms, topic_cosine
+
+MOST_NAMES = 12
+LEAST_COMMON_NAMES = 4  # of two documents in two languages
+LEAST_COSINE = 0.3
+LEAD_WORDS = 60
+_KEYS = 4
+_COMMON_SHARE = 20  # a name in over a twentieth of all documents tells no events apart
+_MOST_FOUND = 64  # names of a document
+_MOST_CHARACTERS = 600  # of a line
+_MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
+_KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
+_LONGEST, _SHORTEST, _LEAST_LETTERS = 6, 3, 3
+# Capitals of the Latin, Greek, Cyrillic and Armenian alphabets; a few letters in these blocks are none.
+_NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u0556][^\\W\\d_]{2,}")
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
+_CYRILLIC_ENDING = re.compile("(?<=...)(?:ами|ями|ого|его|ому|ему|ыми|ими|ым|им|ом|ем)$")
+_LETTERS = str.maketrans(
+    {
+        **dict(zip("абвгґдезиклмнопрстуфхцчшщыэїєіў", "abvggdeziklmnoprstufhssssyeieiu", strict=True)),
+        **dict(zip("αβγδεζηθικλμνξοπρσςτυφχψω", "avgdeziuiklmnsoprsstufhso", strict=True)),
+        "й": "i",
+        "ё": "e",
+        "ж": "s",
+        "ю": "u",
+        "я": "a",
+        "ъ": "",
+        "ь": "",
+        "θ": "t",
+        "ђ": "d",
+        "ћ": "s",
+        "љ": "l",
+        "њ": "n",
+        "ј": "i",
+        "џ": "s",
+        "ł": "l",
+        "đ": "d",
+        "ø": "o",
+        "ß": "ss",
+        "æ": "e",
+        "œ": "e",
+        "ı": "i",
+        "þ": "t",
+        "ð": "d",
+    }
+)
+_SOUNDS = (
+    (re.compile("kh"), "h"),
+    (re.compile("tsch|tch|sch|tz|ts|ch|sh|cz|sz|zh|z|c(?=[eiy])"), "s"),
+    (re.compile("ph"), "f"),
+    (re.compile("ck|q|c"), "k"),
+    (re.compile("x"), "ks"),
+    (re.compile("w"), "v"),
+    (re.compile("dzh|dj|j"), "i"),
+    (re.compile("^h?[aeiouy]+h?"), "A"),
+    (re.compile("[aeiouyh]"), ""),
+    (re.compile(r"(.)\1+"), r"\1"),
+)
+
+
+@lru_cache(1 << 15)
+def skeleton(name: str) -> str:
+    """Return the skeleton of a name, or nothing if fewer than three letters are left."""
+    folded = name.casefold()
+    if not folded.isascii():
+        folded = _CYRILLIC_ENDING.sub("", folded).replace("дж", "dj")
+        plain = unicodedata.normalize("NFKD", folded.translate(_LETTERS))
+        folded = "".join(letter for letter in plain if letter.isascii())
+    for sound, letter in _SOUNDS:
+        folded = sound.sub(letter, folded)
+    return folded[:_LONGEST] if len(folded) >= _SHORTEST else ""
+
+
+def find_names(lines: Iterable[str], *, is_title: bool = False) -> list[str]:
+    """Return the skeletons of all words with a capital, except the words that begin a sentence of a text."""
+    found = dict[str, None]()
+    for line in lines:
+        for word in _NAME.finditer(line, 0, _MOST_CHARACTERS):
+            name, at = word[0], word.start()
+            if name[0].isupper() and (is_title or not _SENTENCE_BEGINS.search(line, max(0, at - 4), at)):
+                found[skeleton(name)] = None
+    found.pop("", None)
+    return list(found)[:_MOST_FOUND]
+
+
+def pack_names(skeletons: Iterable[str]) -> bytes:
+    """Pack the slots of skeletons, two bytes each."""
+    slots = dict.fromkeys(map(_slot, skeletons))
+    return struct.pack(f">{len(slots)}H", *slots)
+
+
+def _slot(name: str) -> int:
+    return xxh32_intdigest(f"\0{name}".encode()) % TITLE_BIT
+
+
+def rarest_names(found: bytes, weights: TopicWeights) -> tuple[bytes, tuple[int, ...]]:
+    """Return the rarest of the packed names of a document, the rarest first, and their look-up keys. Count them."""
+    slots = np.array(list(dict.fromkeys(struct.unpack(f">{len(found) // 2}H", found))), np.uint32)
+    if not len(slots):
+        return b"", ()
+    counts = weights.frequencies.learn_slots(slots, documents=0)
+    is_rare = counts * _COMMON_SHARE <= max(_COMMON_SHARE, weights.frequencies.documents)
+    order = counts[is_rare].argsort(kind="stable")[:MOST_NAMES]
+    chosen = slots[is_rare].take(order).tolist()
+    keys = tuple(slot * _KEY_FACTOR & 0xFFFF_FFFF ^ _KEY_SEED for slot in chosen[:_KEYS])
+    return struct.pack(f">{len(chosen)}H", *chosen), keys
+
+
+def names_score(a: bytes, b: bytes) -> float:
+    """Return the cosine of the names of two documents, 0 if they have too few in common."""
+    return topic_cosine(a, b) if len(shared_terms(a, b)) >= LEAST_COMMON_NAMES else 0.0
+
+
+def have_common(a: bytes, b: bytes) -> bool:
+    """Return whether two documents have any name in common."""
+    return bool(shared_terms(a, b))
+
+
+def shared_names(a: bytes, b: bytes, title: str, text: str) -> tuple[str, ...]:
+    """Return the rarest names that two documents share, as words of the one with this title and text."""
+    words = dict[int, str]()
+    for word in _NAME.finditer(f"{title}\n{text[:_MOST_CHARACTERS_OF_NAMES]}"):
+        words.setdefault(_slot(skeleton(word[0])), word[0])
+    slots = (term.slot for term in shared_terms(a, b)[:MOST_SHARED_WORDS])
+    return tuple(words[slot] for slot in slots if slot in words)

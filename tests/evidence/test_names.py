@@ -1,0 +1,97 @@
+"""Names in one alphabet: by them a report joins a story in another language."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from texts import opened
+
+from scrapy_neardup.evidence.names import find_names, names_score, pack_names, rarest_names, shared_names, skeleton
+from scrapy_neardup.evidence.topic import TopicWeights
+
+START = 1_700_000_000
+ENGLISH = (
+    "The ferry Morning Star ran aground near Skerrow on the way to Oldaran, says Harbourmaster Magnus Aird. Lifeboats"
+    " of Barravik brought all passengers to Kelmund, where Northlink had opened a school for them during the night."
+)
+RUSSIAN = (
+    "Вечером паром сел на мель возле Скерроу по пути в Олдаран, сообщил начальник порта Магнус Эйрд. Спасатели из "
+    "Барравика доставили всех пассажиров в Келмунд, где компания Нортлинк открыла для них на ночь школу."
+)
+ELSEWHERE = (
+    "Утром пожар уничтожил склад возле Ренфолда по дороге в Тимгард, сообщил начальник станции Йонас Пелл. Пожарные из "
+    "Вистлока доставили всех рабочих в Гренмунд, где компания Соутпорт открыла для них на ночь гостиницу."
+)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "Путин Путина Путиным Putin Poutine",
+        "Зеленский Зеленского Zelensky Selenskyj",
+        "Вашингтон Washington",
+        "Харьков Kharkiv Kharkov",
+        "Μητσοτάκης Mitsotakis Мицотакис",
+        "Erdoğan Erdogan Эрдоган",
+        "Venezia Venecia Венеции",
+        "Джонсон Johnson",
+    ],
+)
+def test_one_name_in_several_languages_has_one_skeleton(names: str) -> None:
+    found = {skeleton(name) for name in names.split()}
+    assert len(found) == 1
+    assert len(found.pop()) >= 3
+
+
+@pytest.mark.parametrize("name", ["Xi", "Kane", "Сирия", "Ñ", "中国", "حيفا"])
+def test_a_name_of_which_too_little_is_left_has_none(name: str) -> None:
+    assert skeleton(name) == ""
+
+
+def test_words_that_begin_a_sentence_are_no_names_except_in_a_title() -> None:
+    line = "Later Magnus went. Tomorrow the «Northlink» opens in Oldaran"
+    assert find_names([line]) == [skeleton(name) for name in ("Magnus", "Northlink", "Oldaran")]
+    assert find_names(["Later Magnus Went"], is_title=True) == [skeleton(name) for name in ("Later", "Magnus", "Went")]
+
+
+def test_the_rarest_names_are_kept_and_those_of_every_twentieth_document_are_not() -> None:
+    weights = TopicWeights(8)
+    weights.frequencies.learn_slots(np.arange(3, dtype=np.uint32), documents=100)
+    common, rare = pack_names(["ptn"]), pack_names(["skr"])
+    for _ in range(6):
+        rarest_names(common, weights)
+
+    assert rarest_names(common + rare, weights)[0] == rare
+
+
+def test_four_names_in_common_are_needed() -> None:
+    names = [skeleton(name) for name in "Skerrow Oldaran Magnus Barravik Kelmund".split()]
+    assert names_score(pack_names(names), pack_names(names[:3])) == 0.0
+    assert names_score(pack_names(names), pack_names(names[:4])) > 0.3
+
+
+def test_shared_names_are_words_of_the_document() -> None:
+    names = pack_names(find_names([ENGLISH])), pack_names(find_names([RUSSIAN]))
+    assert "Олдаран" in shared_names(*names, "", RUSSIAN)
+    assert "Oldaran" in shared_names(*names, "", ENGLISH)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "joins"), [(RUSSIAN, "ru", True), (RUSSIAN, "", False), (ELSEWHERE, "ru", False)]
+)
+async def test_a_report_joins_a_story_in_another_language_by_its_names(text: str, language: str, joins: bool) -> None:
+    async with opened("news", "memory://", "x") as detector:
+        wire = detector.document(ENGLISH, url="https://one.example/", language="en", seen_at=START)
+        report = detector.document(text, url="https://two.example/", language=language, seen_at=START + 1)
+        first, second = await detector.check(wire), await detector.check(report)
+    assert first.status == "original"
+    assert second.status == ("related" if joins else "original")
+    assert second.story == (first.story or wire.id if joins else second.story)
+
+
+async def test_names_can_be_switched_off() -> None:
+    async with opened("news", "memory://", "x", NEARDUP_PRESET_OPTIONS={"names": False}) as detector:
+        wire = detector.document(ENGLISH, url="https://one.example/", language="en", seen_at=START)
+        report = detector.document(RUSSIAN, url="https://two.example/", language="ru", seen_at=START + 1)
+        assert [(await detector.check(each)).status for each in (wire, report)] == ["original", "original"]
+        assert detector.sketcher.fingerprint(wire).name_keys == ()
