@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # most crawls have no receiver
     from scrapy_neardup.stories.outbox import Outbox
     from scrapy_neardup.stories.stream import RedisStream
     from scrapy_neardup.stories.webhook import Webhook
-import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
