@@ -150,13 +150,6 @@ class TopicWeights:
         return struct.pack(f">{len(terms)}H", *terms.values()), tuple(map(topic_key, list(looked_up)[:KEYS]))
 
 
-def documents_of_language(lead: bytes, frequencies: Frequencies) -> int:
-    """Return how many documents in the language of these first lines were counted, about. ``lead`` has its terms."""
-    if not lead:
-        return 0
-    return _documents_of_language(frequencies.counts(np.frombuffer(lead, np.uint32) >> _BYTE))
-
-
 def _documents_of_language(counts: NDArray[np.uint32]) -> int:
     return int(np.sort(counts)[-_COMMONEST:][0])
 
