@@ -25,7 +25,8 @@ from scrapy_neardup.sketch import PRESETS
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
-ENTRIES = dict(re.findall(r"^### (NEARDUP_\w+)\n\n(.*?)(?=^##|\Z)", SETTINGS, re.MULTILINE | re.DOTALL))
+PRESETS_PAGE = (ROOT / "docs/choosing-a-preset.md").read_text(encoding="utf-8")
+ENTRIES = dict(re.findall(r"^### (NEARDUP_\w+)\n\n(.*?)(?=^##|^</details>|\Z)", SETTINGS, re.MULTILINE | re.DOTALL))
 DEFAULTS = NearDupSettings()
 
 
@@ -40,7 +41,7 @@ def test_every_entry_gives_the_default(name: str) -> None:
 
 
 def test_the_entry_of_the_topic_threshold_has_the_formula_of_the_code() -> None:
-    entry = " ".join(SETTINGS.partition("#### topic_threshold")[2].partition("\n#### ")[0].split())
+    entry = " ".join(PRESETS_PAGE.partition("### topic_threshold")[2].partition("\n### ")[0].split())
     for text in (
         f"default of `news` is {PRESETS['news'].topic_threshold:g}.",
         f"up to {PRESETS['news'].topic_terms} terms of its title and its first {LEAD_WORDS} words",

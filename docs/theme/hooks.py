@@ -1,18 +1,31 @@
 """Draw the Mermaid blocks of the pages as SVG while the site is built, so that the site needs no network.
 
 Also write the table of the keys of an event's report, and keep the decision records out of the search: they answer
-questions about the code, not about its use.
+questions about the code, not about its use. The link to the repository is where the sources were cloned from.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import mermaidx  # type: ignore[import-untyped]
 from schema_page import table
 
 BLOCK = re.compile("^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+REMOTE = re.compile(r"(?:https?://(?:[^@/]*@)?|ssh://git@|git@)([\w.-]+)[:/](.+?)(?:\.git)?/?")  # without passwords
+
+
+def on_config(config: Any, **_: Any) -> Any:
+    command = ["git", "-C", str(Path(__file__).parent), "remote", "get-url", "origin"]
+    remote = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    if not config.repo_url and (found := REMOTE.fullmatch(remote)):
+        config.repo_url, config.repo_name = f"https://{found[1]}/{found[2]}", "Repository"
+    return config
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

@@ -7,7 +7,9 @@ import asyncio
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,7 +19,7 @@ from scrapy_neardup.commands.terminal import as_json, print_error, print_json, p
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import LEVELS, STATUSES, counted
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import read_feed, shown
+from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, read_feed, shown
 from scrapy_neardup.lab.pages import PageReader
 from scrapy_neardup.lab.replay import OutputFormat, Tally, opened, replay
 from scrapy_neardup.settings import NearDupSettings
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="one line for each story that became a part of another one after its id was written",
     )
+    parser.add_argument("--by-time", action="store_true", help="judge the earliest first; holds all in memory")
     parser.add_argument("--store", metavar="URL", default="memory://", help="default: memory://, never the live window")
     add_preset(parser)
     add_workers(parser, "processes that extract and sketch")
@@ -73,6 +76,8 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     tally, output_format, status = Tally(), OutputFormat(), 0
     async with AsyncExitStack() as stack:
         feed = read_feed(options.input)
+        if options.by_time:
+            feed = iter(_by_time(feed))
         paths = options.output, options.events, options.stories
         output, events, stories = (_open_output(path, stack) for path in paths)
 
@@ -113,6 +118,15 @@ async def _replay(options: argparse.Namespace, settings: NearDupSettings) -> int
     elif not tally.documents:
         print_error(f"{shown(options.input)}: {_NO_DOCUMENT if tally.errors else 'the file has no documents'}")
     return status or int(tally.errors > 0)
+
+
+def _by_time(feed: Iterable[RecordedDocument | WrongLine]) -> list[RecordedDocument | WrongLine]:
+    """Sort by time. A line without a time stays behind the line before it."""
+    timed, clock = [], 0.0
+    for entry in feed:
+        clock = clock if isinstance(entry, WrongLine) or entry.time is None else entry.time
+        timed.append((clock, entry))
+    return [entry for _, entry in sorted(timed, key=itemgetter(0))]
 
 
 _NO_DOCUMENT = "no line is a document with an id and a text, html or file; give documents as NEARDUP_RECORD writes them"

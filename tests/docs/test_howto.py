@@ -157,11 +157,8 @@ def test_a_record_is_replayed_by_time(project: Project) -> None:
     spider = FERRY.replace('"text": words}', '"text": words, "published": f"2023-11-14T{20 - number}:00:00Z"}')
     done = project.crawl(spider, NEARDUP_RECORD="as-crawled.jsonl.gz", NEARDUP_ITEM_FIELDS={"time": "published"})
     assert done.item(neardup_status="original")["url"] == "https://paper0.example/ferry"
-    (sort,) = [text for title, text in blocks(DOCS / "howto/publication-time.md", "python") if not title]
-    project.write("sort.py", sort)
-    run_python(project.folder, "sort.py").check_returncode()
-    *_, (_, replay) = blocks(DOCS / "howto/publication-time.md", "sh")
-    project.run(*shlex.split(replay)[1:])
+    *_, (_, commands) = blocks(DOCS / "howto/publication-time.md", "sh")
+    project.run(*shlex.split(commands.splitlines()[-1])[1:])
     verdicts = [json.loads(line) for line in (project.folder / "verdicts.jsonl").read_text("utf-8").splitlines()]
     assert [row["status"] for row in verdicts] == ["original"] + 6 * ["duplicate"]
     assert {row["original_url"] for row in verdicts[1:]} == {"https://paper6.example/ferry"}

@@ -72,5 +72,5 @@ def figures(page: str, heading: str, columns: slice) -> list[str]:
 def test_figures_are_those_of_the_measurements(name: str, heading: str, columns: slice) -> None:
     measured = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("accuracy.md", "benchmarks.md"))
     found = figures((ROOT / name).read_text(encoding="utf-8"), heading, columns)
-    assert len(found) > 9
+    assert len(found) > 4
     assert [figure for figure in found if f" {figure} " not in measured.replace("%", " ")] == []

@@ -127,6 +127,7 @@ function whyOf(item) {
 }
 
 function whyRelated(item) {
+  if (kindOf(item) === 'translation') return 'the same article in another language';
   if (isSimilar(item)) return 'similar text, not a copy';
   return reasons.get(data.url[item]) ?? 'the same event in other words';
 }

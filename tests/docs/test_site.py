@@ -1,0 +1,110 @@
+"""The built site in a real browser: the pages of the menu pass axe-core, and the search answers what readers ask."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from browser import running_chromium
+from playwright.sync_api import Browser
+
+pytest.importorskip("material", reason="the site is built by mkdocs-material, which tox installs")
+
+ROOT = Path(__file__).parents[2]
+AXE = files("axe_playwright_python").joinpath("axe.min.js")
+MENU = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+PAGES = [name.removesuffix(".md") + ".html" for name in re.findall(r"[\w/-]+\.md$", MENU, re.MULTILINE)]
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+# Of each query, places that answer it.
+ANSWERS = {
+    "keep dropped items how long": [
+        "settings.html#neardup_dropped_feed",
+        "faq.html#how-long-does-it-keep-dropped-items",
+    ],
+    "minimum sources": ["faq.html#what-is-the-minimum-of-sources-for-an-alert"],
+    "time zone": ["settings.html#neardup_events_timezone", "faq.html#which-time-zone-do-times-have"],
+    "JSON-LD": ["faq.html#does-it-read-json-ld"],
+    "template of a message": ["faq.html#can-i-change-the-template-of-a-message"],
+    "archive": ["howto/archive.html"],
+    "Postgres": ["howto/databases.html"],
+}
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the built site."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    handler = functools.partial(_Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with running_chromium() as browser:
+        yield browser
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_no_fault_of_level_a_or_aa(chromium: Browser, site: str, name: str) -> None:
+    page = chromium.new_page(color_scheme="light")
+    page.goto(f"{site}/{name}")
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.evaluate(AXE.read_text(encoding="utf-8") + ";0")
+    faults = page.evaluate("levels => axe.run({ runOnly: levels })", LEVELS)["violations"]
+    page.evaluate("document.body.setAttribute('data-md-color-scheme', 'slate')")
+    faults += page.evaluate("axe.run({ runOnly: ['color-contrast'] })")["violations"]
+    page.close()
+    assert [(fault["id"], [node["target"] for node in fault["nodes"]][:5]) for fault in faults] == []
+
+
+def test_no_page_of_the_menu_is_wider_than_a_phone(chromium: Browser, site: str) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 844})
+    wide = []
+    for name in PAGES:
+        page.goto(f"{site}/{name}")
+        if page.evaluate("document.documentElement.scrollWidth") > 390:
+            wide.append(name)
+    page.close()
+    assert wide == []
+
+
+@pytest.mark.parametrize("query", ANSWERS)
+def test_the_search_answers(chromium: Browser, site: str, query: str) -> None:
+    page = chromium.new_page()
+    page.goto(f"{site}/index.html?q={query}")
+    results = page.locator(".md-search-result__link")
+    results.first.wait_for(state="attached")
+    links = [(each.get_attribute("href") or "").removeprefix(f"{site}/") for each in results.all()]
+    found = [re.sub(r"\?h=[^#]*", "", link) for link in links]
+    page.close()
+    assert not any(link.startswith("decisions/0") for link in found)
+    assert set(ANSWERS[query]) & set(found[:12]), found[:12]
+
+
+def test_a_link_to_a_folded_setting_opens_it(chromium: Browser, site: str) -> None:
+    page = chromium.new_page()
+    page.goto(f"{site}/settings.html#neardup_drop_share")
+    page.locator("#neardup_drop_share").wait_for()
+    assert page.locator("#neardup_window").is_hidden()
+    page.get_by_role("link", name="NEARDUP_WINDOW").first.click()
+    page.locator("#neardup_window").wait_for()
+    page.close()
