@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.crawler import Crawler
 
+from scrapy_neardup.contracts import CountedStore
 from scrapy_neardup.crawl.feeds import JsonLinesFeed
 from scrapy_neardup.crawl.file_locations import in_data_dir
+from scrapy_neardup.document import Verdict
+from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 
 if TYPE_CHECKING:  # most crawls have no receiver
     from scrapy_neardup.stories.outbox import Outbox
     from scrapy_neardup.stories.stream import RedisStream
     from scrapy_neardup.stories.webhook import Webhook
-from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
-
-from scrapy_neardup.contracts import CountedStore
-from scrapy_neardup.document import Verdict
-from scrapy_neardup.exceptions import StoreError
 
 
 class EventSinks:
