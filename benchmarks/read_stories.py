@@ -158,7 +158,7 @@ def report_stories(stories: Sequence[Sequence[RecordedPage]]) -> None:
     print("\n".join(mixed))
 
 
-def report_large_events(stories: Sequence[Sequence[Page]]) -> None:
+def report_large_events(stories: Sequence[Sequence[RecordedPage]]) -> None:
     """Print how many sources of each event that a reader found are in one story."""
     rows = (json.loads(line) for line in (LABELS / "large-events.jsonl").read_text(encoding="utf-8").splitlines())
     event_of = {row["id"]: row["event"] for row in rows}
