@@ -98,8 +98,6 @@ class NearDupDetector:
         self._knowledge = Knowledge(self.sketcher, self.index)
         self._documents = DocumentMaker(secrets.token_hex(8) if run is None else run, clock)
         self._joins = JoinMaker(self.settings.owner_of, source_of)
-        self._events: list[StoryEvent] = []  # raised since the last ``take_events``
-        self._handed_out: list[StoryEvent] = []  # by the last ``take_events``
         self._is_open = False
         self._opening = asyncio.Lock()
         self._warnings: set[str] = set()
@@ -204,15 +202,14 @@ class NearDupDetector:
             await self._learn_of_new_sources([document])
             (fingerprint,) = await self._paced_sketcher.fingerprints([document])
         # From here nothing is awaited until the check is in the store's queue. So the order of calls is kept.
-        verdict, event = await self._check(document, fingerprint)
-        self._events += [event] if event else []
+        verdict = await self._check(document, fingerprint)
         await self._advance([document])
         return self._with_final_story(verdict)
 
     async def check_in_order(self, documents: Sequence[Document]) -> list[Verdict]:
         """Return the verdicts that ``check`` would give one after the other. The documents go to the store together."""
         # Tasks start in this order, and none waits for anything before its check is in the store's queue.
-        checks: list[asyncio.Task[tuple[Verdict, StoryEvent | None]]] = []
+        checks: list[asyncio.Task[Verdict]] = []
         await self._learn_of_new_sources(documents)
         for group in grouped(documents):
             for document, fingerprint in zip(group, await self._paced_sketcher.fingerprints(group), strict=True):
@@ -221,10 +218,9 @@ class NearDupDetector:
                 await asyncio.wait(checks)  # the sketcher learns from these documents, and the next sketches from it
             await asyncio.sleep(0)  # the store answers these while the next are sketched
         answers = await asyncio.gather(*checks)
-        self._events += [event for _, event in answers if event]
         await self._advance(documents)
         # Documents that were checked together also learn which stories became one meanwhile, in whatever order.
-        return [self._with_final_story(verdict) for verdict, _ in answers]
+        return [self._with_final_story(verdict) for verdict in answers]
 
     def _with_final_story(self, verdict: Verdict) -> Verdict:
         return replace(verdict, story=self.stories.final_story(verdict.story)) if verdict.story else verdict
@@ -236,16 +232,13 @@ class NearDupDetector:
         the returned events at once. If an event is not confirmed within a minute, another process passes it on too,
         under the same ``id``.
         """
-        self.stories.pass_on(self._handed_out)
-        self._handed_out, self._events = self._events, []
-        return list(self._handed_out)
+        return self.stories.custody.hand_out()
 
     async def confirm_events(self) -> None:
         """Tell the store that all events returned so far have been passed on. Never raises."""
-        self.stories.pass_on(self._handed_out)
-        self._handed_out = []
+        self.stories.custody.pass_on()
         if not self.breaker.is_open:
-            await self._unless_store_fails(self.stories.confirm())
+            await self._unless_store_fails(self.stories.custody.confirm())
 
     def discard_unshared(self) -> None:
         """Do not share with the store what was learned since the last exchange. So the store stays as it is."""
@@ -274,13 +267,13 @@ class NearDupDetector:
 
     async def finish(self, *, all_over: bool = False) -> None:
         """End the events that are over. With ``all_over`` no document follows, so end all events. Never raises."""
-        self._events += await self._unless_store_fails(self.stories.finish(all_over=all_over)) or []
+        await self._unless_store_fails(self.stories.finish(all_over=all_over))
 
-    async def _check(self, document: Document, fingerprint: Fingerprint) -> tuple[Verdict, StoryEvent | None]:
+    async def _check(self, document: Document, fingerprint: Fingerprint) -> Verdict:
         if not has_words(document.text):
-            return unchecked("no-text"), None
+            return unchecked("no-text")
         if not self.breaker.allows():
-            return unchecked("store-unavailable"), None
+            return unchecked("store-unavailable")
         try:
             if not self._is_open:
                 await self.index.open()
@@ -294,7 +287,7 @@ class NearDupDetector:
             else:  # the store answers, and other documents can be judged
                 self.breaker.succeeded()
                 self._warn_once(f"A document passes unchecked: {error}")
-            return unchecked("store-unavailable"), None
+            return unchecked("store-unavailable")
         self.breaker.succeeded()
         verdict, join = cast("Judged", judged)
         if match is None:
@@ -304,9 +297,9 @@ class NearDupDetector:
         if isinstance(story, StoreError):
             self._warn_once(f"A story cannot be written to the store: {story}")
         if join is None or not isinstance(story, Story):
-            return verdict, None
+            return verdict
         event = await self._unless_store_fails(self.stories.joined(join, story))
-        return (replace(verdict, event=event.level), event) if event else (verdict, None)
+        return replace(verdict, event=event.level) if event else verdict
 
     async def _advance(self, documents: Sequence[Document]) -> None:
         """Exchange learned data with the store if that is due, and advance the clock that ends events."""
@@ -316,7 +309,7 @@ class NearDupDetector:
             await self._share_boilerplate()
         if not self.breaker.is_open:
             seconds = [document.counted_second for document in documents]
-            self._events += await self._unless_store_fails(self.stories.advance(*seconds)) or []
+            await self._unless_store_fails(self.stories.advance(*seconds))
 
     async def _learn_of_new_sources(self, documents: Sequence[Document]) -> None:
         """Load the stored boilerplate of sources that this process meets for the first time."""

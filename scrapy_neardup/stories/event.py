@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from scrapy_neardup.document import LEVELS, Level, Member, Story
@@ -28,7 +28,6 @@ class StoryEvent:
     item: str | None = None  # id of the document that tipped it; None for an end
     breaking_over: int = 0  # the threshold of ``breaking`` at that time
     lead: str = ""  # the first sentence of that document
-    token: str = field(default="", repr=False, compare=False)  # by which it was granted
 
     @property
     def id(self) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
@@ -21,9 +20,9 @@ from scrapy_neardup.document import (
     Level,
     Member,
     Story,
-    UnconfirmedGrant,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.stories.custody import Custody
 from scrapy_neardup.stories.event import Draft, StoryEvent
 from scrapy_neardup.stories.rules import (
     DAY,
@@ -42,7 +41,6 @@ logger = logging.getLogger(__name__)
 _SWEEP = 600  # seconds on the documents' clock between two looks for events that have ended
 _AGREED = 32  # the clock reaches a time when this many documents in a row are at least as late
 _MOST_RAISED = 1024  # signalled stories of which documents may still be under way
-_MOST_UNANSWERED = 1024
 _MOST_STORIES = 1 << 17  # that are remembered, for the end of the crawl
 _ASKED_TOGETHER = 4096  # stories; many more would take longer than the timeout of a store
 _UNCONFIRMED = 60.0  # seconds after which others pass on the event of a grant that nobody has confirmed
@@ -77,10 +75,7 @@ class StoryTracker:
         self.unconfirmed_after = unconfirmed_after
         self._clock = clock
         self._look_at = clock()
-        self._granted: dict[str, str] = {}  # token -> story, of events that were not passed on yet
-        self._passed_on: list[tuple[str, str]] = []  # stories and tokens that the store does not know of yet
-        self._unanswered: dict[str, tuple[Claim, Draft, Story]] = {}  # by token
-        self._events: list[StoryEvent] = []  # not returned yet, and raised by no document
+        self.custody = Custody(store, self._granted)
         self._rule_name = rule
         self.rule: Rule = load_rule(rule)
         self._events_per_day = events_per_day
@@ -171,47 +166,15 @@ class StoryTracker:
             if not story.is_running or not warrants_update:
                 return None
         draft = Draft.of(level, join.time, join.member.id, story, self.breaking_over, join.lead)
-        event = await self._claim(Claim(story.id, level, extent=story.extent), draft, story)
+        event = await self.custody.claim(Claim(story.id, level, extent=story.extent), draft, story)
         self._note_raised(story, level, is_granted=event is not None)
         if event is None:
             return None if level == "update" else await self._signal(level, self._with_raised(story), join)
         return event
 
-    async def _claim(self, claim: Claim, draft: Draft, story: Story) -> StoryEvent | None:
-        """Return the event if the claim is granted. A claim without an answer is made again later."""
-        if not claim.token:
-            claim = replace(claim, token=secrets.token_hex(8), note=draft.pack())
-        try:
-            granted = await self._store.claim(claim)
-        except StoreError:
-            if len(self._unanswered) < _MOST_UNANSWERED:
-                self._unanswered[claim.token] = claim, draft, story
-            raise
-        if granted is None:
-            return None
-        return self._granted_event(draft, replace(story, signalled=granted.signalled), granted.members, claim.token)
-
-    def _granted_event(self, draft: Draft, story: Story, members: tuple[Member, ...], token: str) -> StoryEvent:
-        self._granted[token] = story.id
+    def _granted(self, draft: Draft, story: Story, members: tuple[Member, ...]) -> StoryEvent:
         event = self._event(draft.level, draft.time, story, members)
-        return replace(event, item=draft.item, breaking_over=draft.breaking_over, lead=draft.lead, token=token)
-
-    def pass_on(self, events: Iterable[StoryEvent]) -> None:
-        """Note that these events have been passed on; ``confirm`` tells the store."""
-        self._passed_on += [(event.story.id, event.token) for event in events if event.token]
-
-    async def confirm(self) -> None:
-        """Tell the store which events have been passed on, so that no other process passes them on too."""
-        if not self._passed_on:
-            return
-        grants, self._passed_on = self._passed_on, []
-        try:
-            await self._store.confirm(grants)
-        except StoreError:
-            self._passed_on += grants
-            raise
-        for _, token in grants:
-            self._granted.pop(token, None)
+        return replace(event, item=draft.item, breaking_over=draft.breaking_over, lead=draft.lead)
 
     def _with_raised(self, story: Story) -> Story:
         """Return the story with the levels that this process has raised since the document joined."""
@@ -233,10 +196,10 @@ class StoryTracker:
     def current(self, story: Story, members: tuple[Member, ...]) -> StoryEvent:
         """Return a running event as it was at its newest source."""
         level: Level = "breaking" if "breaking" in story.levels else "watch"
-        return self._event(level, (story.sources or story.times)[-1], story, members)
+        return self._event(level, _newest(story), story, members)
 
-    async def advance(self, *seconds: int) -> list[StoryEvent]:
-        """Return the events that ended by the documents' own clock. ``seconds`` are the times of the newest documents.
+    async def advance(self, *seconds: int) -> None:
+        """End events by the documents' own clock. ``seconds`` are the times of the newest documents.
 
         A few documents in a row must agree on the time: neither one dated ahead nor a late one moves the clock.
         """
@@ -245,53 +208,25 @@ class StoryTracker:
             self._recent.append(second)
             if len(self._recent) == _AGREED:
                 now = max(now, min(self._recent))
-        await self.confirm()
+        await self.custody.confirm()
         await self._pass_on_overdue()
         if now // _SWEEP > self._swept:
             await self._sweep(now)
-        return self._take_events()
 
-    async def finish(self, *, all_over: bool = False) -> list[StoryEvent]:
-        """Return the events that ended by the last readings of the clock, or all if no document will come any more."""
+    async def finish(self, *, all_over: bool = False) -> None:
+        """End the events that are over by the last readings of the clock, or all if no document will come any more."""
         self._look_at = self._clock()
         await self._pass_on_overdue()
         if all_over or self._recent:
             await self._end_quiet(LAST_SECOND if all_over else min(self._recent) - QUIET)
-        return self._take_events()
-
-    def _take_events(self) -> list[StoryEvent]:
-        """Return events that no document raised, including those from before a store failed."""
-        events, self._events = self._events, []
-        return sorted(events, key=lambda event: (event.time, event.story.id))
 
     async def _pass_on_overdue(self) -> None:
         """Repeat claims whose answer was lost, and take over events whose process died before it passed them on."""
-        while self._unanswered:
-            # Remove the claim before it is repeated, so that documents under way at the same time do not repeat it too.
-            _, (claim, draft, story) = self._unanswered.popitem()
-            if event := await self._claim(claim, draft, story):
-                self._note_raised(story, draft.level, is_granted=True)
-                self._events.append(event)
-        if self._clock() < self._look_at:
-            return
-        self._look_at = self._clock() + _UNCONFIRMED
-        for grant in await self._store.take_over(self.unconfirmed_after):
-            if grant.token not in self._granted:
-                self._take_over(grant)
-
-    def _take_over(self, grant: UnconfirmedGrant) -> None:
-        try:
-            draft = Draft.read(grant.note)
-        except ValueError as error:
-            logger.warning("An event of story %s is lost: its draft cannot be read (%s)", grant.story.id, error)
-            self._passed_on.append((grant.story.id, grant.token))
-            return
-        logger.info(
-            "An event of story %s is passed on now, because the process that raised it ended too early", grant.story.id
-        )
-        self._unanswered.pop(grant.token, None)
-        story = draft.story_then(grant.story)
-        self._events.append(self._granted_event(draft, story, grant.members, grant.token))
+        for event in await self.custody.claim_again():
+            self._note_raised(event.story, event.level, is_granted=True)
+        if self._clock() >= self._look_at:
+            self._look_at = self._clock() + _UNCONFIRMED
+            await self.custody.take_over(self.unconfirmed_after)
 
     async def _sweep(self, now: int) -> None:
         self._swept = now // _SWEEP  # set first: documents under way at the same time need not sweep too
@@ -301,14 +236,9 @@ class StoryTracker:
             await self._set_threshold(now)
 
     async def _end_quiet(self, quiet_since: int) -> None:
-        for story in await self._store.open_events(quiet_since):
-            newest = (story.sources or story.times)[-1]
-            draft = Draft.of("ended", newest + QUIET, None, story, self.breaking_over)
-            event = await self._claim(Claim(story.id, "ended", newest), draft, story)
-            if event and story.is_muted:
-                self.pass_on([event])
-            else:
-                self._events += [event] if event else []
+        for story in sorted(await self._store.open_events(quiet_since), key=_newest):
+            draft = Draft.of("ended", _newest(story) + QUIET, None, story, self.breaking_over)
+            await self.custody.claim(Claim(story.id, "ended", _newest(story)), draft, story)
 
     async def _set_threshold(self, now: int) -> None:
         threshold = await self.threshold(now)
@@ -339,3 +269,7 @@ class StoryTracker:
         # Others may have joined since: the report is about the story as it was.
         known = tuple(member for member in members if member.number <= story.joined)
         return StoryEvent(level, at, self._rule_name, story, known, breaking_over=self.breaking_over)
+
+
+def _newest(story: Story) -> int:
+    return (story.sources or story.times)[-1]
