@@ -344,6 +344,11 @@ def new_version() -> tuple[str, bytes]:
     return "version", random.randbytes(_VERSION_BYTES)
 
 
+def is_version(answer: object) -> bool:
+    """Return whether the answer of a script is the version of a story that others changed, nothing if it is gone."""
+    return isinstance(answer, bytes) and len(answer) <= _VERSION_BYTES
+
+
 Stories = dict[bytes, "StoredStory | Exception"]
 """Stories as they were read and changed since, by key; in place of one that cannot be used its error."""
 

@@ -28,7 +28,7 @@ from scrapy_neardup.index.redis.layout import RedisLayout
 from scrapy_neardup.index.redis.lua import Call, script
 from scrapy_neardup.index.redis.postings import Generation, Keys, bits_of_new_generation, find_candidates, read_bits
 from scrapy_neardup.index.redis.runs import heartbeats, read_runs
-from scrapy_neardup.index.redis.stories import RedisStories, Stories
+from scrapy_neardup.index.redis.stories import RedisStories, Stories, is_version
 from scrapy_neardup.index.redis.swap import Expected, Posting, swap_call
 from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
@@ -37,6 +37,7 @@ from scrapy_neardup.rules.policy import Policy
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds
+_STORY_ATTEMPTS = 10  # to join stories that others change, before everything is read again
 _MOST_GUESSED = 4  # documents of a batch
 _MOST_REMEMBERED = 1 << 14  # documents whose stories are remembered
 
@@ -136,10 +137,15 @@ class RedisWindow:
                 is_slow = new.match is not None and len(document.text) >= LONG_TEXT
                 judged = asyncio.to_thread(new.judge, document, new.match) if is_slow else None
                 new.judged = await judged if judged else new.judge(document, new.match)
-        joins = [each.judged.join for each in news if each.judged is not None and each.judged.join is not None]
-        await self._stories.read(client, batch.stories, joins)
-        calls = {new: call for new in news if (call := self._commit(batch, new)) is not None}
-        results = dict(zip(calls, await lua.run_all(client, list(calls.values())), strict=True))
+        results, left = dict[_New, object](), list(news)
+        for _ in range(_STORY_ATTEMPTS):
+            joins = [each.judged.join for each in left if each.judged is not None and each.judged.join is not None]
+            await self._stories.read(client, batch.stories, joins)
+            calls = {new: call for new in left if (call := self._commit(batch, new)) is not None}
+            results.update(zip(calls, await lua.run_all(client, list(calls.values())), strict=True))
+            if not (left := [new for new in calls if is_version(results[new])]):
+                break
+            batch.stories.clear()  # others changed them, and what was decided of these documents is still right
         answers: dict[_New, Checked | BaseException] = {}
         for new in news:
             result = results.get(new, 1)
