@@ -22,8 +22,7 @@ from scrapy_neardup.document import (
     Story,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.stories.custody import Custody
-from scrapy_neardup.stories.event import Draft, StoryEvent
+from scrapy_neardup.stories.event import Custody, Draft, StoryEvent
 from scrapy_neardup.stories.rules import (
     DAY,
     HISTORY,
