@@ -223,7 +223,14 @@ async def related() -> None:
 async def bridge() -> None:
     """Print the names of a new event together with those of a running one: is the new event still raised?"""
     at, running, new = START + 4 * DAY, words("running event", 10), words("new event", 10)
-    for hosts, pages, after in [(0, 0, 0.0), (1, 1, -0.5 * HOUR), (1, 1, 30.0), (3, 3, 30.0), (10, 100, 30.0)]:
+    for hosts, pages, after in [
+        (0, 0, 0.0),
+        (1, 1, -0.5 * HOUR),
+        (1, 1, 30.0),
+        (3, 3, 30.0),
+        (10, 10, 30.0),
+        (10, 100, 30.0),
+    ]:
         attack = [
             report(f"liar{n % hosts}.example", [*running[:2], *new[:2]], [*running[:8], *new[:8]], at + after + n)
             for n in range(pages)
