@@ -13,3 +13,5 @@ const reach = () => document.querySelectorAll('.md-typeset__scrollwrap, .md-type
 });
 addEventListener('load', reach);
 addEventListener('toggle', reach, true);
+
+document.querySelector('[data-md-component=search][role=dialog]')?.setAttribute('aria-label', 'Search');
