@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from rich.cells import cell_len, chop_cells
@@ -16,8 +16,9 @@ from rich.cells import cell_len, chop_cells
 from scrapy_neardup.content import source_of
 from scrapy_neardup.document import LEVELS, STATUSES, Verdict, counted, printable
 from scrapy_neardup.settings import NearDupSettings
-from scrapy_neardup.stories.figure_kinds import kind_of
-from scrapy_neardup.stories.summary import read_change
+
+if TYPE_CHECKING:  # most crawls have no changed figures
+    from scrapy_neardup.stories.summary import FigureChange
 
 _MOST_STORIES = 20_000
 _MOST_SOURCES = 1000  # of one story
@@ -146,8 +147,7 @@ class RunSummary:
                 yield f"  {status:<10}{count:>7,}{self._details(status)}"
         if self._changes:
             yield "Changed figures, with the items that print them:"
-            for line, title, items in self._gravest_changes():
-                change = read_change(line)
+            for change, title, items in self._gravest_changes():
                 yield _row(f"{counted(items, 'item'):>11}, {change.words:<27}", title)
         if stories := self._largest_stories(_STORIES_SHOWN):
             yield "Largest stories, with their items of this run:"
@@ -165,10 +165,13 @@ class RunSummary:
             for hint in found:
                 yield from _wrapped(f"  - {hint.text}.")
 
-    def _gravest_changes(self) -> list[tuple[str, str, int]]:
+    def _gravest_changes(self) -> list[tuple[FigureChange, str, int]]:
         """Return a few changes, their first titles and their items: the dead first, then those that most print."""
-        rows = [(line, title, items) for (_, line), (title, items) in self._changes.items()]
-        return sorted(rows, key=lambda row: (kind_of(read_change(row[0]).label), -row[2]))[:_CHANGES_SHOWN]
+        from scrapy_neardup.stories.figure_kinds import kind_of
+        from scrapy_neardup.stories.summary import read_change
+
+        rows = [(read_change(line), title, items) for (_, line), (title, items) in self._changes.items()]
+        return sorted(rows, key=lambda row: (kind_of(row[0].label), -row[2]))[:_CHANGES_SHOWN]
 
     def _next_commands(self, files: Sequence[str]) -> Iterator[str]:
         if files:
