@@ -31,9 +31,9 @@ _MOST_FOUND = 64  # names of a document
 _MOST_CHARACTERS = 600  # of a line
 _MOST_CHARACTERS_OF_NAMES = 4000  # of a text, in which the words of its names are looked for
 _KEY_FACTOR, _KEY_SEED = 0x9E37_79B1, 0x3A3E_5EED
-_LONGEST, _SHORTEST, _LEAST_LETTERS = 6, 3, 3
-# Capitals of the Latin, Greek, Cyrillic and Armenian alphabets; a few letters in these blocks are none.
-_NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u0556][^\\W\\d_]{2,}")
+_LONGEST, _SHORTEST = 6, 3  # letters of a skeleton
+# Capitals of the Latin, Greek and Cyrillic alphabets; a few letters in these blocks are none.
+_NAME = re.compile("(?<!\\w)[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f\u0460-\u052f][^\\W\\d_]{2,}")
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…])\W*$")
 _CYRILLIC_ENDING = re.compile("(?<=...)(?:ами|ями|ого|его|ому|ему|ыми|ими|ым|им|ом|ем)$")
 _LETTERS = str.maketrans(
