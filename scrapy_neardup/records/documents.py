@@ -9,7 +9,7 @@ from scrapy_neardup.document import WHOLE_TEXT, Document, Fingerprint
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.packing import PackedFields, cut_to_bytes
 
-VERSION = 10
+VERSION = 11
 KEY_BYTES = 8
 MAX_URL_BYTES = 2000
 MAX_TITLE_BYTES = 120
@@ -39,6 +39,7 @@ RECORD = PackedFields(
         "figures": "B*",
         "specifics": "B*",
         "topic": "B*",
+        "first_topic": "B*",
         "names": "B*",
         "titles": "B*",
         "url": "H*",
@@ -84,6 +85,7 @@ class Record:
     figures: bytes
     specifics: bytes
     topic: bytes
+    first_topic: bytes  # of the first document of its story in its language, empty if that is its own topic
     names: bytes
     titles: bytes
     url: bytes
@@ -138,6 +140,7 @@ def new_record(fingerprint: Fingerprint, document: Document, run: int = 0) -> Re
         figures=fingerprint.figures,
         specifics=fingerprint.specifics,
         topic=fingerprint.topic,
+        first_topic=b"",
         names=fingerprint.names,
         titles=fingerprint.titles,
         url=cut_to_bytes(document.link, MAX_URL_BYTES),

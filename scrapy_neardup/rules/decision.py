@@ -21,6 +21,7 @@ from scrapy_neardup.rules.trace import SILENT, Trace
 
 SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
 SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
+FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
 LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boilerplate of other sources
 # A document joins two stories if it scores this much more than it needs to, and if their members are that much alike.
 UNITING_EXTRA, UNITING_COSINE = 0.08, 0.3
@@ -160,7 +161,9 @@ def score_candidate(
     if have_part and not _supports(new, old, same_source, policy, trace):
         return None
     if not copy and not have_part and not is_translation:
-        topic = related_topic_score(new.topic, old.topic, same_source, policy.topic_threshold, trace)
+        topic = related_topic_score(
+            new.topic, old.topic, old.first_topic, same_source, policy.topic_threshold, trace
+        )
         topic = topic or _related_names_score(new, old, same_source, trace)
         if not topic:
             return None
@@ -425,6 +428,9 @@ def link_record(
     A copy would be dropped if a kept document holds ``least_dropped`` of its text or more, and if it is no update.
     """
     old = best.record
+    # Topics of two languages share no terms, so the first document of another language begins a line of its own.
+    is_first = best.related and _are_two_languages(record, old)
+    record = replace(record, first_topic=b"" if is_first else old.first_topic or old.topic)
     if best.related or best.state == "lost":
         return replace(record, story=old.story, candidate=best.key)
     original_url, original_title = old.of_original(best.key)
@@ -517,7 +523,7 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
     others. In another language the document itself stands for the members of its story, which share no terms.
     """
     same_source, threshold = is_same_source(new, other), policy.topic_threshold + UNITING_EXTRA
-    if not related_topic_score(new.topic, other.topic, same_source, threshold):
+    if not related_topic_score(new.topic, other.topic, other.first_topic, same_source, threshold):
         return bool(_related_names_score(new, other, same_source))
     own, others = (
         [each.record.topic for each in alive if each.record.story == story] for story in (match.story, other.story)
@@ -539,11 +545,21 @@ def _topic_score(a: bytes, b: bytes, trace: Trace) -> float:
     return topic_score(a, b)
 
 
-def related_topic_score(a: bytes, b: bytes, same_source: bool, threshold: float, trace: Trace = SILENT) -> float:
-    """Return the score of two topics if a document with one joins the story of a document with the other, else 0."""
+def related_topic_score(
+    a: bytes, b: bytes, first: bytes, same_source: bool, threshold: float, trace: Trace = SILENT
+) -> float:
+    """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
+
+    ``first`` is the topic of the first document of the story, empty if that is ``b`` itself. The document must resemble
+    it a little, so that a story does not drift from one topic to the next.
+    """
     score, least = _topic_score(a, b, trace), least_topic_score(threshold, same_source=same_source)
-    is_enough = trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold")
-    return score if is_enough else 0.0
+    if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
+        return 0.0
+    is_near = not first or trace.at_least(
+        "cosine with the first document of the story", topic_cosine(a, first), FIRST_COSINE
+    )
+    return score if is_near else 0.0
 
 
 def _related_names_score(new: Record, old: Record, same_source: bool, trace: Trace = SILENT) -> float:

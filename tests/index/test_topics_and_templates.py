@@ -123,6 +123,15 @@ async def test_a_report_joins_the_story_of_the_member_that_it_resembles(index: I
     assert (match.candidate, match.story) == (second.id, first.id)
 
 
+async def test_a_story_does_not_drift_from_one_topic_to_the_next(index: Index) -> None:
+    first, second = Article("wire", topic="ABCdefgh"), Article("digest", topic="ABCUVWdexyz", at=MINUTE)
+    third = Article("another event", topic="UVWxyz012", at=2 * MINUTE)
+
+    assert topic_score(topic("UVWxyz012"), topic("ABCUVWdexyz")) > Policy().topic_threshold
+    assert await match_of(index, first, second) is not None
+    assert await match_of(index, third) is None
+
+
 async def test_a_translation_unites_the_stories_of_both_languages(index: Index) -> None:
     """It shares no terms with the page that it translates."""
     page = Article("page", source="one.example", number="7", language="en", topic="ABCdefgh")

@@ -88,7 +88,7 @@ def test_two_reports_of_one_source_need_more(one: str, other: str, same_source: 
     score = topic_score(topic(one), topic(other))
 
     def related(threshold: float) -> float:
-        return related_topic_score(topic(one), topic(other), same_source, threshold)
+        return related_topic_score(topic(one), topic(other), b"", same_source, threshold)
 
     assert related(score - extra - 1e-9) == score
     assert related(score - extra + 1e-9) == 0.0
@@ -99,4 +99,4 @@ def test_damaged_topics_have_scores_too(topics: tuple[bytes, bytes], same_source
     one, other = topics
     assert 0.0 <= topic_score(one, other) <= 1.0 + 1e-12
     assert 0.0 <= topic_cosine(one, other) <= 1.0 + 1e-12
-    assert 0.0 <= related_topic_score(one, other, same_source, 0.16) <= 1.0 + 1e-12
+    assert 0.0 <= related_topic_score(one, other, one, same_source, 0.16) <= 1.0 + 1e-12
