@@ -261,7 +261,8 @@ class ExtractionProcesses:
 def _hand_out(texts: Sequence[str], answers: Sequence[Future[Extracted]], together: Future[Extracted]) -> None:
     """Answer each page with its text and its sketch, if there is one."""
     sketches = () if together.exception() else together.result().sketches
-    for text, answer, sketch in zip(texts, answers, sketches or repeat(b""), strict=False):
+    each = sketches if len(sketches) == len(texts) else repeat(b"", len(texts))
+    for text, answer, sketch in zip(texts, answers, each, strict=True):
         answer.set_result(Extracted(text, (sketch,) if sketch else ()))
 
 

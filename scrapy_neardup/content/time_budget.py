@@ -59,7 +59,7 @@ class TimeBudget:
                 if source not in self._in_time:
                     allowed = max(0.0, min(self._seconds - debt, self._seconds / 2 - self._strangers_debt))
                     return allowed + max(_STRANGERS_TIMES * usual, self._seconds / 10)
-                return _TIMES * usual + self._seconds - debt
+                return max(_TIMES * usual, _TIMES * usual + self._seconds - debt)
             self._owe(source, debt - usual)
         raise ExtractionError(
             f"pages of {source} took much longer than pages of other sources, so some of them are left out: they may"

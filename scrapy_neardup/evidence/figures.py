@@ -78,6 +78,7 @@ _PACKED = re.compile("e([3-9a-e])|([a-d])")
 _HEX_MARKS = str.maketrans(".-/~", "abcd")
 
 _NO_WORDS = b"\0\0"
+_MOST_WITHOUT_ANCHOR = 3  # figures of a text that are paired although the other text has none of them
 _SIDES = slice(2), slice(2, 4)  # of a context
 _FIRST, _LAST = slice(3), slice(-3, None)  # characters of a clause that stand near a figure
 # Thai; with few exceptions, Thai and all scripts with higher code points are written without spaces.
@@ -360,7 +361,7 @@ def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figur
     """
     before, after = [figure.context for figure in old], [figure.context for figure in new]
     in_both = set(before) & set(after)
-    if not in_both:
+    if not in_both and max(len(old), len(new)) > _MOST_WITHOUT_ANCHOR:
         return []  # the whole text would be one gap
     sides = [{each[side] for each in set(before) - in_both} for side in _SIDES]
     others = [{each[side] for each in set(after) - in_both} for side in _SIDES]

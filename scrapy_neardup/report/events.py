@@ -34,10 +34,13 @@ def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, A
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
-            figures[change.get("url")].append(f"{change.get('figure')}: {change.get('old')} -> {change.get('new')}")
+            figures[clean_line(change.get("url"), LONGEST_URL)].append(
+                f"{change.get('figure')}: {change.get('old')} -> {change.get('new')}"
+            )
         for member in _objects(report, "members", most=None):
-            if known.isdisjoint((clean_line(member.get("url"), LONGEST_URL), _name(member.get("id")))):
-                yield {**member, "story": key, "changes": figures.pop(member.get("url"), None)}
+            url = clean_line(member.get("url"), LONGEST_URL)
+            if known.isdisjoint((url, _name(member.get("id")))):
+                yield {**member, "story": key, "changes": figures.pop(url, None)}
 
 
 def add_reports(reports: Sequence[Report], stories: Sequence[Story]) -> None:

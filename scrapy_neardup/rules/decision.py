@@ -87,9 +87,9 @@ class ScoredCandidate:
     lost_facts: float = 0.0  # share of the new document's names or figures that the candidate lacks
     is_page_changed: bool = False  # whether the page says something else now, in words or in figures that nobody reads
     is_translation: bool = False
-    is_only_variant: bool = (
-        False  # whether the new document is the page's own url, and this one a variant of the same run
-    )
+    # Whether the new document is kept although the candidate holds its text: its page has other words than before, or
+    # it is the page's own url, and the candidate a variant of it in the same run.
+    must_stay: bool = False
     is_wall: bool = False  # whether the text belongs to no article: its source prints it under unlike titles
 
     @property
@@ -111,11 +111,11 @@ class ScoredCandidate:
         """Return the share of the new document's text that is in the nearest document that was kept.
 
         It is the share in the candidate, without that of the facts that the candidate lacks, times the share of the
-        candidate's text that was kept. If a source prints a
-        text again under another title, it probably adds something: then the share is 0 unless nearly all of the text is
-        in the candidate. A candidate that may never be delivered does not count.
+        candidate's text that was kept. If a source prints a text again under another title, it probably adds something:
+        then the share is 0 unless nearly all of the text is in the candidate. A candidate that may never be delivered
+        does not count, and nothing counts for a document that must stay.
         """
-        if self.state != "seen" or self.is_only_variant:
+        if self.state != "seen" or self.must_stay:
             return NEVER_DELIVERED_SHARE
         if self.is_new_headline and self.share < STRONG_EVIDENCE:
             return 0.0
@@ -161,9 +161,7 @@ def score_candidate(
     if have_part and not _supports(new, old, same_source, policy, trace):
         return None
     if not copy and not have_part and not is_translation:
-        topic = related_topic_score(
-            new.topic, old.topic, old.first_topic, same_source, policy.topic_threshold, trace
-        )
+        topic = related_topic_score(new.topic, old.topic, old.first_topic, same_source, policy.topic_threshold, trace)
         topic = topic or _related_names_score(new, old, same_source, trace)
         if not topic:
             return None
@@ -199,7 +197,7 @@ def score_candidate(
         lost_facts=_lost_facts(new, old) if copy and not same_text and policy.by_titles else 0.0,
         is_page_changed=is_page_changed and (policy.keep_updates or found.score < policy.threshold),
         is_translation=is_translation,
-        is_only_variant=same_page and bool(old.is_variant and not new.is_variant and old.run and _is_of_run(old, new)),
+        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(old, new)),
         is_wall=is_wall,
     )
 
@@ -277,8 +275,10 @@ def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, tra
     return False
 
 
-def _is_of_run(old: Record, new: Record) -> bool:
-    return old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
+def _is_variant_of_run(old: Record, new: Record) -> bool:
+    """Decide whether a document is a variant, such as a print page, and the new one the page's own url, in one run."""
+    is_one_run = old.run != 0 and old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
+    return bool(old.is_variant and not new.is_variant and is_one_run)
 
 
 def _have_same_number(new: Record, old: Record) -> bool:
@@ -364,9 +364,8 @@ def decide(
     is_any_damaged = len(scored) < whole
     if match is None:
         return Decision(new, None, is_any_damaged)
-    like = best(each for each in scored if each.same_text and not each.is_wall and not each.is_new_headline)
-    if match.is_wall and like is not None:
-        match = like  # the same text under the same title, here or elsewhere, is a copy
+    if match.is_wall and (like := best(each for each in scored if _is_under_like_title(new, each))) is not None:
+        match = like  # the same text under a like title, here or elsewhere, is a copy
     if match.is_wall:
         return Decision(replace(new, candidate=match.key), to_match(match), is_any_damaged)
     alive = [candidate for candidate in scored if candidate.state != "lost"]
@@ -379,6 +378,11 @@ def decide(
         answer = replace(answer, is_page_changed=page.is_page_changed, figures=page.record.figures)
         record = replace(record, candidate=page.key)  # if the document is checked again, it must be an update again
     return Decision(record, answer, is_any_damaged)
+
+
+def _is_under_like_title(new: Record, found: ScoredCandidate) -> bool:
+    is_like = title_overlap(new.titles, found.record.titles) >= LIKE_TITLES
+    return found.same_text and found.state != "lost" and not found.is_wall and is_like
 
 
 def _best_that_counts(scored: Sequence[ScoredCandidate]) -> ScoredCandidate | None:
@@ -406,7 +410,7 @@ def decide_again(key: bytes, known: Record, old: Record, policy: Policy, state: 
     """Return the match of a document that was checked before; ``old`` is the record that its own record links to."""
     if known.candidate == key:
         return None
-    known = replace(known, tells_title=known.original != key)  # if its match was a wall, it has its own key still
+    known = replace(known, tells_title=known.story != key)  # if its match was a wall, it has its own story still
     return decide(known, [(known.candidate, old, state)], policy, NEVER_DROPPED).match
 
 
@@ -520,11 +524,12 @@ def _unites(new: Record, match: Record, other: Record, alive: Iterable[ScoredCan
     """Decide whether the story of the match and that of another candidate are one, because the document fits both.
 
     All members that the document was compared with count, so that a digest in one story does not unite it with
-    others. In another language the document itself stands for the members of its story, which share no terms.
+    others. In another language the document itself stands for the members of its story, which share no terms. Names
+    alone join no stories: one page that lists the names of two events would.
     """
     same_source, threshold = is_same_source(new, other), policy.topic_threshold + UNITING_EXTRA
     if not related_topic_score(new.topic, other.topic, other.first_topic, same_source, threshold):
-        return bool(_related_names_score(new, other, same_source))
+        return False
     own, others = (
         [each.record.topic for each in alive if each.record.story == story] for story in (match.story, other.story)
     )

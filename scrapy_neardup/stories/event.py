@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from scrapy_neardup.contracts import StoryStore
 from scrapy_neardup.document import LEVELS, Claim, Level, Member, Story, UnconfirmedGrant
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -160,9 +160,11 @@ class Custody:
         token = held.claim.token
         try:
             granted = await self._store.claim(held.claim)
-        except StoreError:
+        except StoreError as error:
             held.state = "unanswered"
-            if sum(each.state == "unanswered" for each in self._held.values()) > _MOST_UNANSWERED:
+            if not isinstance(error, StoreUnavailable):
+                del self._held[token]  # the store answers, so asking again would fail again
+            elif sum(each.state == "unanswered" for each in self._held.values()) > _MOST_UNANSWERED:
                 del self._held[token]
             raise
         if granted is None:

@@ -88,7 +88,7 @@ def check_format(form: object) -> str:
         raise ValueError(f"must be {ALLOWED_FORMATS}")
     try:
         formatter(form)({}) if "{" in form else None
-    except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
+    except (LookupError, ValueError, ArithmeticError, AttributeError, TypeError, MemoryError) as error:
         raise ValueError(f"is no format string: {error!r}; fields are {', '.join(_fields({}))}") from None
     return form
 

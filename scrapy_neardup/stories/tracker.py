@@ -236,7 +236,7 @@ class StoryTracker:
 
     async def _end_quiet(self, quiet_since: int) -> None:
         for story in sorted(await self._store.open_events(quiet_since), key=_newest):
-            draft = Draft.of("ended", _newest(story) + QUIET, None, story, self.breaking_over)
+            draft = Draft.of("ended", min(LAST_SECOND, _newest(story) + QUIET), None, story, self.breaking_over)
             await self.custody.claim(Claim(story.id, "ended", _newest(story)), draft, story)
 
     async def _set_threshold(self, now: int) -> None:
@@ -271,4 +271,4 @@ class StoryTracker:
 
 
 def _newest(story: Story) -> int:
-    return (story.sources or story.times)[-1]
+    return max(story.sources or story.times, default=0)

@@ -58,11 +58,11 @@ class Webhook:
         """Raise Refused if the receiver will never take the event, and DeliveryFailed if it may later."""
         try:
             told = message(report, self._form)
+            body = None if told is None else encode(told)
         except Exception as error:
             raise Refused(f"NEARDUP_EVENTS_WEBHOOK_FORMAT failed: {type(error).__name__}: {error}") from error
-        if told is None:
+        if body is None:
             return
-        body = encode(told)
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "scrapy-neardup",

@@ -267,8 +267,6 @@ class RedisWindow:
 
         To guess saves a request. If many documents share the requests, that is not worth what it costs to guess wrong.
         """
-        if len(self._story_of) > _MOST_REMEMBERED:
-            self._story_of.clear()
         guesses: dict[bytes, set[bytes]] = {}
         for new in news if len(news) <= _MOST_GUESSED else ():
             for likeliest in new.candidates[:1]:
@@ -288,6 +286,8 @@ class RedisWindow:
                 new.story, expected, writes = self._stories.join(batch.stories, new.judged.join)
             except (StoreError, RedisError) as error:
                 new.story = self._explain(error)
+                if isinstance(new.story, StoreUnavailable):
+                    raise new.story from error
         if (record := batch.decided.get(new.key)) is not None and new.known is None:
             new.packed = record.pack()
             own = (self._layout.records(new.key),)
@@ -300,6 +300,8 @@ class RedisWindow:
             else:
                 expected = [registered, *expected]
             posting = self._posting(new)
+            if len(self._story_of) > _MOST_REMEMBERED:
+                self._story_of.clear()
             self._story_of[new.key] = record.story
             writes = [
                 ("EXPIRE", (self._layout.bands(new.own.number),), (bands_live,)),
