@@ -226,7 +226,7 @@ class NearDupDetector:
         return replace(verdict, story=self.stories.final_story(verdict.story)) if verdict.story else verdict
 
     def take_events(self) -> list[StoryEvent]:
-        """Return the events that documents have raised since the last call, in the order of the documents.
+        """Return the events that documents have raised since the last call, in the order of their times.
 
         This call notes that the events of the previous call have been passed on. Call ``confirm_events`` to confirm
         the returned events at once. If an event is not confirmed within a minute, another process passes it on too,

@@ -21,12 +21,12 @@ async def test_pages_of_one_blog_make_no_boilerplate_of_another_blog() -> None:
 
 
 async def test_an_article_number_is_valid_within_one_blog() -> None:
-    """Two pages of one source in two languages with one article number are one article."""
+    """Two pages of one source in two languages with one article number are translations."""
     async with opened(store="memory://") as room:
         await room.publish("ferry", "", 0, url="https://harbour.github.io/news/1234567", language="en")
         stranger = await room.publish("volcano", "", 1, url="https://attacker.github.io/news/1234567", language="is")
         translation = await room.publish("Fähre", "", 2, url="https://harbour.github.io/de/1234567", language="de")
-        assert (stranger.status, translation.status) == ("original", "update")
+        assert (stranger.status, translation.kind) == ("original", "translation")
 
 
 @pytest.mark.parametrize("platform", ["blogspot.com", "substack.com"])

@@ -287,18 +287,19 @@ def _value_hash(figure: Figure) -> bytes:
     return xxh32_digest(figure.context + _shortened(figure.value).encode())
 
 
-def changed_figures(old: Sequence[Figure], new: Sequence[Figure]) -> tuple[Change, ...]:
+def changed_figures(old: Sequence[Figure], new: Sequence[Figure], *, are_copies: bool = True) -> tuple[Change, ...]:
     """Return the changes from ``old`` to ``new``, each once, with lines such as "dead: 4 -> 12".
 
     A change is another value with the same words around it. A figure that only one text has is not a change. If two
     figures change from one value to another ("Fire kills 3", "3 people"), the change is told once, by the label that
     comes last: that of a text, and not of a headline. Both arguments may come from ``unpack_figures``. Labels are taken
-    from ``new``.
+    from ``new``. Two texts that are no copies of each other need a figure in common: without one the whole text would
+    be one gap.
     """
     if [figure.context for figure in old] == [figure.context for figure in new]:
         pairs = list(zip(old, new, strict=True))
     else:
-        pairs = _same_context(old, new) + _same_side(old, new)
+        pairs = _same_context(old, new) + _same_side(old, new, _MOST_WITHOUT_ANCHOR if are_copies else 0)
     changes: dict[tuple[str, str], Change] = {}
     for before, after in pairs:
         if _is_change(before, after):
@@ -353,15 +354,15 @@ def _without_shared(old: list[Figure], new: list[Figure]) -> tuple[list[Figure],
     return olds, news
 
 
-def _same_side(old: Sequence[Figure], new: Sequence[Figure]) -> list[tuple[Figure, Figure]]:
+def _same_side(old: Sequence[Figure], new: Sequence[Figure], most_without_anchor: int) -> list[tuple[Figure, Figure]]:
     """Pair figures that agree in the words on one side only and stand between the same other figures.
 
     Two equal words prove nothing by themselves ("12 people in"). Their place among the figures that both texts have is
-    the proof.
+    the proof. Texts without a figure in common are paired only if they have few figures.
     """
     before, after = [figure.context for figure in old], [figure.context for figure in new]
     in_both = set(before) & set(after)
-    if not in_both and max(len(old), len(new)) > _MOST_WITHOUT_ANCHOR:
+    if not in_both and max(len(old), len(new)) > most_without_anchor:
         return []  # the whole text would be one gap
     sides = [{each[side] for each in set(before) - in_both} for side in _SIDES]
     others = [{each[side] for each in set(after) - in_both} for side in _SIDES]

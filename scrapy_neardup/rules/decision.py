@@ -364,8 +364,8 @@ def decide(
     is_any_damaged = len(scored) < whole
     if match is None:
         return Decision(new, None, is_any_damaged)
-    if match.is_wall and (like := best(each for each in scored if _is_under_like_title(new, each))) is not None:
-        match = like  # the same text under a like title, here or elsewhere, is a copy
+    if match.is_wall and (like := best(each for each in scored if _is_under_same_title(new, each))) is not None:
+        match = like  # the same text under the same title, here or elsewhere, is a copy
     if match.is_wall:
         return Decision(replace(new, candidate=match.key), to_match(match), is_any_damaged)
     alive = [candidate for candidate in scored if candidate.state != "lost"]
@@ -380,8 +380,8 @@ def decide(
     return Decision(record, answer, is_any_damaged)
 
 
-def _is_under_like_title(new: Record, found: ScoredCandidate) -> bool:
-    is_like = title_overlap(new.titles, found.record.titles) >= LIKE_TITLES
+def _is_under_same_title(new: Record, found: ScoredCandidate) -> bool:
+    is_like = title_overlap(new.titles, found.record.titles) >= SAME_TITLES
     return found.same_text and found.state != "lost" and not found.is_wall and is_like
 
 

@@ -200,7 +200,7 @@ class Custody:
         self._grant(held, draft.story_then(story), grant.members)
 
     def hand_out(self) -> list[StoryEvent]:
-        """Return the events that were granted since the last call, in the order of their claims.
+        """Return the events that were granted since the last call, in the order of their times.
 
         The events of the last call count as passed on.
         """
@@ -210,7 +210,7 @@ class Custody:
             if held.state == "granted" and held.event is not None:
                 held.state = "handed out"
                 events.append(held.event)
-        return events
+        return sorted(events, key=lambda event: event.time)
 
     def pass_on(self) -> None:
         """Note that all events that were handed out have been passed on."""

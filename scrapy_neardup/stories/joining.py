@@ -123,10 +123,10 @@ def _changes(document: Document, fingerprint: Fingerprint, match: Match | None) 
     if match.figures == fingerprint.figures or not (match.figures and fingerprint.figures):
         return ()
     old = unpack_figures(match.figures)
-    if not changed_figures(old, unpack_figures(fingerprint.figures)):
+    if not changed_figures(old, unpack_figures(fingerprint.figures), are_copies=not match.related):
         return ()
     # Packed figures have no labels: labels are read from the text, and only if a figure changed.
-    return changed_figures(old, find_figures(document.text))
+    return changed_figures(old, find_figures(document.text), are_copies=not match.related)
 
 
 def _lead(text: str) -> str:

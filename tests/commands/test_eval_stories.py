@@ -62,7 +62,7 @@ def test_the_final_stories_count(neardup: Neardup, tmp_path: Path) -> None:
     """Two reports begin two stories, and long after that a third shows that they are one."""
     rows = []
     for event in range(12):
-        shared, one, other = names((event, "shared"), 3), names((event, 1), 5), names((event, 2), 5)
+        shared, one, other = names((event, "shared"), 4), names((event, 1), 4), names((event, 2), 4)
         for number, words in enumerate((f"{shared} {one}", f"{shared} {other}", f"{shared} {one} {other}"[:-9])):
             rows.append({"id": f"{event}-{number}", "text": report(words, (event, number)), "cluster": event})
     write(tmp_path / "gold.jsonl", rows)

@@ -352,6 +352,7 @@ async def test_knowledge_is_shared_while_a_thread_learns(namespace: str) -> None
             while not learning.done():
                 await detector._share_boilerplate()
                 await detector._share_frequencies(all_of_them=True)
+                await asyncio.sleep(0)
             await learning
             await detector._share_boilerplate()
             told = await detector.index.exchange_boilerplate(
