@@ -8,8 +8,8 @@ from scrapy_neardup.document import Document, Fingerprint, Kind, Match, Status, 
 from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
 from scrapy_neardup.rules.trace import SILENT, Trace
 
-# A copy is abridged or extended if one shingle set is smaller than this share of the other one. If the other one holds
-# nearly all of it, the rest of the other one is a block of its own, and less of it is enough.
+# A copy is abridged or extended if one shingle set has fewer than this share of the shingles of both. If the larger one
+# holds nearly all of the smaller one, the rest of it is a block of its own: then less of it is enough.
 _NEAR_SIZE, _NEAR_SIZE_IF_HELD, _HELD = 0.75, 0.9, 0.9
 
 
@@ -66,9 +66,12 @@ def _kind(match: Match, trace: Trace) -> Kind:
         return "revisit"
     if match.same_text:
         return "exact"
-    ratio = match.similarity / match.containment if match.containment else _NEAR_SIZE
-    least = _NEAR_SIZE_IF_HELD if match.containment >= _HELD else _NEAR_SIZE
-    if trace.at_least("resemblance divided by containment", ratio, least):
+    ratio = match.containment and match.similarity / match.containment
+    is_near = not ratio or trace.at_least("resemblance divided by containment", ratio, _NEAR_SIZE)
+    if is_near and ratio and match.containment >= _HELD:
+        sizes = 1 / (1 / ratio - 1 + match.containment)
+        is_near = trace.at_least("size of the smaller text, as a share of the larger", sizes, _NEAR_SIZE_IF_HELD)
+    if is_near:
         return "near"
     # The containment is the share of the smaller text that the larger one holds.
     return "abridged" if match.share >= match.containment * match.covered else "extended"
