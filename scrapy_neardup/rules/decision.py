@@ -368,6 +368,8 @@ def decide(
         match = like  # the same text under the same title, here or elsewhere, is a copy
     if match.is_wall:
         return Decision(replace(new, candidate=match.key), to_match(match), is_any_damaged)
+    if page is not None and page.must_stay:
+        match = replace(match, must_stay=True)
     alive = [candidate for candidate in scored if candidate.state != "lost"]
     other = best(candidate for candidate in alive if candidate.record.story != match.record.story)
     same_page = None if match.same_page else best(candidate for candidate in scored if candidate.same_page)

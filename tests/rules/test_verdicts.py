@@ -52,8 +52,21 @@ async def test_a_page_with_a_few_other_words_is_a_revisit(newsroom: Newsroom) ->
     verdict = await newsroom.publish("fire", "paper", 60, url=PAGE, text=f"{text('fire', 300)}\n{text('line', 8)}")
     longer = await newsroom.publish("fire", "paper", 90, url=PAGE, text=f"{text('fire', 300)}\n{text('more', 60)}")
 
-    assert (verdict.status, verdict.kind) == ("duplicate", "revisit")
+    assert (verdict.status, verdict.kind, verdict.would_drop) == ("duplicate", "revisit", False)
     assert (longer.status, longer.would_drop) == ("update", False)
+
+
+async def test_a_page_whose_figure_is_told_in_other_words_is_kept(newsroom: Newsroom) -> None:
+    """Nobody pairs the two figures: the sentences share no words, and the text has too many other figures."""
+    rest = "\n".join(f"{text(('fire', n), 40)} {n + 20} tons of {text(('cargo', n), 1)}" for n in range(9))
+    before = f"Officials said 4 people died in the storm.\n{rest}"
+    after = f"The toll has risen to 12, rescuers confirmed.\n{rest}"
+    await newsroom.publish("storm", "paper", 0, url=PAGE, text=before)
+    await newsroom.publish("storm", "wire", 60, url=ELSEWHERE, text=after)
+
+    verdict = await newsroom.publish("storm", "paper", 120, url=PAGE, text=after)
+
+    assert (verdict.match_url, verdict.would_drop) == (ELSEWHERE, False)
 
 
 async def test_a_translation_is_kept_whatever_names_its_title_shares(newsroom: Newsroom) -> None:
@@ -101,6 +114,18 @@ async def test_one_text_under_unlike_titles_of_one_source_is_a_wall(newsroom: Ne
         *[("unchecked", "boilerplate", False)] * 2,
     ]
     assert await newsroom.detector.check(documents[2]) == verdicts[2]
+
+
+async def test_another_site_with_the_text_of_a_wall_makes_no_copy_of_it(newsroom: Newsroom) -> None:
+    titles = ("paper", "Fire destroys harbour"), ("paper", "Elections called early"), ("other", "Rail strike averted")
+    for site, title in titles:
+        url = f"https://www.{site}.example/{len(title)}"
+        await newsroom.detector.check(newsroom.detector.document(text("wall"), url=url, title=title))
+    last = newsroom.detector.document(text("wall"), url="https://www.other.example/9", title="Museum opens again")
+
+    verdict = await newsroom.detector.check(last)
+
+    assert (verdict.status, verdict.reason) == ("unchecked", "boilerplate")
 
 
 async def test_a_text_that_holds_its_match_and_adds_a_block_is_extended(newsroom: Newsroom) -> None:
