@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import Context
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -55,7 +56,9 @@ class ResponseOrder:
             self._timer.cancel()
         self._watched, self._timer = late, None
         if late is not None:
-            self._timer = late.loop.call_later(self._patience - late.seconds_late, self._pass_over, late)
+            seconds = self._patience - late.seconds_late
+            # The loop keeps a cancelled timer until its time comes. In a context of its own it keeps no item alive.
+            self._timer = late.loop.call_later(seconds, self._pass_over, late, context=Context())
 
     def _pass_over(self, place: ResponsePlace) -> None:
         self._watched = self._timer = None
