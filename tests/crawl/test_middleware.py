@@ -420,3 +420,49 @@ def test_a_request_and_an_item_class_opt_out(project: Project, site: NewsSite) -
     assert crawl.neardup["checked"] == 2
     assert extracted(project) == {"in": 1}
     assert crawl.stats["waiting_contexts"] == 0
+
+
+WAITING = """
+import sqlite3
+
+from scrapy import signals
+
+
+class News(Pages):
+    parsed = left = most = 0
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.item_left, signals.item_scraped)
+        return spider
+
+    def parse(self, response):
+        if not self.parsed:
+            self.lock = sqlite3.connect("window.sqlite", check_same_thread=False)
+            self.lock.execute("BEGIN IMMEDIATE")
+        self.parsed += 1
+        self.most = max(self.most, self.parsed - self.left)
+        yield response.json()
+
+    def item_left(self, item):
+        self.left += 1
+
+    def closed(self, reason):
+        self.lock.close()
+        self.crawler.stats.set_value("most", self.most)
+"""
+
+
+def test_small_items_that_wait_for_their_verdicts_hold_responses_back(project: Project, site: NewsSite) -> None:
+    """While nobody answers checks, memory does not grow with the number of responses."""
+    answers = [
+        Answer(json.dumps({"url": f"https://a.example/{n}", "text": article(n)}).encode(), "application/json")
+        for n in range(200)
+    ]
+    urls = [site.publish(f"/{number}.json", answer) for number, answer in enumerate(answers)]
+    crawl = project.crawl(
+        WAITING, urls=urls, NEARDUP_STORE=f"sqlite:///{project.folder}/window.sqlite", NEARDUP_STORE_TIMEOUT=1
+    )
+    assert crawl.stats["item_scraped_count"] == 200
+    assert crawl.stats["most"] <= 64
