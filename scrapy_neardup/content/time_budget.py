@@ -24,7 +24,7 @@ class TimeBudget:
     again now and then, and an honest source with one slow page loses the verdicts of a few others.
 
     Sources that have not had a page in time share half of such an allowance, so that many of them cost less than one.
-    When it is used up, each of their pages may take a tenth of ``seconds``, or five times what other pages take if that
+    When it is used up, each of their pages may take a twentieth of ``seconds``, or five times what other pages take if that
     is more. Their pages that come in time earn the allowance back.
 
     While all pages are of one source there is no limit, because there are no others to protect. Call ``expect`` with
@@ -58,7 +58,7 @@ class TimeBudget:
             if source not in self._refused:
                 if source not in self._in_time:
                     allowed = max(0.0, min(self._seconds - debt, self._seconds / 2 - self._strangers_debt))
-                    return allowed + max(_STRANGERS_TIMES * usual, self._seconds / 10)
+                    return allowed + max(_STRANGERS_TIMES * usual, self._seconds / 20)
                 return max(_TIMES * usual, _TIMES * usual + self._seconds - debt)
             self._owe(source, debt - usual)
         raise ExtractionError(
