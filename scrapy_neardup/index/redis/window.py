@@ -105,12 +105,18 @@ class RedisWindow:
         """
         news = [self._new(*question, run) for question in batch]
         answers: dict[_New, Checked | BaseException] = {}
+        size, failed = len(news), 0  # attempts in a row without an answer
         for attempt in range(_ATTEMPTS):
-            if attempt > 1:  # each process waits for another time: else they would stop each other again
-                await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * attempt)))
-            answers |= await self._try(client, [new for new in news if new not in answers], run, again=attempt > 0)
+            if failed:  # each process waits for another time: else they would stop each other again
+                await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * failed)))
+            group = [new for new in news if new not in answers][:size]
+            found = await self._try(client, group, run, again=attempt > 0)
+            answers |= found
             if len(answers) == len(news):
                 break
+            # The fewer documents, the less time others have to interfere.
+            size = max(1, len(group) // 2) if len(found) < len(group) else 2 * size
+            failed = 0 if found else failed + 1
         late = StoreUnavailable("others change the window all the time")
         return [answers.get(new, late) for new in news]
 

@@ -86,6 +86,32 @@ async def test_each_of_several_documents_sees_what_others_register(
     assert answers == [1, 1, 0, 1, 0, 1, 1]
 
 
+async def test_many_checks_whose_commits_always_come_too_late_are_tried_in_smaller_groups(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody registers another copy each time that more than two of them are under way."""
+    ours, theirs = [await open_index(redis_url) for _ in range(2)]
+    copied, copies = Article("copied"), 0
+    run = lua.run_all
+
+    async def run_late(client: Redis, calls: Sequence[lua.Call]) -> list[object]:
+        nonlocal copies
+        assert isinstance(ours, RedisIndex)
+        assert ours._connection is not None
+        if client is ours._connection._client and sum(called is lua.script("commit") for called, _, _ in calls) > 2:
+            copies += 1
+            await check(theirs, copied.copy())
+        return await run(client, calls)
+
+    monkeypatch.setattr(lua, "run_all", run_late)
+
+    found = await together(ours, *(copied.copy() for _ in range(16)))
+
+    assert 0 < copies < 16  # it does not go on until each of them was first once
+    assert len({match.original for match in found if match}) == 1
+    assert sum(match is None for match in found) == 0
+
+
 async def test_a_copy_of_a_document_that_has_to_be_tried_again_is_tried_again_too(
     open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
