@@ -24,8 +24,8 @@ class TimeBudget:
     again now and then, and an honest source with one slow page loses the verdicts of a few others.
 
     Sources that have not had a page in time share half of such an allowance, so that many of them cost less than one.
-    When it is used up, each of their pages may take a twentieth of ``seconds``, or five times what other pages take if that
-    is more. Their pages that come in time earn the allowance back.
+    When it is used up, each of their pages may take a twentieth of ``seconds``, or five times what other pages take if
+    that is more. Their pages that come in time earn the allowance back.
 
     While all pages are of one source there is no limit, because there are no others to protect. Call ``expect`` with
     the source of each page as soon as it waits.

@@ -51,6 +51,7 @@ MAX_CHARACTERS = 60_000
 CONTEXT_WORDS = 2
 REACH = 16  # tokens looked at on either side; bounds the work on pages that are all numbers
 _SHOWN = 100  # characters of a value
+_LONGEST_LABEL = 20  # characters
 SHORT, LONG = 8, 16  # hexadecimal digits of a packed value; values of SHORT digits always fit into MAX_BYTES
 DIGEST = "~"
 
@@ -108,7 +109,11 @@ def _figure(tokens: list[str], first: int, end: int, value: str, mark: str) -> F
         hash_before = _hash(_words(behind, _FIRST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
     elif not words_behind:
         hash_behind = _hash(_words(before, _LAST, 2 * CONTEXT_WORDS)[1 + CONTEXT_WORDS :])
-    return Figure(value, _label(value, mark, words_before, words_behind, tokens[end]), hash_before + hash_behind)
+    label = _label(value, mark, words_before, words_behind, tokens[end])
+    if label in SAY_NOTHING:  # "58 have been taken ill"
+        farther = _words(behind, _FIRST, 2 * CONTEXT_WORDS)
+        label = next((word for word in farther[1:] if word not in SAY_NOTHING), label)
+    return Figure(value, label[:_LONGEST_LABEL], hash_before + hash_behind)
 
 
 def _words(tokens: list[str], near: slice, count: int = CONTEXT_WORDS) -> list[str]:
@@ -145,7 +150,7 @@ def _label(value: str, mark: str, before: list[str], behind: list[str], followin
     if following in MEASURES:
         return following
     words = (mark and before) or behind or before
-    return next((word for word in words[1:] if word not in SAY_NOTHING), "".join(words[1:2]))[:20]
+    return next((word for word in words[1:] if word not in SAY_NOTHING), "".join(words[1:2]))
 
 
 def _bounded(figures: list[Figure]) -> tuple[Figure, ...]:

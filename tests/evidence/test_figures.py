@@ -157,9 +157,10 @@ def test_what_only_resembles_a_date_is_a_figure() -> None:
 
 def test_a_label_is_the_word_people_would_read() -> None:
     figures = find_figures(
-        "At least 4 dead, 5 per cent, $3 billion, a magnitude-6.1 quake, won 2-1 on Sunday, 7 cases."
+        "At least 4 dead, 5 per cent, $3 billion, a magnitude-6.1 quake, won 2-1 on Sunday, 7 cases,"
+        " 58 have been taken ill."
     )
-    assert [figure.label for figure in figures] == ["dead", "%", "$", "magnitude", "score", "cases"]
+    assert [figure.label for figure in figures] == ["dead", "%", "$", "magnitude", "score", "cases", "taken"]
 
 
 @pytest.mark.parametrize(
