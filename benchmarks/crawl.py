@@ -232,7 +232,7 @@ class Watch:
         found = 0
         for process in (me, *me.children(recursive=True)):
             with suppress(psutil.Error):  # gone by now
-                found += process.memory_info().rss
+                found += process.memory_full_info().pss  # a worker shares most of its memory with its child
         self.memory = max(self.memory, found)
 
 
