@@ -26,7 +26,8 @@ def main() -> None:
     command = json.dumps({"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}).encode()
     message = struct.pack(">I", len(command)) + command
     sent = socket.send_fds(server, [message], [0, 1, 2])
-    server.sendall(message[sent:])
+    if rest := message[sent:]:  # on a busy machine the command may have ended already, and then even b"" fails
+        server.sendall(rest)
     nothing = os.open(os.devnull, os.O_RDWR)
     for each in (0, 1, 2):
         os.dup2(nothing, each)  # a pipe that this process held would not end with the command
