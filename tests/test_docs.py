@@ -15,12 +15,8 @@ from scrapy_neardup import NearDupSettings
 from scrapy_neardup.commands import SUBCOMMANDS
 from scrapy_neardup.document import KINDS, STATUSES, TAGS, Reason
 from scrapy_neardup.evidence.topic import COVERAGE_SHARE, FEWEST_DOCUMENTS, LEAD_WORDS, UNKNOWN_COVERAGE
-from scrapy_neardup.rules.decision import (
-    SAME_SOURCE_EXTRA,
-    SUPPORTING_SHARE,
-    UNITING_COSINE,
-    UNITING_EXTRA,
-)
+from scrapy_neardup.rules.decision import UNITING_COSINE, UNITING_EXTRA
+from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA, SUPPORTING_SHARE
 from scrapy_neardup.sketch import PRESETS
 
 ROOT = Path(__file__).parents[1]

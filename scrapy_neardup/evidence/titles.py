@@ -39,7 +39,8 @@ _DATE = re.compile(
     r"(?<![\d./-])(?:(\d{4})[./-](\d\d?)[./-](\d\d?)|(\d\d?)[./-](\d\d?)(?:[./-](?:\d{4}|\d\d))?)(?![\d./-]*\d)"
     r"|(\d+)\s*[月월]\s*(\d+)\s*[日일]"
 )
-_TAIL = re.compile("\\s[|\u2013\u2014\u2022\u00b7\u00bb-]\\s+([^|\u2013\u2014\u2022\u00b7\u00bb]{2,60})$")
+_DIVIDER = re.compile("\\s[-|\u2013\u2014\u2022\u00b7\u00bb]\\s+|\\s?\\|\\s?")
+_LONGEST_SITE, _MOST_SITE_WORDS = 60, 5  # characters and words of the name of a site
 _DIGIT = re.compile(r"\d")
 _DAY_OF_MONTH = re.compile(r"(?<!\d)(\d\d?)(?:st|nd|rd|th|er|º|ª)?\.?\s+(?:de\s+|of\s+|d[ei]l?\s+)?([^\W\d_]{3,})")
 _MONTH_AND_DAY = re.compile(r"([^\W\d_]{3,})\.?\s+(\d\d?)(?!\d)")
@@ -58,20 +59,36 @@ def title_terms(title: str) -> frozenset[int]:
 
 def site_terms(title: str) -> frozenset[int]:
     """Return the hashes of the terms behind a title's last bar or dash, where the name of the site mostly stands."""
-    found = _TAIL.search(title[:_MOST_CHARACTERS])
-    return frozenset(_slots(found[1])) if found else frozenset()
+    *rest, tail = _DIVIDER.split(title[:_MOST_CHARACTERS])
+    return frozenset(_slots(tail)) if rest and len(tail) <= _LONGEST_SITE else frozenset()
 
 
 def title_without_site(title: str, source: str) -> str:
-    """Return a title without what stands behind its last bar or dash, if that is the name of the source.
+    """Return a title without what stands behind its last bar or dash, or else before the first, if that is its site."""
+    dividers = list(_DIVIDER.finditer(title[:_MOST_CHARACTERS]))
+    if dividers and names_site(title[dividers[-1].end() :], source):
+        return title[: dividers[-1].start()]
+    if dividers and names_site(title[: dividers[0].start()], source):
+        return title[dividers[0].end() :]
+    return title
 
-    It is the name if its letters are those of the domain, or some of them in a row, or the other way round.
+
+def names_site(part: str, source: str) -> bool:
+    """Decide whether part of a title is the name of its site: Northwire, or Northwire News, of northwire.example.
+
+    Its letters are those of the domain, or some of them in a row, or the other way round.
     """
-    found = _TAIL.search(title[:_MOST_CHARACTERS])
-    tail = "".join(filter(str.isalnum, found[1].casefold())) if found else ""
-    domain = "".join(filter(str.isalnum, source.partition(".")[0]))
-    is_name = min(len(tail), len(domain)) >= _LEAST_LETTERS and (tail in domain or domain in tail)
-    return title[: found.start()] if found and is_name else title
+    words, label = part.split(), _letters(source.partition(".")[0])
+    name = _letters(part)
+    if not name or not label or len(words) > _MOST_SITE_WORDS:
+        return False
+    if name in (label, _letters(source)) or (len(words) == 2 and _letters(words[0]) == label):
+        return True
+    return min(len(name), len(label)) >= _LEAST_LETTERS and (name in label or label in name)
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def terms_of(text: str) -> frozenset[int]:

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 from scrapy_neardup.records.documents import IS_DROPPED, Record
 from scrapy_neardup.records.private_files import make_private_directory
-from scrapy_neardup.rules.decision import CANDIDATE_STATES, MOST_LINKS, CandidateState
+from scrapy_neardup.rules.decision import MOST_LINKS
+from scrapy_neardup.rules.scoring import CANDIDATE_STATES, CandidateState
 
 if TYPE_CHECKING:
     from filelock import FileLock

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Kind, Match, Status
-from scrapy_neardup.evidence.figures import changed_figures, find_figures, unpack_figures
+from scrapy_neardup.evidence.figure_changes import changed_figures
+from scrapy_neardup.evidence.figures import find_figures, unpack_figures
 from scrapy_neardup.evidence.minima import exact_shares, likeness_of
 from scrapy_neardup.evidence.topic import TopicParts, shared_terms, topic_parts, words_of
 from scrapy_neardup.lab.passages import LeftOut, Passage, cut_passages, left_out
 from scrapy_neardup.lab.stored import StoredDocument, changes_of
 from scrapy_neardup.records.documents import Record
-from scrapy_neardup.rules.decision import LEAST_WEIGHT, score_candidate, to_match, weights_of
+from scrapy_neardup.rules.decision import LEAST_WEIGHT, to_match, weights_of
+from scrapy_neardup.rules.scoring import score_candidate
 from scrapy_neardup.rules.trace import Trace
 from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.sketch import Sketcher

@@ -10,12 +10,14 @@ from datetime import datetime, timezone
 from scrapy_neardup.content import require_page
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Fingerprint, Match, Status
-from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
+from scrapy_neardup.evidence.figure_changes import changed_figures
+from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.index import Selection
 from scrapy_neardup.lab.single import Given, read_single
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
-from scrapy_neardup.rules.decision import is_same_url, most_similar
+from scrapy_neardup.rules.decision import most_similar
+from scrapy_neardup.rules.scoring import is_same_url
 from scrapy_neardup.rules.verdicts import status_of
 from scrapy_neardup.sketch import page_hash
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from scrapy_neardup.document import Member, sources_needed
 from scrapy_neardup.evidence.figures import find_figures
+from scrapy_neardup.evidence.titles import names_site, title_without_site
 
 _FEWEST_WORDS = 3
 _FEWEST_CHARACTERS = 6  # in scripts that are written without spaces
@@ -20,7 +21,6 @@ _LONGEST_FILLER = 3  # characters of words that say little
 _MOST_DIGITS = 3  # next to one or two words; a date with its year has more
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-_DIVIDER = re.compile(r" [-|»·•–—] | ?\| ?")
 _BY = re.compile(
     r"(?:by|von|par|por|di|door|av|af|автор|(?:text|photo|foto|фото)(?: by| von)?)[:\s]\s*(.+)", re.IGNORECASE
 )
@@ -45,7 +45,7 @@ def headline_of(members: Sequence[Member], outdated: Collection[str] = ()) -> st
     A title of one or two words is taken only if there is no longer one. Bylines, dates, menu words and names of sites
     are never taken.
     """
-    titles = [(member, title) for member in members if (title := _without_site(member))]
+    titles = [(member, title) for member in members if (title := _headline(member))]
     titles = [row for row in titles if _is_long_enough(row[1])] or titles
     current = [row for row in titles if outdated and not _figures_of(row[1]) & set(outdated)] or titles
     return _supported(current) or next((title for _, title in current), "")
@@ -86,30 +86,11 @@ def _figures_of(title: str) -> set[str]:
     return {figure.value for figure in find_figures(title)}
 
 
-def _without_site(member: Member) -> str:
+def _headline(member: Member) -> str:
     """Return a member's title without the name of its site, "" if the rest is no headline."""
-    title = " ".join(member.title.split())
-    dividers = list(_DIVIDER.finditer(title))
-    if _names_site(title, member.source):
-        return ""
-    if dividers and _names_site(title[dividers[-1].end() :], member.source):
-        title = title[: dividers[-1].start()]
-    elif dividers and _names_site(title[: dividers[0].start()], member.source):
-        title = title[dividers[0].end() :]
-    return "" if _is_date(title) or _is_byline(title) or _is_navigation(title) else title
-
-
-def _names_site(part: str, source: str) -> bool:
-    """Decide whether part of a title is the name of its site: Northwire, or Northwire News, of northwire.example."""
-    label = _letters(source.partition(".")[0])
-    words = part.split()
-    if not words or not label:
-        return False
-    return _letters(part) in (label, _letters(source)) or (len(words) < _FEWEST_WORDS and _letters(words[0]) == label)
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
+    title = title_without_site(" ".join(member.title.split()), member.source)
+    is_other = names_site(title, member.source) or _is_date(title) or _is_byline(title) or _is_navigation(title)
+    return "" if is_other else title
 
 
 def _is_date(title: str) -> bool:

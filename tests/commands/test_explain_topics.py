@@ -11,7 +11,7 @@ import pytest
 from other_words import BOTH, BUDGET, BUDGET_NAMES, report
 from scrapy_processes import run_scrapy
 
-from scrapy_neardup.rules.decision import SAME_SOURCE_EXTRA
+from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA
 
 Neardup = Callable[..., str]
 

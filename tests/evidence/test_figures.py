@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import (
     MAX_BYTES,
     MAX_CHARACTERS,
     MAX_DIGESTS,
     MAX_FIGURES,
     Figure,
-    changed_figures,
     find_figures,
     pack_figures,
     unpack_figures,

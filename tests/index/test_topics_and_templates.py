@@ -12,7 +12,8 @@ from documents import MINUTE, WIRE, Article, band_keys, check, specifics, topic
 from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.topic import KEYS, topic_score
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.rules.decision import MAX_CANDIDATES, MOST_POSTINGS, SAME_SOURCE_EXTRA
+from scrapy_neardup.rules.decision import MAX_CANDIDATES, MOST_POSTINGS
+from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA
 
 
 async def match_of(index: Index, *articles: Article) -> Match | None:

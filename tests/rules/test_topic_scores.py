@@ -18,7 +18,7 @@ from scrapy_neardup.evidence.topic import (
     topic_cosine,
     topic_score,
 )
-from scrapy_neardup.rules.decision import SAME_SOURCE_EXTRA, related_topic_score
+from scrapy_neardup.rules.scoring import SAME_SOURCE_EXTRA, related_topic_score
 
 _TERMS = st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=40, unique_by=lambda term: term[0])
 TOPICS = _TERMS.map(lambda terms: b"".join(struct.pack(">H", slot + TITLE_BIT * titled) for slot, titled in terms))

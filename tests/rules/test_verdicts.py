@@ -14,7 +14,7 @@ from newsdesk import Newsroom, opened, text, toll
 from scrapy_neardup.document import Match
 from scrapy_neardup.evidence.topic import TITLE_BIT, topic_score
 from scrapy_neardup.index import Index, Policy
-from scrapy_neardup.rules.decision import is_same_source, is_same_url
+from scrapy_neardup.rules.scoring import is_same_source, is_same_url
 from scrapy_neardup.rules.verdicts import verdict_of
 
 ARTICLE = Article(url=WIRE, source="wire.example")

@@ -12,7 +12,8 @@ from pathlib import Path
 from documents import Article, topic
 
 from scrapy_neardup.document import Join, Member, Neighbour
-from scrapy_neardup.evidence.figures import changed_figures, unpack_figures
+from scrapy_neardup.evidence.figure_changes import changed_figures
+from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Policy
 from scrapy_neardup.lab.feed import WrongLine, _parse

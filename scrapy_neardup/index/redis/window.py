@@ -32,8 +32,9 @@ from scrapy_neardup.index.redis.stories import RedisStories, Stories, is_version
 from scrapy_neardup.index.redis.swap import Expected, Posting, swap_call
 from scrapy_neardup.index.runs import Runs
 from scrapy_neardup.records.documents import Record, new_record, read_record, seconds_of, with_next_key
-from scrapy_neardup.rules.decision import LEAST_WEIGHT, MOST_LINKS, CandidateState, decide, decide_again, weights_of
+from scrapy_neardup.rules.decision import LEAST_WEIGHT, MOST_LINKS, decide, decide_again, weights_of
 from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.scoring import CandidateState
 
 _ATTEMPTS = 1000  # to register a document while others register documents with the same keys
 _PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds

@@ -59,14 +59,9 @@ from scrapy_neardup.index.sqlite.stories import SQLiteStories
 from scrapy_neardup.index.sqlite.window import SQLiteWindow
 from scrapy_neardup.records.documents import Record, new_record
 from scrapy_neardup.records.feature_counts import NOTHING, add_counts
-from scrapy_neardup.rules.decision import (
-    CandidateState,
-    decide,
-    decide_again,
-    most_similar,
-    weights_of,
-)
+from scrapy_neardup.rules.decision import decide, decide_again, most_similar, weights_of
 from scrapy_neardup.rules.policy import Policy
+from scrapy_neardup.rules.scoring import CandidateState
 
 _BATCH = 64
 _STORIES_EXPIRED_A_CHECK = 4  # twice what a steady window needs

@@ -1,0 +1,342 @@
+"""Score one candidate: whether it is the same page, a copy or a related text, and how much of the new text it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from scrapy_neardup.document import WHOLE_TEXT
+from scrapy_neardup.evidence.figure_changes import have_other_figures, share_of_new_figures
+from scrapy_neardup.evidence.minima import SAME, Likeness, likeness_of, share_of, share_of_larger
+from scrapy_neardup.evidence.names import LEAST_COMMON_NAMES, LEAST_COSINE, names_score
+from scrapy_neardup.evidence.templates import share_of_new_specifics, template_evidence
+from scrapy_neardup.evidence.titles import LIKE_TITLES, SAME_TITLES, title_overlap
+from scrapy_neardup.evidence.topic import LEAST_SHARED_TERMS, shared_terms, topic_cosine, topic_score
+from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.rules.policy import REVISIT_SHARE, Policy
+from scrapy_neardup.rules.trace import SILENT, Trace
+
+SAME_SOURCE_EXTRA = 0.15  # two topics of one source need a score that is so much higher
+FIRST_COSINE = 0.15  # of a document and the first document of the story that it joins by its topic
+SUPPORTING_SHARE = 0.5  # of the least score: enough if a part of two texts of two sources is the same
+LIKE_TOPICS = 0.22  # cosine of the topics of two texts that are mostly the boilerplate of other sources
+SAME_TITLE_SCORE, OTHER_TITLE_SCORE = 0.6, 0.7  # least scores of two copies by one source
+# If the titles differ, and each text has at least this share of names or figures that the other one lacks, these are
+# two articles with a common introduction, notice, quotation or background.
+OWN_FACTS = 0.15
+SAME_LEAD = 0.4  # cosine of the topics of two texts with one beginning
+QUOTED = 0.65  # under unlike titles of two sources, two texts that share less of the smaller one may quote each other
+STRONG_EVIDENCE = 0.9  # if the titles have nothing in common, a copy must hold at least this share of the larger text
+CandidateState = Literal["seen", "late", "lost"]
+"""``seen``: the candidate is delivered or its run lives. ``late``: its run has been silent for a while. ``lost``: its
+run is dead."""
+
+CANDIDATE_STATES: tuple[CandidateState, ...] = get_args(CandidateState)
+
+_TEMPLATES = {
+    "places": "names and figures between the same words differ",
+    "first names": "both are short, and their first sentences have no name in common",
+}
+
+NEVER_DELIVERED_SHARE = -1.0
+"""A share that is too low for any copy to be dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidate:
+    """A candidate that passed verification, and the numbers by which it passed."""
+
+    key: bytes
+    record: Record
+    likeness: Likeness
+    share: float  # of the new document's text that the candidate holds
+    covered: float  # share of the new document's text that was compared; the boilerplate of its source does not count
+    ranking_score: float  # the likeness by which candidates are ranked
+    is_new_headline: bool  # whether its source now prints the text under another title
+    same_text: bool
+    same_page: bool
+    related: bool
+    topic: float = 0.0  # score of the topics if the candidate passed only by its topic, else 0
+    state: CandidateState = "seen"
+    lost_facts: float = 0.0  # share of the new document's names or figures that the candidate lacks
+    is_page_changed: bool = False  # whether the page says something else now, in words or in figures that nobody reads
+    is_translation: bool = False
+    # Whether the new document is kept although the candidate holds its text: its page has other words than before, or
+    # it is the page's own url, and the candidate a variant of it in the same run.
+    must_stay: bool = False
+    is_wall: bool = False  # whether the text belongs to no article: its source prints it under unlike titles
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, bool, bool, float, bytes]:
+        """Return the key by which candidates are sorted, the best first.
+
+        The order is: the page itself unchanged, a wall, the same text, the page itself changed, copies, related texts,
+        texts on the same topic. Among candidates of one kind the most similar comes first, and among equals the oldest.
+        But if the page itself is unchanged, its newest version comes first: lines that are too short to compare may
+        have changed since the oldest.
+        """
+        is_page_unchanged = self.same_text and self.same_page
+        place = bytes(0xFF - byte for byte in self.key) if is_page_unchanged else self.key
+        is_other = not self.same_page, not self.is_wall
+        return (not self.same_text, *is_other, self.related, self.topic > 0, -self.ranking_score, place)
+
+    @property
+    def kept_share(self) -> float:
+        """Return the share of the new document's text that is in the nearest document that was kept.
+
+        It is the share in the candidate, without that of the facts that the candidate lacks, times the share of the
+        candidate's text that was kept. If a source prints a text again under another title, it probably adds something:
+        then the share is 0 unless nearly all of the text is in the candidate. A candidate that may never be delivered
+        does not count, and nothing counts for a document that must stay.
+        """
+        if self.state != "seen" or self.must_stay:
+            return NEVER_DELIVERED_SHARE
+        if self.is_new_headline and self.share < STRONG_EVIDENCE:
+            return 0.0
+        return max(0.0, self.share - self.lost_facts) * self.record.kept_share_parts / WHOLE_TEXT
+
+
+def score_candidate(
+    key: bytes, new: Record, old: Record, policy: Policy, state: CandidateState = "seen", trace: Trace = SILENT
+) -> ScoredCandidate | None:
+    """Return the scored candidate, or None if it is no match under the policy."""
+    same_source = is_same_source(new, old)
+    same_text = new.text_hash == old.text_hash
+    if same_text:
+        trace.note("the same text, except for case and punctuation")
+    found = likeness_of(new, old, policy.measure, policy.collisions)
+    overlap = title_overlap(new.titles, old.titles) if same_source else 1.0
+    are_alike = found.score >= policy.related_threshold
+    is_translation = not are_alike and _is_translation(new, old, trace)
+    same_page = not is_translation and _is_same_page(new, old, overlap, are_alike, trace)
+    if not same_page and not policy.allows(same_source=same_source):
+        trace.note(
+            f"NEARDUP_SCOPE = {policy.scope} allows no match of {'one source' if same_source else 'two sources'}"
+        )
+        return None
+    if not new.own_parts and not same_source and not same_text and not _tell_one_story(new, old, trace):
+        return None
+    if same_page and same_text and new.signature != old.signature and old.kept_share_parts < WHOLE_TEXT:
+        return None  # it was dropped because of lines that are known as boilerplate by now: judge it again
+    is_guarded = same_source and are_alike and not (same_page or same_text) and policy.by_titles
+    if is_guarded and have_other_figures(new.figures, old.figures):
+        trace.note("one source has them, and most of their figures differ")
+        return None
+    copy, topic = same_page or _is_copy_by_text(new, old, found, overlap, same_source, policy, trace), 0.0
+    have_part = not copy and not is_translation and _share_a_part(found, overlap, policy, trace)
+    if have_part and not _supports(new, old, same_source, policy, trace):
+        return None
+    if not copy and not have_part and not is_translation:
+        topic = related_topic_score(new.topic, old.topic, old.first_topic, same_source, policy.topic_threshold, trace)
+        topic = topic or _related_names_score(new, old, same_source, trace)
+        if not topic:
+            return None
+    # Two sources that report one event in other words do not fill in one template.
+    may_be_template = not (same_page or same_text or is_translation) and (same_source or not topic)
+    if may_be_template and (template := template_evidence(new.specifics, old.specifics)):
+        trace.note(f"reports of one template: {_TEMPLATES[template]}")
+        return None
+    covered = new.own_parts / WHOLE_TEXT if new.own_parts and not same_text else 1.0
+    share = found.similarity
+    if not same_text and policy.measure not in ("hamming", "cosine"):  # an estimate from sets
+        share = share_of(share, new.size, old.size)
+    # Figures and kind are best compared with the most similar version, so the similarity counts for the rank too.
+    ranking_score = topic or ((found.similarity + share) / 2 if policy.by_titles else found.similarity)
+    share *= covered  # nobody knows whether the candidate holds the lines that are left out
+    is_page_changed = same_page and not same_text and share < REVISIT_SHARE
+    is_wall = same_text and same_source and not same_page and not overlap and policy.by_titles and not new.tells_title
+    if is_wall:
+        trace.note("one source has the text under titles without a common word: it belongs to no article")
+    return ScoredCandidate(
+        key,
+        old,
+        found,
+        share=share,
+        covered=covered,
+        ranking_score=ranking_score,
+        is_new_headline=same_source and not same_page and overlap < SAME_TITLES,
+        same_text=same_text,
+        same_page=same_page,
+        related=not copy,
+        topic=topic,
+        state=state,
+        lost_facts=_lost_facts(new, old) if copy and not same_text and policy.by_titles else 0.0,
+        is_page_changed=is_page_changed and (policy.keep_updates or found.score < policy.threshold),
+        is_translation=is_translation,
+        must_stay=same_page and ((policy.keep_updates and not same_text) or _is_variant_of_run(old, new)),
+        is_wall=is_wall,
+    )
+
+
+def _lost_facts(new: Record, old: Record) -> float:
+    """Return the share of the names and figures, or of the figures alone, that only the new one of two texts has."""
+    return max(share_of_new_specifics(new.specifics, old.specifics), share_of_new_figures(new.figures, old.figures))
+
+
+def _have_own_facts(new: Record, old: Record, trace: Trace) -> bool:
+    """Decide whether two texts are two articles, because each has names or figures that the other one lacks."""
+    least = min(_lost_facts(new, old), _lost_facts(old, new))
+    return trace.at_least("own names or figures of each", least, OWN_FACTS)
+
+
+def _tell_one_story(new: Record, old: Record, trace: Trace) -> bool:
+    """Decide whether two documents of two sources tell one story, if most of the new text is boilerplate everywhere.
+
+    Their titles must be alike, or their topics, in which the boilerplate has no part.
+    """
+    trace.note("most of the text is boilerplate of other sources too")
+    return trace.at_least("common share of the titles", title_overlap(new.titles, old.titles), LIKE_TITLES) or (
+        trace.at_least("cosine of the topics", topic_cosine(new.topic, old.topic), LIKE_TOPICS)
+    )
+
+
+def _share_a_part(found: Likeness, overlap: float, policy: Policy, trace: Trace) -> bool:
+    """Decide whether two texts that are no copies share enough text to be related."""
+    if not trace.at_least(policy.measure, found.score, policy.related_threshold, "related_threshold"):
+        return False
+    if not overlap:
+        trace.note("one source has them under titles without a common word")
+    return overlap > 0
+
+
+def _supports(new: Record, old: Record, same_source: bool, policy: Policy, trace: Trace) -> bool:
+    """Decide whether the topics of two texts that share a part allow that they are related.
+
+    The part may be a template, a frame of the site or a paragraph that is used again. Within one source that is more
+    probable. If neither text has a topic, nothing can be said of two sources, and within one nothing is proved.
+    """
+    if not new.topic and not old.topic:
+        return not same_source
+    least = SUPPORTING_SHARE * policy.topic_threshold
+    if same_source:
+        least = least_topic_score(policy.topic_threshold, same_source=True)
+    return trace.at_least("score of the topics", _topic_score(new.topic, old.topic, trace), least)
+
+
+def is_same_source(a: Record, b: Record) -> bool:
+    """Decide whether two documents have the same source, if they have any."""
+    return a.source_hash == b.source_hash and any(a.source_hash)
+
+
+def is_same_url(a: Record, b: Record) -> bool:
+    """Decide whether two documents have the same url, if they have any."""
+    return a.url_hash == b.url_hash and any(a.url_hash)
+
+
+def _is_same_page(new: Record, old: Record, overlap: float, are_alike: bool, trace: Trace) -> bool:
+    """Decide whether two documents are one page: by its url, or by its source's number for the article.
+
+    A number alone proves nothing, because it may be that of a section: titles or texts must be alike as well. If a text
+    has no signature, such as a paywall notice, equal texts prove nothing.
+    """
+    if is_same_url(new, old):
+        trace.note(f"the same url, with {'the same' if new.text_hash == old.text_hash else 'another'} text")
+        return True
+    if not _have_same_number(new, old):
+        return False
+    have_titles = bool(new.titles and old.titles)
+    if (are_alike and bool(new.signature)) or (have_titles and overlap >= LIKE_TITLES):
+        trace.note("the same article number in both urls")
+        return True
+    return False
+
+
+def _is_variant_of_run(old: Record, new: Record) -> bool:
+    """Decide whether a document is a variant, such as a print page, and the new one the page's own url, in one run."""
+    is_one_run = old.run != 0 and old.run & ~IS_DROPPED == new.run & ~IS_DROPPED
+    return bool(old.is_variant and not new.is_variant and is_one_run)
+
+
+def _have_same_number(new: Record, old: Record) -> bool:
+    return new.article_hash == old.article_hash and any(new.article_hash)
+
+
+def _is_translation(new: Record, old: Record, trace: Trace) -> bool:
+    """Decide whether two documents whose texts are not alike are one article in two languages, by its number."""
+    if are_two_languages(new, old) and _have_same_number(new, old) and not is_same_url(new, old):
+        trace.note("the same article number in both urls, and two languages")
+        return True
+    return False
+
+
+def _is_copy_by_text(
+    new: Record, old: Record, found: Likeness, overlap: float, same_source: bool, policy: Policy, trace: Trace
+) -> bool:
+    """Decide whether the texts are alike enough for a copy. ``overlap`` is that of the titles within one source.
+
+    Two sources may quote one statement, or each other. The less the titles of one source agree, the more of its texts
+    must agree. If the titles have nothing in common, the smaller text must be ``STRONG_EVIDENCE`` of the larger one:
+    the shared text may be a notice that the source prints under every article.
+    """
+    if not same_source or not policy.by_titles:
+        if not trace.at_least(policy.measure, found.score, policy.threshold, "threshold"):
+            return False
+        if not policy.by_titles or title_overlap(new.titles, old.titles) >= LIKE_TITLES:
+            return True
+        trace.note("two sources have them under unlike titles, so one may quote the other")
+        if not trace.at_least(policy.measure, found.score, QUOTED) or not _have_own_facts(new, old, trace):
+            return found.score >= QUOTED
+        # Below its own headline a copy begins as its match does, whatever the site adds.
+        return not (new.topic and old.topic) or trace.at_least(
+            "cosine of the topics", topic_cosine(new.topic, old.topic), SAME_LEAD
+        )
+    if not new.signature and not overlap:
+        trace.note("too few words for a copy under titles without a common word")
+        return False
+    if found is SAME:
+        return True
+    if new.edition and old.edition and new.edition != old.edition:
+        trace.note("one source has them under titles that name two days")
+        return False
+    if not overlap:
+        larger = share_of_larger(found.similarity, new.size, old.size)
+        trace.note("one source has them under titles without a common word")
+        return trace.at_least("common share of the larger text", larger, STRONG_EVIDENCE)
+    least = max(policy.threshold, SAME_TITLE_SCORE if overlap >= SAME_TITLES else OTHER_TITLE_SCORE)
+    if overlap < SAME_TITLES:
+        trace.note(f"one source has them under different titles, which share {overlap:.2f} of their terms")
+        if _have_own_facts(new, old, trace):
+            return False
+    return trace.at_least(policy.measure, found.score, least)
+
+
+def least_topic_score(threshold: float, *, same_source: bool) -> float:
+    """Return the score that two topics need: more than the threshold if both documents are of one source."""
+    return threshold + (SAME_SOURCE_EXTRA if same_source else 0.0)
+
+
+def _topic_score(a: bytes, b: bytes, trace: Trace) -> float:
+    if trace is not SILENT:
+        trace.at_least("terms that the topics share", len(shared_terms(a, b)), LEAST_SHARED_TERMS)
+    return topic_score(a, b)
+
+
+def related_topic_score(
+    a: bytes, b: bytes, first: bytes, same_source: bool, threshold: float, trace: Trace = SILENT
+) -> float:
+    """Return the score of two topics if a document with topic ``a`` joins the story of one with topic ``b``, else 0.
+
+    ``first`` is the topic of the first document of the story, empty if that is ``b`` itself. The document must resemble
+    it a little, so that a story does not drift from one topic to the next.
+    """
+    score, least = _topic_score(a, b, trace), least_topic_score(threshold, same_source=same_source)
+    if not trace.at_least("score of the topics", score, least, "" if same_source else "topic_threshold"):
+        return 0.0
+    is_near = not first or trace.at_least(
+        "cosine with the first document of the story", topic_cosine(a, first), FIRST_COSINE
+    )
+    return score if is_near else 0.0
+
+
+def _related_names_score(new: Record, old: Record, same_source: bool, trace: Trace = SILENT) -> float:
+    """Return the score of the names of two documents in two languages if they are enough to join a story, else 0."""
+    if not are_two_languages(new, old):
+        return 0.0
+    score, least = names_score(new.names, old.names), LEAST_COSINE + (SAME_SOURCE_EXTRA if same_source else 0.0)
+    if trace is not SILENT:
+        trace.at_least("names that both languages share", len(shared_terms(new.names, old.names)), LEAST_COMMON_NAMES)
+    return score if trace.at_least("cosine of the names", score, least) else 0.0
+
+
+def are_two_languages(a: Record, b: Record) -> bool:
+    return a.language != b.language and any(a.language) and any(b.language)
