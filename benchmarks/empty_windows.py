@@ -22,7 +22,7 @@ from pathlib import Path
 
 from accuracy import _default_data, _pages, _table, _unpacked
 from read_stories import HALVES, Link, half_of, read_pairs, write_unread
-from stories import SETTINGS, START, SharedSketches, _judge
+from stories import SETTINGS, START, _judge
 
 from scrapy_neardup.lab.feed import read_feed
 from scrapy_neardup.lab.labels import read_background
@@ -46,19 +46,19 @@ def main() -> None:
     options = parser.parse_args()
     with ExitStack() as stack:
         data = _unpacked(options.data, stack)
-        reader = stack.enter_context(PageReader(SETTINGS, options.workers))
+        reader = stack.enter_context(PageReader(SETTINGS, options.workers, sketches=True))
         pages = _pages(reader, read_background([data / "stream-dev.jsonl"]))
         wire = [page for page in reader.read(read_feed(data / "reuters.jsonl")) if isinstance(page, RecordedPage)]
     chosen = [page for page in pages if options.half in ("both", half_of(page))]
     sets = {language: [page for page in chosen if _language(page) == language] for language in LANGUAGES}
     sets["newswire"] = [page for page in wire if len(page.text.split()) >= _LEAST_WORDS]
-    shared, labels, unread = SharedSketches(SETTINGS), read_pairs(), dict[frozenset[str], Link]()
+    labels, unread = read_pairs(), dict[frozenset[str], Link]()
     rows = []
     for name, texts in sets.items():
         counts: Counter[str] = Counter()
         for number in range(options.draws):
             draw = random.Random(f"{name} {number}").sample(texts, min(TEXTS, len(texts)))
-            links, stories = _joined(draw, shared)
+            links, stories = _joined(draw)
             counts["texts"] += len(draw)
             counts["events"] += sum(size > EVENT for size in stories)
             for link in links:
@@ -75,12 +75,12 @@ def main() -> None:
         write_unread(options.read, list(unread.values()), ())
 
 
-def _joined(texts: Sequence[RecordedPage], shared: SharedSketches) -> tuple[list[Link], list[int]]:
+def _joined(texts: Sequence[RecordedPage]) -> tuple[list[Link], list[int]]:
     """Judge texts in a new window, one a minute. Return the links of related ones, and the sizes of all stories."""
     timed = [
         replace(page, recorded=replace(page.recorded, time=START + 60 * number)) for number, page in enumerate(texts)
     ]
-    answers = asyncio.run(_judge(timed, None, shared))
+    answers = asyncio.run(_judge(timed, None))
     page_of = {answer.document: page for page, answer in zip(timed, answers, strict=True)}
     links = [
         Link(page, page_of[answer.match.candidate], answer.match.topic, same_source=False)

@@ -42,7 +42,6 @@ from scrapy_neardup.lab.metrics import Score, mean, online
 from scrapy_neardup.lab.pages import PageReader, RecordedPage
 from scrapy_neardup.lab.protocols import COPIES
 from scrapy_neardup.lab.replay import replay
-from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
 
 SETS = ("rewritten", "same", "gold", "stream")
@@ -72,7 +71,7 @@ def main() -> None:
     options = parser.parse_args()
     with ExitStack() as stack:
         data = _unpacked(options.data, stack)
-        with PageReader(SETTINGS, options.workers) as reader:
+        with PageReader(SETTINGS, options.workers, sketches=True) as reader:
             others = _pages(reader, read_background([data / "stream-dev.jsonl"])) if options.only != ["same"] else []
             gold = read_labelled(data / "gold-dev.jsonl", ("cluster", "merged")) if "gold" in options.only else None
             gold_pages = _pages(reader, gold.documents) if gold else []
@@ -131,8 +130,8 @@ class Order(NamedTuple):
 class Listener(NearDupDetector):
     """A detector that remembers the match of each document."""
 
-    def __init__(self, *arguments: NearDupSettings, shared: SharedSketches) -> None:
-        super().__init__(*arguments, run="", sketcher=shared.new_sketcher())
+    def __init__(self, settings: NearDupSettings) -> None:
+        super().__init__(settings, run="")
         self.matches: dict[str, Match] = {}
         check = self.index.check
 
@@ -152,10 +151,10 @@ class Answer(NamedTuple):
     match: Match | None
 
 
-async def _judge(pages: Iterable[RecordedPage], threshold: float | None, shared: SharedSketches) -> list[Answer]:
+async def _judge(pages: Iterable[RecordedPage], threshold: float | None) -> list[Answer]:
     """Return one answer a page. Stories are those that are known at the end."""
     options = {} if threshold is None else {"topic_threshold": threshold}
-    detector = Listener(replace(SETTINGS, preset_options=options), shared=shared)
+    detector = Listener(replace(SETTINGS, preset_options=options))
     await detector.open()
     try:
         judged = [each async for each in replay(pages, detector)]
@@ -170,7 +169,7 @@ async def _judge(pages: Iterable[RecordedPage], threshold: float | None, shared:
     return answers
 
 
-def _order(corpus: Corpus, seed: int, threshold: float | None, shared: SharedSketches) -> Order:
+def _order(corpus: Corpus, seed: int, threshold: float | None) -> Order:
     """Judge all pages at random times within one window."""
     draw = random.Random(seed)
     times = [START + draw.uniform(0, WINDOW) for _ in corpus.pages]
@@ -178,7 +177,7 @@ def _order(corpus: Corpus, seed: int, threshold: float | None, shared: SharedSke
     timed = (
         replace(corpus.pages[each], recorded=replace(corpus.pages[each].recorded, time=times[each])) for each in came
     )
-    answers = asyncio.run(_judge(timed, threshold, shared))
+    answers = asyncio.run(_judge(timed, threshold))
     position = {answer.document: place for place, answer in zip(came, answers, strict=True)}
     stories: list[str] = [""] * len(came)
     copies: list[int | None] = [None] * len(came)
@@ -189,17 +188,16 @@ def _order(corpus: Corpus, seed: int, threshold: float | None, shared: SharedSke
     return Order(stories, copies, came)
 
 
-_here: tuple[Corpus, SharedSketches]  # of a worker process
+_here: Corpus  # of a worker process
 
 
 def _begin(corpus: Corpus) -> None:
     global _here
-    _here = corpus, SharedSketches(SETTINGS)
+    _here = corpus
 
 
 def _order_here(task: tuple[int, float | None]) -> Order:
-    corpus, shared = _here
-    return _order(corpus, *task, shared)
+    return _order(_here, *task)
 
 
 def _orders(
@@ -293,7 +291,7 @@ def _online(order: Order, clusters: Sequence[str]) -> Score:
 
 def _stream(pages: Sequence[RecordedPage], unread: Path | None) -> None:
     came = sorted(pages, key=lambda page: page.recorded.time or 0.0)
-    answers = asyncio.run(_judge(came, None, SharedSketches(SETTINGS)))
+    answers = asyncio.run(_judge(came, None))
     page_of = {answer.document: page for page, answer in zip(came, answers, strict=True)}
     links: list[Link] = []
     stories: dict[str, list[RecordedPage]] = {}

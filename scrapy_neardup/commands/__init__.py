@@ -26,7 +26,6 @@ SUBCOMMANDS = {
     "tune": "measures thresholds on documents that people sorted into clusters, and suggests one",
     "explain": "compares two documents and says why the second gets its verdict",
     "report": "writes one page that shows stories, copies side by side, events and drops",
-    "train-reference": "finds the reference text of the preset multiref in a corpus",
 }
 
 EXAMPLES = {
@@ -41,7 +40,6 @@ EXAMPLES = {
     "tune": "labelled.jsonl --precision 0.98",
     "explain": "recorded.jsonl.gz#69b91504a82af0c4 recorded.jsonl.gz#69b92c1e5d0c77b1",
     "report": "items.jsonl -o report.html",
-    "train-reference": "corpus.jsonl -o reference.json",
 }
 """Arguments of each subcommand, for its help."""
 

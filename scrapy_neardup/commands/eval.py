@@ -15,7 +15,8 @@ from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, read_
 from scrapy_neardup.commands.terminal import counting, print_error, print_json, print_table
 from scrapy_neardup.document import counted
 from scrapy_neardup.lab.labels import LabelledPages
-from scrapy_neardup.lab.protocols import PROTOCOLS, measure
+from scrapy_neardup.lab.metrics import mean
+from scrapy_neardup.lab.protocols import PROTOCOLS, Evaluation, evaluate
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import PRESETS
 
@@ -73,11 +74,11 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     total = len(configured) * options.seeds * len(source.pages)
     with suppress(KeyboardInterrupt), counting("documents judged", total) as on_judged:
         for each in configured:  # what was measured until Ctrl-C is shown
-            measuring = measure(source, each, range(options.seeds), on_judged)
-            presets[each.preset] = _without_unmeasured(asyncio.run(measuring), source)
+            evaluation = asyncio.run(evaluate(source.pages, each, range(options.seeds), on_judged=on_judged))
+            presets[each.preset] = _rounded(evaluation, source)
     if len(presets) < len(configured):
         print_error(f"Interrupted: {len(presets)} of {len(configured)} presets were measured.")
-    for label in _labels_without_copies(source):
+    for label in source.without_copies:
         print_error(f"No {label} has two documents, so there are no copies to find: only wrong links can be counted.")
     if options.json:
         print_json(
@@ -94,17 +95,29 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
             }
         )
     else:
-        among = f" among {counted(source.background, 'other')}" if source.background else ""
-        orders = f"mean of {counted(options.seeds, 'order')}"
-        _print_rates(f"{counted(source.labelled, 'document')}{among}, {orders}", presets)
-        costs = [
-            (preset, *(f"{found['microseconds'][step]:.0f}" for step in ("sketch", "check")), found["bytes"])
-            for preset, found in presets.items()
-        ]
-        print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)
+        _print(source, options.seeds, presets)
     if len(presets) < len(configured):
         return INTERRUPTED
     return int(_has_met(options.fail_on, presets) or source.errors > 0)
+
+
+def _rounded(evaluation: Evaluation, source: LabelledPages) -> dict[str, Any]:
+    """Return the rates of each label by each protocol, and the costs of a document."""
+    labels: dict[str, Any] = {}
+    for label, clusters in source.clusters.items():
+        labels[label] = {
+            protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores]}
+            for protocol, scores in evaluation.scores(clusters).items()
+        }
+        if label in source.without_copies:
+            for rates in labels[label].values():
+                rates.update(recall=None, f1=None, f1_by_order=None)
+    cost = evaluation.cost
+    return {
+        "labels": labels,
+        "microseconds": {"sketch": round(cost.sketch, 1), "check": round(cost.check, 1)},
+        "bytes": None if cost.bytes is None else round(cost.bytes),
+    }
 
 
 def _has_met(limits: Sequence[Limit], presets: dict[str, Any]) -> bool:
@@ -122,21 +135,7 @@ def _has_met(limits: Sequence[Limit], presets: dict[str, Any]) -> bool:
     return has_met
 
 
-def _labels_without_copies(source: LabelledPages) -> list[str]:
-    """Return the labels of which no cluster has two documents."""
-    return [label for label, documents in source.largest_clusters.items() if documents < 2]
-
-
-def _without_unmeasured(found: dict[str, Any], source: LabelledPages) -> dict[str, Any]:
-    """Return what was measured with None for each recall and F1 of a label without copies to find."""
-    for label in _labels_without_copies(source):
-        for rates in found["labels"][label].values():
-            rates.update(recall=None, f1=None, f1_by_order=None)
-    return found
-
-
-def _print_rates(title: str, presets: dict[str, Any]) -> None:
-    """Print a row for each preset, label and protocol."""
+def _print(source: LabelledPages, orders: int, presets: dict[str, Any]) -> None:
     rows: list[tuple[str, ...]] = []
     for preset, found in presets.items():
         for label, scores in found["labels"].items():
@@ -144,4 +143,11 @@ def _print_rates(title: str, presets: dict[str, Any]) -> None:
                 rates = (score[name.lower()] for name in _RATES)
                 rows.append((preset, label, protocol, *("-" if rate is None else f"{rate:.4f}" for rate in rates)))
         rows.append(())
+    among = f" among {counted(source.background, 'other')}" if source.background else ""
+    title = f"{counted(source.labelled, 'document')}{among}, mean of {counted(orders, 'order')}"
     print_table(title, ("preset", "label", "protocol", *_RATES), rows)
+    costs = [
+        (preset, *(f"{found['microseconds'][step]:.0f}" for step in ("sketch", "check")), found["bytes"])
+        for preset, found in presets.items()
+    ]
+    print_table("cost of a document", ("preset", "us sketch", "us check", "bytes"), costs)

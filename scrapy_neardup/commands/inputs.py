@@ -115,6 +115,13 @@ def read_pages(
         yield page
 
 
+def refuse_overwriting(output: Path, inputs: Iterable[Path]) -> None:
+    """Raise InputError if the output is one of the inputs."""
+    for path in inputs:
+        if output.exists() and path.exists() and output.samefile(path):
+            raise InputError(f"{output}: is the input; name another file for the output")
+
+
 def label_names(options: argparse.Namespace) -> list[str]:
     """Return the labels in the order given, each once."""
     given = ",".join(options.label or [DEFAULT_LABEL])
@@ -124,8 +131,12 @@ def label_names(options: argparse.Namespace) -> list[str]:
     return names
 
 
-def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) -> LabelledPages:
+def read_labelled_pages(
+    options: argparse.Namespace, settings: NearDupSettings, *, sketches: bool = False
+) -> LabelledPages:
     """Read labels and pages. A page that cannot be extracted is counted and judged ``unchecked``.
+
+    With ``sketches`` workers sketch the texts too, so the pages can be judged with these settings only.
 
     Raise InputError if the labels are wrong, before any page is extracted.
     """
@@ -141,7 +152,7 @@ def read_labelled_pages(options: argparse.Namespace, settings: NearDupSettings) 
         print_wrapped(said, 2, stderr=True)
     if len(documents) < 2:
         raise InputError(f"{shown(options.input)}: a single document makes no pair, so there is nothing to measure")
-    with PageReader(settings, options.workers) as reader:
+    with PageReader(settings, options.workers, sketches=sketches) as reader:
         pages = [page for page in read_pages(reader, documents, len(documents)) if isinstance(page, RecordedPage)]
     others = [None] * (len(pages) - len(labelled.documents))
     clusters = {label: [*names, *others] for label, names in labelled.clusters.items()}

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from scrapy_neardup.commands import INTERRUPTED, PIPE_CLOSED, leave_closed_pipe
-from scrapy_neardup.commands.inputs import STDOUT, add_json, add_preset, add_workers, read_pages
+from scrapy_neardup.commands.inputs import STDOUT, add_json, add_preset, add_workers, read_pages, refuse_overwriting
 from scrapy_neardup.commands.terminal import as_json, print_error, print_json, print_table
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import LEVELS, STATUSES, counted
@@ -59,9 +59,8 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     outputs = (options.output, options.events, options.stories)
     if outputs.count(STDOUT) > 1:
         raise InputError("-O, --events and --stories: only one of them can be standard output")
-    for output in outputs:
-        if output is not None and output.exists() and options.input.exists() and output.samefile(options.input):
-            raise InputError(f"{output}: is the input; name another file for the output")
+    for output in filter(None, outputs):
+        refuse_overwriting(output, [options.input])
     # A replay sends no events to anybody.
     for name in ("EVENTS_FEED", "EVENTS_STREAM", "EVENTS_WEBHOOK", "EVENTS_WEBHOOK_SECRET"):
         settings.pop(f"NEARDUP_{name}", None)

@@ -10,13 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from scrapy_neardup.commands.inputs import STDOUT, refuse_overwriting
 from scrapy_neardup.commands.terminal import print_table, print_wrapped, track
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.feed import STDIN
 from scrapy_neardup.report import Built, build_digest, build_report, gather
-from scrapy_neardup.report.page import require_jinja
+from scrapy_neardup.report.page import load_templates
 from scrapy_neardup.settings import NearDupSettings
-
-_STANDARD = Path("-")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,12 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
-    require_jinja()
+    load_templates()
     configured = NearDupSettings.from_mapping(settings)
     inputs = [*options.feeds, *options.documents, *options.dropped]
-    output = options.output or (_STANDARD if options.digest else Path("report.html"))
-    _refuse_overwriting(output, inputs)
-    if inputs.count(_STANDARD) > 1:
+    output = options.output or (STDOUT if options.digest else Path("report.html"))
+    refuse_overwriting(output, inputs)
+    if inputs.count(STDIN) > 1:
         raise InputError("-: standard input can be read only once")
     with ExitStack() as stack:
         feeds, documents, dropped = (
@@ -74,32 +74,27 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
         else:
             built = build_report(gathered, options.title)
             _write(output, built.html.encode("utf-8"))
-            _print(output, built)
+            if output != STDOUT:
+                _print(output, built)
     return 1 if gathered.problem_count else 0
-
-
-def _refuse_overwriting(output: Path, inputs: list[Path]) -> None:
-    for path in inputs:
-        if output.exists() and path.exists() and output.samefile(path):
-            raise InputError(f"{output}: is an input; name another file with -o")
 
 
 def _as_file(path: Path, stack: ExitStack) -> Path:
     """Return a path that can be read twice: texts are read after everything else."""
-    if path != _STANDARD and path.is_file():
+    if path != STDIN and path.is_file():
         return path
-    if path != _STANDARD and not path.exists():
+    if path != STDIN and not path.exists():
         raise InputError(f"{path}: there is no such file")
     if path.is_dir():
         raise InputError(f"{path}: is a directory; name a file")
-    copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == _STANDARD else path.name)
-    with sys.stdin.buffer if path == _STANDARD else path.open("rb") as source, copy.open("wb") as target:
+    copy = Path(stack.enter_context(TemporaryDirectory()), "standard input" if path == STDIN else path.name)
+    with sys.stdin.buffer if path == STDIN else path.open("rb") as source, copy.open("wb") as target:
         shutil.copyfileobj(source, target)
     return copy
 
 
 def _write(output: Path, data: bytes) -> None:
-    if output == _STANDARD:
+    if output == STDOUT:
         sys.stdout.buffer.write(data)
         return
     try:
@@ -109,8 +104,6 @@ def _write(output: Path, data: bytes) -> None:
 
 
 def _print(output: Path, built: Built) -> None:
-    if output == _STANDARD:
-        return
     rows = [
         ("items", f"{built.items:,}"),
         ("pages that came again unchanged", f"{built.again:,}"),

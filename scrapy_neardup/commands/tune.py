@@ -14,8 +14,8 @@ from scrapy_neardup.commands.inputs import add_labelled_input, add_preset, label
 from scrapy_neardup.commands.terminal import PlainConsole, counting, print_error, print_json, print_table
 from scrapy_neardup.exceptions import InputError, SettingsError
 from scrapy_neardup.lab.feed import shown
-from scrapy_neardup.lab.labels import LabelledPages
-from scrapy_neardup.lab.tune import GRIDS, Grid, Point, measure, plateau, suggest
+from scrapy_neardup.lab.protocols import evaluate
+from scrapy_neardup.lab.tune import GRIDS, Grid, Point, plateau, suggest, with_threshold
 from scrapy_neardup.settings import NearDupSettings
 
 LEAST_BACKGROUND = 2000
@@ -51,21 +51,27 @@ def run(options: argparse.Namespace, settings: dict[str, Any]) -> int:
     preset = configured.resolved_preset()
     if options.parameter not in preset.takes:
         raise SettingsError("--parameter", options.parameter, f"the preset {preset.name} has no such threshold")
-    source = read_labelled_pages(options, configured)
-    ((label, largest),) = source.largest_clusters.items()
-    if largest < 2:
+    source = read_labelled_pages(options, configured, sketches=True)
+    for label in source.without_copies:
         raise InputError(f"{shown(options.input)}: no {label} has two documents, so there are no copies to tune for")
     precision = _DEFAULT_PRECISION[options.parameter] if options.precision is None else options.precision
     present = float(getattr(preset, options.parameter))
     thresholds = grid.thresholds()
-    points = _measure(options, source, configured, thresholds)
+    points: list[Point] = []
+    (clusters,) = source.clusters.values()
+    total = len(thresholds) * options.seeds * len(source.pages)
+    with counting("documents judged", total) as on_judged, suppress(KeyboardInterrupt):
+        for threshold in thresholds:  # what was measured until Ctrl-C is shown
+            tried = with_threshold(configured, options.parameter, threshold)
+            evaluation = asyncio.run(evaluate(source.pages, tried, range(options.seeds), on_judged=on_judged))
+            points.append(Point(threshold, evaluation.mean_scores(clusters)))
     suggested = suggest(points, grid, precision, present)
     if options.json:
-        answer = None if suggested is None else _row(suggested)
-        curve = [_row(point) for point in points]
+        answer = None if suggested is None else _row(suggested, grid)
+        curve = [_row(point, grid) for point in points]
         print_json({"parameter": options.parameter, "wanted_precision": precision, "suggested": answer, "curve": curve})
     else:
-        _print(options.parameter, points, suggested)
+        _print(options.parameter, grid, points, suggested)
         if suggested is None and len(points) == len(thresholds):
             print(f"No threshold here has a precision of {precision} ({grid.precision_by}); try a higher --to.")
         if suggested is not None:
@@ -90,42 +96,24 @@ def _grid(options: argparse.Namespace) -> Grid:
     return grid
 
 
-def _measure(
-    options: argparse.Namespace, source: LabelledPages, settings: NearDupSettings, thresholds: Sequence[float]
-) -> list[Point]:
-    """Return the points of the grid. If Ctrl-C ends the measurement, return those that came before."""
-    points: list[Point] = []
-    (clusters,) = source.clusters.values()
-
-    async def collect() -> None:
-        orders = range(options.seeds)
-        coming = measure(source.pages, clusters, settings, options.parameter, thresholds, orders, on_judged)
-        async for point in coming:
-            points.append(point)  # noqa: PERF401  an interrupt leaves what came before it
-
-    total = len(thresholds) * options.seeds * len(source.pages)
-    with counting("documents judged", total) as on_judged, suppress(KeyboardInterrupt):
-        asyncio.run(collect())
-    return points
+def _row(point: Point, grid: Grid) -> dict[str, Any]:
+    return {"threshold": point.threshold, **{name: point.scores[name].rounded() for name in grid.protocols}}
 
 
-def _row(point: Point) -> dict[str, Any]:
-    return {"threshold": point.threshold, **{name: score.rounded() for name, score in point.scores.items()}}
-
-
-def _print(parameter: str, points: Sequence[Point], suggested: Point | None) -> None:
+def _print(parameter: str, grid: Grid, points: Sequence[Point], suggested: Point | None) -> None:
     rows = []
     for point in points:
         mark = "<- suggested" if point is suggested else ""
-        for protocol, score in point.scores.items():
-            rows.append((f"{point.threshold:.4g}", protocol, *(f"{rate:.4f}" for rate in astuple(score)), mark))
+        for protocol in grid.protocols:
+            rates = (f"{rate:.4f}" for rate in astuple(point.scores[protocol]))
+            rows.append((f"{point.threshold:.4g}", protocol, *rates, mark))
     if rows:
         print_table(f"by {parameter}", ("threshold", "protocol", "precision", "recall", "F1", ""), rows)
 
 
 def _print_advice(parameter: str, points: Sequence[Point], suggested: Point, present: float, background: int) -> None:
     """Say if other thresholds are as good as the suggested one, and when a topic threshold cannot be trusted."""
-    console, same = PlainConsole(), plateau(points, suggested)
+    console, same = PlainConsole(), plateau(points, suggested, GRIDS[parameter])
     if len(same) > 1:
         which = "the one nearest to the present setting" if same[0] <= present <= same[-1] else "the middle one"
         console.print_indented(

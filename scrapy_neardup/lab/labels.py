@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,9 +36,9 @@ class LabelledPages:
         return len(self.pages) - self.labelled
 
     @property
-    def largest_clusters(self) -> dict[str, int]:
-        """Return for each label the number of documents in its largest cluster."""
-        return {label: max(Counter(names[: self.labelled]).values()) for label, names in self.clusters.items()}
+    def without_copies(self) -> list[str]:
+        """Return the labels of which no cluster has two documents."""
+        return [label for label, count in self.cluster_counts.items() if count == self.labelled]
 
     @property
     def errors(self) -> int:

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from scrapy_neardup.content import (
@@ -17,8 +16,8 @@ from scrapy_neardup.content import (
     read_head,
 )
 from scrapy_neardup.document import Reason
-from scrapy_neardup.exceptions import ExtractionError, InputError
-from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument, WrongLine, read_feed, take
+from scrapy_neardup.exceptions import ExtractionError
+from scrapy_neardup.lab.feed import LONGEST_LINE, RecordedDocument, WrongLine, take
 from scrapy_neardup.settings import NearDupSettings
 
 _TOGETHER = 16  # entries of a feed; the texts among them are sketched together
@@ -177,13 +176,3 @@ def _read(recorded: RecordedDocument, most: int) -> str | bytes:
     if len(page) > most:
         raise ExtractionError(f"over NEARDUP_MAX_HTML_BYTES = {most}")
     return page
-
-
-def read_corpus(path: Path, settings: NearDupSettings, workers: int) -> Iterator[RecordedPage]:
-    """Yield the pages that have main content. Raise InputError if a line is wrong."""
-    with PageReader(settings, workers) as reader:
-        for page in reader.read(read_feed(path)):
-            if isinstance(page, WrongLine):
-                raise InputError(page.error)
-            if page.text.strip():
-                yield page

@@ -8,32 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from statistics import fmean
-from typing import Any
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.lab.labels import LabelledPages
 from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.replay import Judged, opened, replay
-from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
+from scrapy_neardup.timings import Timings
 
 PROTOCOLS = ("online", "originals", "pairwise", "b-cubed")
 
 COPIES = ("duplicate", "update")
 """Verdicts that link a document to its original."""
 
-OnJudged = Callable[[int], object]
-"""Gets a number of pages that were judged, to show how much is done."""
-
 _WARM_UP = 16  # pages
-_TOLD_TOGETHER = 32  # pages
 _START = 1_000_000_000.0  # seen_at of the first document; labels say nothing of times
-
-
-def ignore(judged: int) -> None:
-    """Show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,46 +93,38 @@ async def evaluate(
     pages: Sequence[RecordedPage],
     settings: NearDupSettings,
     seeds: Sequence[int],
-    sketches: SharedSketches | None = None,
     *,
     arrange: Callable[[Sequence[int]], Sequence[int]] = tuple,
-    on_judged: OnJudged = ignore,
+    on_judged: Callable[[int], object] = lambda judged: None,
 ) -> Evaluation:
     """Check all pages once for each seed, in a random order.
 
     Each order has its own empty window in memory, and the pages are spread over its time. The urls, titles and texts
-    are judged; the recorded times are not. ``sketches`` of the same configuration can be handed from one call to the
-    next, so that no text is sketched twice. ``arrange`` may change an order before it is judged. ``on_judged`` gets the
+    are judged; the recorded times are not. ``arrange`` may change an order before it is judged. ``on_judged`` gets the
     number of pages that were checked since its last call. Raise ValueError without a seed.
     """
     if not seeds:
         raise ValueError("at least one order is needed")
     settings = replace(settings, store="memory://")
-    sketches = sketches or SharedSketches(settings)
-    seconds_before = sketches.seconds
-    orders, sizes, seconds = [], [], 0.0
+    orders, sizes, seconds, sketching = [], [], 0.0, Timings()
     await _warm_up(settings, pages)
     for seed in seeds:
         positions = arrange(shuffled(len(pages), seed))
-        detector = NearDupDetector(settings, run=str(seed), sketcher=sketches.new_sketcher())
         timed = _timed(pages, positions, settings.window)
-        async with opened(detector):
+        async with opened(NearDupDetector(settings, run=str(seed))) as detector:
             start = time.perf_counter()
-            judged = []
-            async for each in replay(timed, detector):
-                judged.append(each)
-                if len(judged) % _TOLD_TOGETHER == 0:
-                    on_judged(_TOLD_TOGETHER)
-            on_judged(len(judged) % _TOLD_TOGETHER)
+            judged = [each async for each in replay(timed, detector)]
             seconds += time.perf_counter() - start
             final_stories = await detector.final_stories()
             summary = await detector.summary()
+        on_judged(len(judged))
+        sketching.add(detector.timings["sketch"].total, detector.timings["sketch"].count)
         if summary.bytes is not None and summary.documents:
             sizes.append(summary.bytes / summary.documents)
         orders.append(_order(positions, judged, final_stories))
     cost = Cost(
-        sketch=1e6 * sketches.seconds_a_text,
-        check=1e6 * (seconds + seconds_before - sketches.seconds) / max(1, len(pages) * len(seeds)),
+        sketch=1000 * sketching.total / max(1, sketching.count),
+        check=1000 * (1000 * seconds - sketching.total) / max(1, len(pages) * len(seeds)),
         bytes=fmean(sizes) if sizes else None,
     )
     return Evaluation(tuple(orders), cost)
@@ -195,20 +177,3 @@ def _order(positions: Sequence[int], judged: Sequence[Judged], final_stories: Ma
             for position, verdict in enumerate(verdicts)
         ),
     )
-
-
-async def measure(
-    source: LabelledPages, settings: NearDupSettings, seeds: Sequence[int], on_judged: OnJudged
-) -> dict[str, Any]:
-    """Return the rates of each label by each protocol, and the costs of a document."""
-    evaluation = await evaluate(source.pages, settings, seeds, on_judged=on_judged)
-    found: dict[str, Any] = {"labels": {}}
-    for label, clusters in source.clusters.items():
-        found["labels"][label] = {
-            protocol: {**mean(scores).rounded(), "f1_by_order": [round(score.f1, 4) for score in scores]}
-            for protocol, scores in evaluation.scores(clusters).items()
-        }
-    cost = evaluation.cost
-    found["microseconds"] = {"sketch": round(cost.sketch, 1), "check": round(cost.check, 1)}
-    found["bytes"] = None if cost.bytes is None else round(cost.bytes)
-    return found

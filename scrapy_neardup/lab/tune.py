@@ -1,16 +1,13 @@
-"""Precision and recall over a grid of thresholds, each measured by running the detector with it."""
+"""Choose a threshold by the scores of a grid of thresholds, each measured by running the detector with it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
 from scrapy_neardup.lab.metrics import Score
-from scrapy_neardup.lab.pages import RecordedPage
-from scrapy_neardup.lab.protocols import OnJudged, evaluate, ignore
-from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.settings import NearDupSettings
 
 
@@ -42,34 +39,18 @@ GRIDS = {
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The mean scores by the protocols of a grid, with the parameter at ``threshold``."""
+    """The mean scores by protocol, with the parameter at ``threshold``."""
 
     threshold: float
     scores: dict[str, Score]
 
 
-async def measure(
-    pages: Sequence[RecordedPage],
-    clusters: Sequence[str | None],
-    settings: NearDupSettings,
-    parameter: str,
-    thresholds: Sequence[float],
-    seeds: Sequence[int],
-    on_judged: OnJudged = ignore,
-) -> AsyncIterator[Point]:
-    """Yield one point for each threshold: the mean over random orders, one for each seed.
-
-    A related threshold above the threshold is lowered to it.
-    """
-    sketches = SharedSketches(settings)
-    related = settings.resolved_preset().related_threshold
-    for threshold in thresholds:
-        tried = {parameter: threshold}
-        if parameter == "threshold":
-            tried["related_threshold"] = min(related, threshold)
-        changed = replace(settings, preset_options=settings.preset_options | tried)
-        scores = (await evaluate(pages, changed, seeds, sketches, on_judged=on_judged)).mean_scores(clusters)
-        yield Point(threshold, {protocol: scores[protocol] for protocol in GRIDS[parameter].protocols})
+def with_threshold(settings: NearDupSettings, parameter: str, threshold: float) -> NearDupSettings:
+    """Return the settings with another threshold. A related threshold above the threshold is lowered to it."""
+    tried = {parameter: threshold}
+    if parameter == "threshold":
+        tried["related_threshold"] = min(settings.resolved_preset().related_threshold, threshold)
+    return replace(settings, preset_options=settings.preset_options | tried)
 
 
 def suggest(points: Sequence[Point], grid: Grid, precision: float, present: float) -> Point | None:
@@ -95,8 +76,8 @@ def suggest(points: Sequence[Point], grid: Grid, precision: float, present: floa
     return longest[len(longest) // 2]
 
 
-def plateau(points: Sequence[Point], suggested: Point) -> list[float]:
+def plateau(points: Sequence[Point], suggested: Point, grid: Grid) -> list[float]:
     """Return the thresholds around a point, one after the other, that have the same scores as the point."""
     ordered = sorted(points, key=lambda point: point.threshold)
-    runs = [list(run) for _, run in groupby(ordered, lambda point: point.scores)]
+    runs = [list(run) for _, run in groupby(ordered, lambda point: [point.scores[name] for name in grid.protocols])]
     return next([point.threshold for point in run] for run in runs if suggested in run)

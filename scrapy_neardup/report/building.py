@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from itertools import chain, islice
+from typing import NamedTuple
 
-from scrapy_neardup.report.contents import Contents, Note
 from scrapy_neardup.report.events import add_reports, reasons_of
 from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import last_day, news_by_day, news_of
-from scrapy_neardup.report.notes import notes_of
+from scrapy_neardup.report.notes import Note, notes_of
 from scrapy_neardup.report.overview import overview_of
 from scrapy_neardup.report.page import render, write_digest
 from scrapy_neardup.report.passages import mark_texts
-from scrapy_neardup.report.payload import Payload, add_texts, index_of, review_data
+from scrapy_neardup.report.payload import add_texts, index_of
 from scrapy_neardup.report.review import Sample, choose_pairs
-from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import Links, Story, group_stories
 
 MOST_BYTES = 24_000_000
 """Of a page. The list of items comes first, and texts fill the rest."""
 
 _MOST_INDEX = 17_000_000  # bytes of the packed list of items
-_MOST_TEXT = 24_000_000  # characters of texts read for the page
-_MOST_TEXTS = 6_000
-_MOST_PAGES = 1_000  # recorded pages whose text has to be extracted
-_USUAL_TEXT = 3_000  # characters, if the length of a text is not known yet
+_MOST_TEXTS = 6_000  # read for the page
 _FRAME = 400_000  # bytes of the page without its data, at most
 
 
-@dataclass(slots=True)
-class Built:
+class Built(NamedTuple):
     """A page, and what is in it."""
 
     html: str
@@ -39,30 +34,32 @@ class Built:
     listed: int
     stories: int
     texts: int
-    notes: list[Note] = field(default_factory=list)
+    notes: list[Note]
 
 
 def build_report(gathered: Gathered, title: str = "", most_bytes: int = MOST_BYTES) -> Built:
     """Return the page. If there is too much for one page, the page says what it left out."""
     links, stories = _stories_of(gathered)
     sample = choose_pairs(gathered.rows, links, gathered.settings)
-    payload, listed = _fitting_index(stories, links, sample, min(_MOST_INDEX, most_bytes - _FRAME))
+    payload, most_index = index_of(stories, links), min(_MOST_INDEX, most_bytes - _FRAME)
+    if len(payload.index) > most_index:
+        payload = index_of(_largest(stories, most_index / len(payload.index)), links)
     wanted = _wanted_texts(stories, sample)
     texts = mark_texts(gathered.texts(set(wanted)), gathered.settings)
     with_text = add_texts(payload, wanted, texts, most_bytes - _FRAME)
-    contents = Contents(
+    overview, listed = overview_of(gathered.rows, stories, links), len(payload.places)
+    notes = notes_of(gathered, listed=listed, with_text=with_text, without_match=sample.without_match)
+    html = render(
+        title,
         gathered=gathered,
-        overview=overview_of(gathered.rows, stories, links),
-        news=news_by_day(stories, links),
+        overview=overview,
+        days=news_by_day(stories, links),
+        notes=notes,
         sample=sample,
         payload=payload,
-        listed=listed,
         reasons=reasons_of(gathered.events),
     )
-    contents.notes = notes_of(contents)
-    html = render(contents, review_data(sample, payload), title)
-    overview = contents.overview
-    return Built(html, overview.items, overview.again, listed, overview.stories, with_text, contents.notes)
+    return Built(html, overview.items, overview.again, listed, overview.stories, with_text, notes)
 
 
 def build_digest(gathered: Gathered, title: str = "") -> bytes:
@@ -78,40 +75,19 @@ def _stories_of(gathered: Gathered) -> tuple[Links, list[Story]]:
     return links, stories
 
 
-def _fitting_index(stories: Sequence[Story], links: Links, sample: Sample, most: int) -> tuple[Payload, int]:
-    """Return the list of items, and how many it has. If it is too large, stories of one item are left out first."""
-    reviewed = {row.number for pair in sample.pairs for row in (pair.match, pair.row)}
-    kept = list(stories)
-    while True:
-        payload = index_of(kept, links)
-        if len(payload.index) <= most or not kept:
-            return payload, sum(len(story.members) for story in kept)
-        share = 0.9 * most / len(payload.index)
-        first = kept[: int(len(kept) * share)]
-        rest = kept[len(first) :]
-        kept = [*first, *(story for story in rest if share > 0.1 and any(r.number in reviewed for r in story.members))]
+def _largest(stories: Sequence[Story], share: float) -> list[Story]:
+    """Return the first stories, with at most about this share of the items, and with some room to spare."""
+    room, kept = 0.8 * share * sum(len(story.members) for story in stories), list[Story]()
+    for story in stories:
+        room -= len(story.members)
+        if room >= 0:
+            kept.append(story)
+    return kept
 
 
 def _wanted_texts(stories: Sequence[Story], sample: Sample) -> list[int]:
-    """Return the rows whose texts the page should have, the most important first."""
-    wanted: dict[int, None] = {}
-    characters = pages = 0
-    for row in _by_importance(stories, sample):
-        if row.number in wanted or not row.has_text:
-            continue
-        is_page = row.is_page and not row.characters
-        if is_page and pages >= _MOST_PAGES:
-            continue
-        pages += is_page
-        characters += row.characters or _USUAL_TEXT
-        if characters > _MOST_TEXT or len(wanted) >= _MOST_TEXTS:
-            break
-        wanted[row.number] = None
-    return list(wanted)
-
-
-def _by_importance(stories: Sequence[Story], sample: Sample) -> Iterator[Row]:
-    for pair in sample.pairs:
-        yield from (pair.match, pair.row)
-    for story in stories:
-        yield from story.members
+    """Return the rows whose texts the page should have: the pairs to review, then the largest stories."""
+    reviewed = (row for pair in sample.pairs for row in (pair.match, pair.row))
+    members = (row for story in stories for row in story.members)
+    numbers = dict.fromkeys(row.number for row in chain(reviewed, members) if row.has_text)
+    return list(islice(numbers, _MOST_TEXTS))

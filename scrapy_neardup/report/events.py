@@ -16,8 +16,6 @@ from scrapy_neardup.report.clean import clean_line
 from scrapy_neardup.report.rows import LONGEST_NAME, LONGEST_URL
 from scrapy_neardup.report.stories import Story
 
-_MOST_VALUES = 200
-
 Report = Mapping[str, Any]
 
 
@@ -30,53 +28,52 @@ def items_of(reports: Sequence[Report], known: set[str]) -> Iterator[dict[str, A
 
     Leave out members whose url or id is in ``known``: the feeds have them.
     """
-    newest = {_name(report.get("story")): report for report in sorted(reports, key=lambda each: _time(each) or 0)}
+    newest = {_name(report.get("story")): report for report in sorted(reports, key=_order)}
     for key, report in newest.items():
         figures = defaultdict(list)
         for change in _objects(report, "figures"):
-            figures[clean_line(change.get("url"), LONGEST_URL)].append(
-                f"{change.get('figure')}: {change.get('old')} -> {change.get('new')}"
-            )
-        for member in _objects(report, "members", most=None):
-            url = clean_line(member.get("url"), LONGEST_URL)
-            if known.isdisjoint((url, _name(member.get("id")))):
-                yield {**member, "story": key, "changes": figures.pop(url, None)}
+            figures[_url(change)].append(f"{change.get('figure')}: {change.get('old')} -> {change.get('new')}")
+        for member in _objects(report, "members"):
+            if known.isdisjoint((_url(member), _name(member.get("id")))):
+                yield {**member, "story": key, "changes": figures.pop(_url(member), None)}
 
 
 def add_reports(reports: Sequence[Report], stories: Sequence[Story]) -> None:
     """Add to each story what its reports say. Without a report the tags of its items tell the levels."""
     by_key = {key: story for story in stories for key in story.keys}
+    sent: defaultdict[Story, list[Report]] = defaultdict(list)
+    for report in sorted(reports, key=_order):
+        if (key := _name(report.get("story"))) in by_key:
+            sent[by_key[key]].append(report)
     for story in stories:
-        story.levels = [(row.event, row.time) for row in story.members if row.event in LEVELS and row.time is not None]
-    told: defaultdict[str, list[Report]] = defaultdict(list)
-    for report in reports:
-        key = _name(report.get("story"))
-        if key in by_key:  # a story may have become a part of another one since
-            told[next(iter(by_key[key].keys))].append(report)
-    for key, sent in told.items():
-        sent.sort(key=lambda report: _time(report) or 0)
-        times = ((str(report["level"]), _time_of_level(report)) for report in sent)
-        by_key[key].levels = list(dict.fromkeys((level, time) for level, time in times if time is not None))
-        by_key[key].disagreements = [
-            (_name(each.get("figure")), [(_name(value.get("source")), _name(value.get("value"))) for value in values])
-            for each in _objects(sent[-1], "disagreements")
-            if (values := _objects(each, "values"))
-        ]
+        if story in sent:
+            levels = [(str(report["level"]), _time_of_level(report)) for report in sent[story]]
+            disagreements = _objects(sent[story][-1], "disagreements")
+            values = ((each, _objects(each, "values")) for each in disagreements)
+            story.disagreements = [
+                (_name(each.get("figure")), [(_name(value.get("source")), _name(value.get("value"))) for value in said])
+                for each, said in values
+                if said
+            ]
+        else:
+            levels = [(row.event, row.time) for row in story.members if row.event in LEVELS]
+        story.levels = list(dict.fromkeys((level, time) for level, time in levels if time is not None))
 
 
 def reasons_of(reports: Sequence[Report]) -> dict[str, str]:
     """Return why members joined, such as "topic 0.43: budget, senate, veto", by their urls."""
-    members = (member for report in reports for member in _objects(report, "members", most=None))
-    return {
-        clean_line(member.get("url"), LONGEST_URL): why
-        for member in members
-        if (why := _name(member.get("why"))).startswith("topic")
-    }
+    members = (member for report in reports for member in _objects(report, "members"))
+    reasons = {_url(member): _name(member.get("why")) for member in members}
+    return {url: why for url, why in reasons.items() if why.startswith("topic")}
 
 
 def _time_of_level(report: Report) -> float | None:
-    raised = (member for member in _objects(report, "members", most=None) if member.get("id") == report.get("item"))
+    raised = (member for member in _objects(report, "members") if member.get("id") == report.get("item"))
     return _time(next(raised, report))
+
+
+def _order(report: Report) -> float:
+    return _time(report) or 0.0
 
 
 def _time(value: Report) -> float | None:
@@ -86,14 +83,14 @@ def _time(value: Report) -> float | None:
         return None
 
 
-def _list(report: Report, name: str) -> list[Any]:
+def _objects(report: Report, name: str) -> list[Report]:
     value = report.get(name)
-    return value if isinstance(value, list) else []
-
-
-def _objects(report: Report, name: str, most: int | None = _MOST_VALUES) -> list[Report]:
-    return [each for each in _list(report, name)[:most] if isinstance(each, Mapping)]
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
 
 
 def _name(value: object) -> str:
     return clean_line(str(value) if isinstance(value, int) else value, LONGEST_NAME)
+
+
+def _url(member: Report) -> str:
+    return clean_line(member.get("url"), LONGEST_URL)

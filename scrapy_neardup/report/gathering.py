@@ -7,7 +7,7 @@ read in a second pass.
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +41,6 @@ class Gathered:
     events: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
-    fields: Counter[str] = field(default_factory=Counter)  # tags that were there, by the number of items
 
     def __post_init__(self) -> None:
         self.format = RowFormat(self.settings)
@@ -49,7 +48,14 @@ class Gathered:
     def texts(self, wanted: set[int], workers: int = os.cpu_count() or 1) -> dict[int, str]:
         """Return the texts of these rows, by their numbers. Rows without a text are left out."""
         in_feeds = {number for number in wanted if self.rows[number].characters}
-        found = {number: self.format.text(raw) for number, raw in self._items() if number in in_feeds}
+        found: dict[int, str] = {}
+        number = 0
+        for path in (*self.feeds, *self.dropped):
+            for raw in read_rows(path, self.format.columns):
+                if not isinstance(raw, WrongLine) and not is_report(raw):
+                    if number in in_feeds:
+                        found[number] = self.format.text(raw)
+                    number += 1
         by_document = {
             self.rows[number].document: number for number in wanted - in_feeds if self.rows[number].document >= 0
         }
@@ -58,26 +64,19 @@ class Gathered:
         return {number: text for number, text in found.items() if text}
 
     def _recorded_texts(self, numbers: dict[int, int], workers: int) -> Iterator[tuple[int, str]]:
-        chosen = [each for place, each in enumerate(_recorded(self.documents)) if place in numbers]
+        entries = (entry for path in self.documents for entry in read_feed(path))
+        documents = (entry for entry in entries if isinstance(entry, RecordedDocument))
+        chosen = (each for place, each in enumerate(documents) if place in numbers)
         rows = [numbers[place] for place in sorted(numbers)]
         with PageReader(self.settings, workers) as reader:
             for row, page in zip(rows, reader.read(chosen), strict=True):
                 if isinstance(page, RecordedPage) and page.error is None:
                     yield row, clean_text(page.text, LONGEST_TEXT)
 
-    def _items(self) -> Iterator[tuple[int, Raw]]:
-        """Yield the items of all feeds with their numbers: without wrong lines and without reports of events."""
-        number = 0
-        for path in (*self.feeds, *self.dropped):
-            for raw in read_rows(path, self.format.columns):
-                if not isinstance(raw, WrongLine) and not is_report(raw):
-                    yield number, raw
-                    number += 1
-
-    def note_problem(self, problem: str) -> None:
+    def note_problem(self, wrong: WrongLine) -> None:
         self.problem_count += 1
         if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(problem)
+            self.problems.append(wrong.error)
 
 
 def gather(
@@ -113,19 +112,11 @@ def gather(
 def _read_feed(path: Path, gathered: Gathered, track: Track) -> None:
     for raw in track(read_rows(path, gathered.format.columns)):
         if isinstance(raw, WrongLine):
-            gathered.note_problem(raw.error)
-        elif is_report(raw):
-            if len(gathered.events) < _MOST_EVENTS:
-                gathered.events.append(raw)
-        else:
-            row = gathered.format.read(len(gathered.rows), raw)
-            gathered.fields.update(_tags_of(row))
-            gathered.rows.append(row)
-
-
-def _tags_of(row: Row) -> list[str]:
-    """Return the tags without which part of the page has nothing to show."""
-    return [name for name in ("match", "story") if getattr(row, name)]
+            gathered.note_problem(raw)
+        elif not is_report(raw):
+            gathered.rows.append(gathered.format.read(len(gathered.rows), raw))
+        elif len(gathered.events) < _MOST_EVENTS:
+            gathered.events.append(raw)
 
 
 def _item_key(row: Row) -> int:
@@ -134,26 +125,21 @@ def _item_key(row: Row) -> int:
     return hash((name, row.title, *visit))
 
 
-def _recorded(paths: Sequence[Path]) -> Iterator[RecordedDocument]:
-    return (entry for path in paths for entry in read_feed(path) if isinstance(entry, RecordedDocument))
-
-
 def _add_documents(gathered: Gathered) -> None:
     """Fill what the rows lack from the recorded documents: by id, else by url, the first visit of a page first."""
     by_id = {each.id: each for each in reversed(gathered.rows) if each.id}
     by_url: defaultdict[str, list[Row]] = defaultdict(list)
     for each in reversed(gathered.rows):
-        if each.url:
-            by_url[each.url].append(each)
+        by_url[each.url].append(each)
     place = -1
     for path in gathered.documents:
         for entry in read_feed(path):
             if isinstance(entry, WrongLine):
-                gathered.note_problem(entry.error)
+                gathered.note_problem(entry)
                 continue
             place += 1
             row: Row | None = by_id.get(clean_line(str(entry.id), LONGEST_NAME))
-            visits = by_url.get(clean_line(entry.url, LONGEST_URL), [])
+            visits = by_url.get(clean_line(entry.url, LONGEST_URL), []) if entry.url else []
             while (row is None or row.document >= 0) and visits:
                 row = visits.pop()
             if row is not None and row.document < 0:
@@ -161,7 +147,7 @@ def _add_documents(gathered: Gathered) -> None:
 
 
 def _fill(row: Row, entry: RecordedDocument, place: int, gathered: Gathered) -> None:
-    row.document, row.is_page = place, entry.text is None
+    row.document = place
     row.title = row.title or clean_line(entry.title, LONGEST_TITLE)
     # Without a time in NEARDUP_ITEM_FIELDS the crawl judged by the time of the recording, whatever else the item has.
     if row.time is None or (entry.time is not None and gathered.settings.item_fields["time"] is None):

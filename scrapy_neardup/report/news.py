@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import islice
 from typing import NamedTuple
 
 from scrapy_neardup.report.overview import usual_span
@@ -15,6 +15,8 @@ from scrapy_neardup.stories.figure_kinds import kind_of
 from scrapy_neardup.stories.summary import read_change
 
 DAY = 86_400
+Subject = tuple[str, str]
+"""Identifies a figure, see ``FigureChange.subject``."""
 
 _MOST_DAYS = 14  # that can be chosen, the fullest ones
 _MOST_LISTED = 5
@@ -42,8 +44,7 @@ class Figure(NamedTuple):
     sources: int  # independent ones that print the newest value
 
 
-@dataclass(slots=True)
-class News:
+class News(NamedTuple):
     """The news of a period. A story is listed once: as an event, or among the largest, or else among the newest.
 
     Counts of a story are those of all feeds, also if only a part of it is of this period.
@@ -57,8 +58,8 @@ class News:
     events: list[Story]
     figures: list[tuple[Story, list[Figure]]]
     losing: list[Row]  # drops that lose much of their text, the worst first
-    largest: list[Story] = field(default_factory=list)
-    newest: list[Story] = field(default_factory=list)
+    largest: list[Story]
+    newest: list[Story]
 
 
 def news_by_day(stories: Sequence[Story], links: Links) -> list[News]:
@@ -89,47 +90,47 @@ def news_of(period: Period, stories: Sequence[Story], links: Links) -> News:
     rows = [row for story in stories for row in story.coverage if period.has(row.time)]
     drops = [row for row in rows if row.would_drop or row.is_dropped]
     several = [story for story in stories if story.size > 1]
-    news = News(
+    events = [story for story in stories if any(period.has(time) for _, time in story.levels)][:_MOST_EVENTS]
+    changed = ((story, figures_of(story, links)) for story in stories)
+    of_period = ((story, [each for each in figures if period.has(each.first.time)]) for story, figures in changed)
+    largest = [story for story in several if story not in events][:_MOST_LISTED]
+    listed = {*events, *largest}
+    begun = [story for story in several if story not in listed and period.has(story.members[0].time)]
+    return News(
         period,
         items=len(rows),
         stories=len(several),
         copies=sum(row.status == "duplicate" for row in rows),
         drops=len(drops),
-        events=[story for story in stories if any(period.has(time) for _, time in story.levels)][:_MOST_EVENTS],
-        figures=[],
+        events=events,
+        figures=list(islice((each for each in of_period if each[1]), _MOST_FIGURES)),
         losing=sorted((row for row in drops if row.lost > _MUCH), key=lambda row: -row.lost)[:_MOST_LISTED],
+        largest=largest,
+        newest=sorted(begun, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED],
     )
-    for story in stories:
-        changed = [figure for figure in figures_of(story, links) if period.has(figure.first.time)]
-        if changed and len(news.figures) < _MOST_FIGURES:
-            news.figures.append((story, changed))
-    listed = set(news.events)
-    news.largest = [story for story in several if story not in listed][:_MOST_LISTED]
-    listed.update(news.largest)
-    begun = (story for story in several if story not in listed and period.has(story.members[0].time))
-    news.newest = sorted(begun, key=lambda story: -(story.members[0].time or 0))[:_MOST_LISTED]
-    return news
 
 
 def figures_of(story: Story, links: Links) -> list[Figure]:
     """Return the figures whose values changed: dead, injured and missing first, then in the order of their changes."""
-    values: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    firsts: dict[tuple[tuple[str, str], str], Row] = {}
-    owners: defaultdict[tuple[tuple[str, str], str], set[str]] = defaultdict(set)
-    says: dict[int, list[tuple[tuple[str, str], str]]] = {}
+    values: dict[Subject, list[str]] = {}
+    firsts: dict[tuple[Subject, str], Row] = {}
+    owners: defaultdict[tuple[Subject, str], set[str]] = defaultdict(set)
+    says: dict[int, list[tuple[Subject, str]]] = {}  # what an item prints; a copy prints what its match prints
     for row in story.coverage:
         match = links.match(row) if row.status == "duplicate" else None
         says[row.number] = list(says.get(match.number, [])) if match else []
         for change in map(read_change, filter(None, row.changes.split("; "))):
-            subject, said = change.subject, values[change.subject]
-            said += [value for value in ([change.old] if not said else []) + [change.new] if value not in said[-1:]]
-            firsts.setdefault((subject, change.new), row)
-            says[row.number].append((subject, change.new))
+            said = values.setdefault(change.subject, [change.old])
+            if change.new != said[-1]:
+                said.append(change.new)
+            firsts.setdefault((change.subject, change.new), row)
+            says[row.number].append((change.subject, change.new))
         for statement in says[row.number]:
             owners[statement].add(row.owner)
+    newest = {subject: (subject, said[-1]) for subject, said in values.items()}
     figures = [
-        Figure(subject[0], said, firsts[subject, said[-1]], len(owners[subject, said[-1]]))
-        for subject, said in values.items()
-        if (subject, said[-1]) in firsts
+        Figure(subject[0], values[subject], firsts[statement], len(owners[statement]))
+        for subject, statement in newest.items()
+        if statement in firsts
     ]
     return sorted(figures, key=lambda figure: kind_of(figure.label))

@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from scrapy_neardup.document import counted
-from scrapy_neardup.report.contents import Contents, Note
+from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.rows import UNTAGGED, Row
 
 _WITHOUT_DOCUMENT = ("no-text", "extraction-failed", "internal-error")  # such items are not recorded
 _LINKED = ("duplicate", "update", "related")
 
 
-def notes_of(contents: Contents) -> list[Note]:
-    """Return what is missing, the most important first."""
-    rows = [row for row in contents.gathered.rows if not row.is_reported]
+class Note(NamedTuple):
+    """Something that a reader of the page has to know. ``remedy`` says what to do about it, or is empty.
+
+    ``details`` are lines of their own.
+    """
+
+    text: str
+    remedy: str = ""
+    is_warning: bool = True
+    details: tuple[str, ...] = ()
+
+
+def notes_of(gathered: Gathered, *, listed: int, with_text: int, without_match: int) -> list[Note]:
+    """Return what is missing, the most important first.
+
+    ``listed`` items are in the page, ``with_text`` of them with their texts. The matches of ``without_match`` items are
+    in none of the feeds.
+    """
+    rows = [row for row in gathered.rows if not row.is_reported]
     if not rows:
-        what = "events only" if contents.gathered.events else "no items"
+        what = "events only" if gathered.events else "no items"
         return [Note(f"The feeds hold {what}.", "Give the feed of a crawl, or the output of scrapy neardup replay.")]
-    about = (_about_reading, _about_tags, _about_times, _about_size)
-    return [note for each in about for note in each(contents, rows)]
+    return [
+        *_about_reading(gathered, rows),
+        *_about_tags(gathered, rows, without_match),
+        *_about_times(gathered, rows),
+        *_about_size(gathered, rows, listed, with_text),
+    ]
 
 
-def _about_reading(contents: Contents, rows: list[Row]) -> Iterator[Note]:
-    gathered = contents.gathered
+def _about_reading(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
     if gathered.problem_count:
         more = gathered.problem_count - len(gathered.problems)
         listed = [*gathered.problems, *([f"and {more:,} more"] if more else [])]
@@ -38,8 +58,7 @@ def _about_reading(contents: Contents, rows: list[Row]) -> Iterator[Note]:
         )
 
 
-def _about_tags(contents: Contents, rows: list[Row]) -> Iterator[Note]:
-    fields = contents.gathered.fields
+def _about_tags(gathered: Gathered, rows: list[Row], without_match: int) -> Iterator[Note]:
     untagged = sum(row.status == UNTAGGED for row in rows)
     if untagged == len(rows) and all(row.id and row.has_text for row in rows):
         yield Note(
@@ -55,52 +74,53 @@ def _about_tags(contents: Contents, rows: list[Row]) -> Iterator[Note]:
             "NEARDUP_FIELDS and NEARDUP_ITEM_CLASSES.",
         )
     linked = sum(row.status in _LINKED for row in rows)
-    if linked and not fields["match"]:
+    if linked and not any(row.match for row in rows):
         text = "No item says which document it was compared with, so it is compared with its original here."
         yield Note(text, "Let NEARDUP_FIELDS select neardup_match.")
-    if linked and not fields["story"]:
+    if linked and not any(row.story for row in rows):
         yield Note("No item names its story, so nothing is grouped.", "Let NEARDUP_FIELDS select neardup_story.")
-    if missing := contents.sample.without_match:
-        text = f"{_of(missing, linked, 'match', 'matches')} in none of these feeds: they were seen in an earlier crawl."
-        yield Note(text, "Give the feeds of the last 24 hours together.", is_warning=False)
+    if without_match:
+        text = f"{_of(without_match, linked, 'match', 'matches')} in none of these feeds"
+        remedy = "Give the feeds of the last 24 hours together."
+        yield Note(f"{text}: they were seen in an earlier crawl.", remedy, is_warning=False)
 
 
-def _about_times(contents: Contents, rows: list[Row]) -> Iterator[Note]:
+def _about_times(gathered: Gathered, rows: list[Row]) -> Iterator[Note]:
     without = sum(row.time is None for row in rows)
-    field = contents.gathered.format.time_field
+    field = gathered.format.time_field
     if without == len(rows):
         yield Note(
             "No item has a time: nothing can be shown over time, and items are in the order of their feed.",
             "Let the spider fill a field with the time, and name it in NEARDUP_ITEM_FIELDS, for example with "
             """-s 'NEARDUP_ITEM_FIELDS={"time": "published"}'"""
-            f"{'' if contents.gathered.documents else '. Or give --documents'}.",
+            f"{'' if gathered.documents else '. Or give --documents'}.",
         )
     elif without:
         where = f" in the field {field!r}" if field else ""
         yield Note(f"{_of(without, len(rows), 'item')} without a time{where}.")
-    elif field and contents.gathered.settings.item_fields["time"] is None and not contents.gathered.documents:
+    elif field and gathered.settings.item_fields["time"] is None and not gathered.documents:
         yield Note(f"Times are those of the field {field!r}.", is_warning=False)
 
 
-def _about_size(contents: Contents, rows: list[Row]) -> Iterator[Note]:
-    with_text, shown = sum(row.has_text for row in rows), len(contents.payload.chunk_of)
+def _about_size(gathered: Gathered, rows: list[Row], listed: int, shown: int) -> Iterator[Note]:
+    with_text = sum(row.has_text for row in rows)
     if not with_text:
         remedy = (
             "Give the recorded documents (--documents INPUT), or let the items carry their text in the field that "
-            f"NEARDUP_ITEM_FIELDS names (now {contents.gathered.settings.item_fields['text']!r})."
+            f"NEARDUP_ITEM_FIELDS names (now {gathered.settings.item_fields['text']!r})."
         )
         text = "There are no texts, so nothing can be compared side by side."
         # With documents, another note says that they are those of other items.
-        yield Note(text, "" if contents.gathered.documents else remedy)
+        yield Note(text, "" if gathered.documents else remedy)
     elif shown < len(rows):
         yield Note(
             f"Texts of {shown:,} of {len(rows):,} items are in this page: those of the pairs to review and of the "
             f"largest stories. {len(rows) - with_text:,} items have no text.",
             is_warning=False,
         )
-    if contents.listed < len(contents.gathered.rows):
+    if listed < len(gathered.rows):
         yield Note(
-            f"{contents.listed:,} of {len(contents.gathered.rows):,} items are listed; the smallest stories were left "
+            f"{listed:,} of {len(gathered.rows):,} items are listed; the smallest stories were left "
             "out to keep the page small. All numbers count every item."
         )
 

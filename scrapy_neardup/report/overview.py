@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from scrapy_neardup.document import STATUSES
 from scrapy_neardup.report.rows import UNTAGGED, Row
@@ -14,7 +15,16 @@ VERDICTS = (*STATUSES, UNTAGGED)
 
 _MOST_SOURCES = 24  # lines of a table
 _MOST_BARS = 72
-_STEPS = (600, 3600, 3 * 3600, 6 * 3600, 86400, 7 * 86400)  # seconds
+_STEPS = {
+    600: "10 minutes",
+    3600: "1 hour",
+    3 * 3600: "3 hours",
+    6 * 3600: "6 hours",
+    86400: "1 day",
+    7 * 86400: "7 days",
+}
+"""Lengths of a bar in seconds, and their names."""
+
 
 REMEDIES = {
     "no-text": "Set text in NEARDUP_ITEM_FIELDS to the field that holds it, or let the page's own text be extracted: "
@@ -32,38 +42,33 @@ REMEDIES = {
 OTHER_REMEDY = "Look at the log of the crawl."
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """The items of one period by their verdicts."""
 
     start: int  # Unix seconds
-    counts: dict[str, int]
+    counts: Counter[str]
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        return self.counts.total()
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
+class SourceLine(NamedTuple):
     """The items of a source, and in how many stories of several sources it was the first."""
 
     source: str
-    counts: dict[str, int]
+    items: int
+    copies: int
     first: int
     later: int
 
-    @property
-    def total(self) -> int:
-        return sum(self.counts.values())
 
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Overview:
-    """What the first page of a report shows."""
+    """What the part "Numbers" of a report shows."""
 
     items: int
-    again: int  # items whose page came again unchanged
+    again: int  # items whose page came again unchanged, which are in no other number
     verdicts: dict[str, int]
     kinds: dict[str, int]
     stories: int  # of several items
@@ -72,42 +77,40 @@ class Overview:
     dropped: int
     first: float | None
     last: float | None
-    without_time: int
-    bars: list[Bar] = field(default_factory=list)
-    step: int = 3600  # seconds of a bar
-    outside: int = 0  # items before the first bar or after the last one, which are counted there
-    by_source: list[SourceLine] = field(default_factory=list)
-    copying: list[tuple[tuple[str, str], int]] = field(default_factory=list)  # copying source, copied source, items
-    unchecked: list[tuple[str, int, str]] = field(default_factory=list)  # reason, items, remedy
+    step: int  # seconds of a bar
+    bars: list[Bar]
+    step_name: str
+    outside: int  # items before the first bar or after the last one, which are counted there
+    by_source: list[SourceLine]
+    copying: list[tuple[tuple[str, str], int]]  # copying source, copied source, items
+    unchecked: list[tuple[str, int, str]]  # reason, items, remedy
 
 
-def overview_of(rows: Sequence[Row], stories: Sequence[Story], links: Links) -> Overview:
-    """Count the items of the feeds. Pages that came again unchanged are counted apart, and are in no other number."""
-    again = sum(row.is_revisit for row in rows)
-    rows = [row for row in rows if not row.is_revisit and not row.is_reported]
-    times = [row.time for row in rows if row.time is not None]
+def overview_of(all_rows: Sequence[Row], stories: Sequence[Story], links: Links) -> Overview:
+    rows = [row for row in all_rows if not row.is_revisit and not row.is_reported]
+    times = sorted(row.time for row in rows if row.time is not None)
     counts = Counter(row.status for row in rows)
-    sources = Counter(row.source for row in rows if row.source)
-    top = [source for source, _ in sources.most_common(_MOST_SOURCES)]
-    overview = Overview(
+    reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
+    step, bars, outside = _over_time(rows, times)
+    return Overview(
         items=len(rows),
-        again=again,
+        again=sum(row.is_revisit for row in all_rows),
         verdicts={status: counts[status] for status in VERDICTS if counts[status]},
         kinds=dict(Counter(row.kind for row in rows if row.kind and row.status == "duplicate").most_common()),
         stories=sum(story.size > 1 for story in stories),
-        sources=len(sources),
+        sources=len({row.source for row in rows} - {""}),
         would_drop=sum(row.would_drop and not row.is_dropped for row in rows),
         dropped=sum(row.is_dropped for row in rows),
-        first=min(times, default=None),
-        last=max(times, default=None),
-        without_time=len(rows) - len(times),
+        first=times[0] if times else None,
+        last=times[-1] if times else None,
+        step=step,
+        step_name=_STEPS[step],
+        bars=bars,
+        outside=outside,
+        by_source=_by_source(rows, stories),
+        copying=_copying(rows, links),
+        unchecked=[(name, count, REMEDIES.get(name, OTHER_REMEDY)) for name, count in reasons.most_common()],
     )
-    overview.step, overview.bars, overview.outside = _over_time(rows, times)
-    overview.by_source = _by_source(rows, stories, top)
-    overview.copying = _copying(rows, links)
-    reasons = Counter(row.reason or "unknown" for row in rows if row.status == "unchecked")
-    overview.unchecked = [(name, count, REMEDIES.get(name, OTHER_REMEDY)) for name, count in reasons.most_common()]
-    return overview
 
 
 def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[Bar], int]:
@@ -116,19 +119,19 @@ def _over_time(rows: Sequence[Row], times: Sequence[float]) -> tuple[int, list[B
     The items outside are a few with wrong or very old times, and they are counted in the first or the last period.
     """
     if not times:
-        return _STEPS[1], [], 0
-    first, last = usual_span(sorted(times))
-    step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), _STEPS[-1])
+        return 600, [], 0
+    first, last = usual_span(times)
+    step = next((step for step in _STEPS if (last - first) / step < _MOST_BARS), 7 * 86400)
     end = int(last) // step
     start = max(int(first) // step, end - _MOST_BARS)
-    places = [Counter[str]() for _ in range(end - start + 1)]
+    bars = [Bar(place * step, Counter()) for place in range(start, end + 1)]
     outside = 0
     for row in rows:
         if row.time is not None:
             place = int(row.time) // step - start
-            outside += not 0 <= place < len(places)
-            places[min(max(0, place), len(places) - 1)][row.status] += 1
-    return step, [Bar((start + place) * step, dict(counts)) for place, counts in enumerate(places)], outside
+            outside += not 0 <= place < len(bars)
+            bars[min(max(0, place), len(bars) - 1)].counts[row.status] += 1
+    return step, bars, outside
 
 
 def usual_span(times: Sequence[float]) -> tuple[float, float]:
@@ -136,21 +139,20 @@ def usual_span(times: Sequence[float]) -> tuple[float, float]:
     edge = len(times) // 100
     inner = times[edge], times[-1 - edge]
     whole = times[0], times[-1]
-    return inner if whole[1] - whole[0] > 4 * max(inner[1] - inner[0], _STEPS[1]) else whole
+    return inner if whole[1] - whole[0] > 4 * max(inner[1] - inner[0], 3600) else whole
 
 
-def _by_source(rows: Sequence[Row], stories: Sequence[Story], top: Sequence[str]) -> list[SourceLine]:
-    counts: dict[str, Counter[str]] = {source: Counter() for source in top}
-    for row in rows:
-        if row.source in counts:
-            counts[row.source][row.status] += 1
+def _by_source(rows: Sequence[Row], stories: Sequence[Story]) -> list[SourceLine]:
+    items = Counter(row.source for row in rows if row.source)
+    copies = Counter(row.source for row in rows if row.status == "duplicate")
     first, later = Counter[str](), Counter[str]()
     for story in stories:
         sources = list(dict.fromkeys(row.source for row in story.coverage if row.source))
         if len(sources) > 1:
             first[sources[0]] += 1
             later.update(sources[1:])
-    return [SourceLine(source, dict(counts[source]), first[source], later[source]) for source in top]
+    largest = items.most_common(_MOST_SOURCES)
+    return [SourceLine(name, count, copies[name], first[name], later[name]) for name, count in largest]
 
 
 def _copying(rows: Sequence[Row], links: Links) -> list[tuple[tuple[str, str], int]]:

@@ -7,78 +7,74 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from email.message import EmailMessage
 from email.policy import default as default_policy
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy_neardup.document import KINDS, counted
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.report.charts import chart_of_bars, sparkline, stacked, timeline_of
 from scrapy_neardup.report.clean import clean_line, web_address
-from scrapy_neardup.report.contents import Contents
+from scrapy_neardup.report.gathering import Gathered
 from scrapy_neardup.report.news import DAY, News
+from scrapy_neardup.report.notes import Note
 from scrapy_neardup.report.overview import VERDICTS, Overview
-from scrapy_neardup.report.payload import inert_json
+from scrapy_neardup.report.payload import Payload, inert_json, review_data
+from scrapy_neardup.report.review import Sample
 from scrapy_neardup.report.rows import LONGEST_NAME
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 _HERE = files("scrapy_neardup.report")
-_VENDORED = ("jsdiff-9.0.0",)
+_LIBRARY = "jsdiff-9.0.0"
+"""The library that is part of the page. The first lines of its licence name its holders."""
+
 _SCRIPTS = ("data", "elements", "differences", "compare", "stories", "drops", "review", "marks", "page")
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
-    """A library that is part of the page: the first lines of its licence name its holders."""
-
-    name: str
-    licence: str
-
-
-def require_jinja() -> None:
-    """Raise InputError if Jinja2 is not installed."""
-    try:
-        import jinja2  # noqa: F401
-    except ImportError as error:
-        raise InputError("the report needs Jinja2: pip install jinja2") from error
-
-
-def render(contents: Contents, review: dict[str, Any], title: str) -> str:
-    """Return the page."""
-    styles, scripts = _read("static", "report.css"), [*_vendored_scripts(), _own_script()]
-    feeds = [path.name for path in (*contents.gathered.feeds, *contents.gathered.dropped)]
-    payload, preset = contents.payload, contents.gathered.settings.resolved_preset()
+def render(
+    title: str,
+    *,
+    gathered: Gathered,
+    overview: Overview,
+    days: Sequence[News],
+    notes: Sequence[Note],
+    sample: Sample,
+    payload: Payload,
+    reasons: Mapping[str, str],
+) -> str:
+    """Return the page. The first of the ``days`` has the news of all days."""
+    styles, scripts = _read("static", "report.css"), [_read("static", "vendor", f"{_LIBRARY}.min.js"), _own_script()]
+    preset = gathered.settings.resolved_preset()
     meta = {
         "verdicts": VERDICTS,
         "kinds": KINDS,
         "chunkOf": payload.chunk_of,
-        "review": review,
-        "reasons": contents.reasons,
+        "review": review_data(sample, payload),
+        "reasons": reasons,
         "measure": preset.measure,
         "relatedThreshold": preset.related_threshold,
     }
-    return (
-        _environment()
-        .get_template("page.html.j2")
-        .render(
-            contents=contents,
-            overview=contents.overview,
-            places=payload.places,
-            title=title or _title(contents.overview),
-            feeds=feeds,
-            policy=_policy([styles], scripts),
-            styles=styles,
-            scripts=scripts,
-            meta=inert_json(meta),
-            libraries=list(_libraries()),
-        )
+    template = load_templates().get_template("page.html.j2")
+    return template.render(
+        title=title or _title(overview),
+        overview=overview,
+        days=days,
+        notes=notes,
+        sample=sample,
+        payload=payload,
+        drop_share=gathered.settings.drop_share,
+        feeds=[path.name for path in (*gathered.feeds, *gathered.dropped)],
+        policy=_policy(styles, scripts),
+        styles=styles,
+        scripts=scripts,
+        meta=inert_json(meta),
+        library=_LIBRARY.replace("-", " "),
+        licence=_read("static", "vendor", f"{_LIBRARY}.LICENSE"),
     )
 
 
@@ -89,7 +85,7 @@ def _title(overview: Overview) -> str:
 
 def write_digest(news: News, title: str) -> bytes:
     """Return an e-mail: the news as plain text and as HTML, whose styles are in the elements, as e-mail needs it."""
-    plain, html = (_environment().get_template(f"digest.{form}.j2") for form in ("txt", "html"))
+    plain, html = (load_templates().get_template(f"digest.{form}.j2") for form in ("txt", "html"))
     message = EmailMessage(policy=default_policy)
     start = news.period.start
     day = "" if start is None else f", {_moment(start)} to {_moment(start + DAY)} UTC"
@@ -100,17 +96,10 @@ def write_digest(news: News, title: str) -> bytes:
     return message.as_bytes()
 
 
-def _policy(styles: list[str], scripts: list[str]) -> str:
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {' '.join(map(_hash, scripts))}",
-            f"style-src {' '.join(map(_hash, styles))}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-        )
+def _policy(styles: str, scripts: list[str]) -> str:
+    return (
+        f"default-src 'none'; script-src {' '.join(map(_hash, scripts))}; style-src {_hash(styles)}; img-src data:;"
+        " base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
 
 
@@ -125,15 +114,6 @@ def _read(*path: str) -> str:
     return _HERE.joinpath(*path).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-def _vendored_scripts() -> list[str]:
-    return [_read("static", "vendor", f"{name}.min.js") for name in _VENDORED]
-
-
-def _libraries() -> Iterator[Library]:
-    for name in _VENDORED:
-        yield Library(name.replace("-", " "), _read("static", "vendor", f"{name}.LICENSE"))
-
-
 def _own_script() -> str:
     """Return the scripts of the report as one, in a scope of its own."""
     parts = "\n".join(_read("static", f"{name}.js") for name in _SCRIPTS)
@@ -141,9 +121,12 @@ def _own_script() -> str:
 
 
 @cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
+def load_templates() -> Environment:
+    """Return the templates. Raise InputError if Jinja2 is not installed."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise InputError("the report needs Jinja2: pip install jinja2") from error
     environment = Environment(
         loader=PackageLoader("scrapy_neardup.report"),
         autoescape=lambda name: name is not None and name.endswith(".html.j2"),
@@ -156,13 +139,10 @@ def _environment() -> Environment:
         percent=lambda share: f"{share:.0%}",
         moment=_moment,
         until=_until,
-        duration=_duration,
         iso=lambda second: _utc(second).strftime("%Y-%m-%dT%H:%M:%SZ"),
         address=web_address,
     )
-    environment.globals.update(
-        chart_of_bars=chart_of_bars, counted=counted, sparkline=sparkline, stacked=stacked, timeline_of=timeline_of
-    )
+    environment.globals.update(counted=counted)
     return environment
 
 
@@ -177,10 +157,3 @@ def _moment(second: float) -> str:
 def _until(second: float, first: float) -> str:
     """Return a time without its day if that is the day of ``first``."""
     return _moment(second)[11 if _utc(second).date() == _utc(first).date() else 0 :]
-
-
-def _duration(seconds: int) -> str:
-    """Return a duration in the largest unit that divides it."""
-    units = ((86_400, "day"), (3600, "hour"), (60, "minute"))
-    length, unit = next((length, unit) for length, unit in units if seconds % length == 0)
-    return counted(seconds // length, unit)

@@ -12,6 +12,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from scrapy_neardup.document import KINDS
@@ -21,7 +22,7 @@ from scrapy_neardup.report.review import Sample
 from scrapy_neardup.report.rows import Row
 from scrapy_neardup.report.stories import Links, Story
 
-_CHUNK = 1 << 20  # characters of texts
+_CHUNK = 300  # texts, so that a browser unpacks only those near to the one it shows
 _NONE = -1
 _WOULD_DROP, _DROPPED, _AGAIN = 1, 2, 4
 
@@ -56,10 +57,18 @@ def index_of(stories: Sequence[Story], links: Links) -> Payload:
     """Return the columns of all items, story after story in the given order. Stories with one item need no offset."""
     rows = [row for story in stories for row in story.members]
     places = {row.number: place for place, row in enumerate(rows)}
+    several = [story for story in stories if len(story.members) > 1]
+    owner_of = {row.source: row.owner for row in rows}  # sources with one owner are not independent
+    owners = _names(owner_of.values())
     sources, languages, reasons, events = (
         _names(getattr(row, name) for row in rows) for name in ("source", "language", "reason", "event")
     )
-    elsewhere: dict[int, str] = {}
+
+    def places_of(found: Iterable[Row | None]) -> list[int]:
+        return [_NONE if row is None else places.get(row.number, _NONE) for row in found]
+
+    matches = places_of(map(links.match, rows))
+    names = [row.match or row.original for row in rows]
     columns: dict[str, Any] = {
         "title": [row.title for row in rows],
         "url": [row.url or row.id for row in rows],
@@ -68,18 +77,18 @@ def index_of(stories: Sequence[Story], links: Links) -> Payload:
         "time": [_NONE if row.time is None else int(row.time) for row in rows],
         "verdict": [VERDICTS.index(row.status) for row in rows],
         "kind": [KINDS.index(row.kind) if row.kind in KINDS else _NONE for row in rows],
-        "match": [_place_of(places, links.match(row), row, row.match or row.original, elsewhere) for row in rows],
-        "original": [_place_of(places, links.original(row), row, row.original, {}) for row in rows],
+        "match": matches,
+        "original": places_of(map(links.original, rows)),
         **{name: [_thousandths(getattr(row, name)) for row in rows] for name in ("similarity", "containment", "share")},
         "flags": [_WOULD_DROP * row.would_drop + _DROPPED * row.is_dropped + _AGAIN * row.is_revisit for row in rows],
         "reason": {place: reasons[row.reason] for place, row in enumerate(rows) if row.reason},
         "event": {place: events[row.event] for place, row in enumerate(rows) if row.event},
         "changes": {place: row.changes for place, row in enumerate(rows) if row.changes},
-        "elsewhere": elsewhere,
-        "starts": _starts(stories),
-        "headline": [story.headline for story in stories if len(story.members) > 1],
+        "elsewhere": {place: name for place, name in enumerate(names) if name and matches[place] == _NONE},
+        "starts": list(accumulate((len(story.members) for story in several), initial=0)),
+        "headline": [story.headline for story in several],
         "sources": list(sources),
-        "owners": _owners(rows, sources),
+        "owners": [owners[owner_of[source]] for source in sources],
         "languages": list(languages),
         "reasons": list(reasons),
         "events": list(events),
@@ -87,34 +96,9 @@ def index_of(stories: Sequence[Story], links: Links) -> Payload:
     return Payload(pack(columns), places=places)
 
 
-def _owners(rows: Sequence[Row], sources: Mapping[str, int]) -> list[int]:
-    """Return for each source the number of its owner: sources with one owner are not independent."""
-    numbers: dict[str, int] = {}
-    of_source = {row.source: numbers.setdefault(row.owner, len(numbers)) for row in rows}
-    return [of_source[source] for source in sources]
-
-
 def _names(values: Iterable[str]) -> dict[str, int]:
     """Number names, the commonest first."""
     return {name: place for place, (name, _) in enumerate(Counter(values).most_common())}
-
-
-def _starts(stories: Sequence[Story]) -> list[int]:
-    """Return where each story of several items begins, and where the last of them ends."""
-    starts = [0]
-    for story in stories:
-        if len(story.members) > 1:
-            starts.append(starts[-1] + len(story.members))
-    return starts
-
-
-def _place_of(places: Mapping[int, int], found: Row | None, row: Row, name: str, elsewhere: dict[int, str]) -> int:
-    """Return the position of a linked item. If no item has the name, note the name for this item."""
-    if found is not None and found.number in places:
-        return places[found.number]
-    if name and row.number in places:
-        elsewhere[places[row.number]] = name
-    return _NONE
 
 
 def _thousandths(share: float | None) -> int:
@@ -123,56 +107,30 @@ def _thousandths(share: float | None) -> int:
 
 def add_texts(payload: Payload, numbers: Iterable[int], texts: Mapping[int, MarkedText], most: int) -> int:
     """Add texts in this order until the page would have more than ``most`` characters. Return how many were added."""
-    chunk: dict[int, Any] = {}
-    room = 0
-    for number in numbers:
-        if number not in texts or number not in payload.places:
-            continue
-        text = texts[number]
-        chunk[payload.places[number]] = [text.text, *map(_flat, (text.figures, text.short))]
-        room += len(text.text)
-        if room >= _CHUNK:
-            if not _add_chunk(payload, chunk, most):
-                return len(payload.chunk_of)
-            chunk, room = {}, 0
-    if chunk:
-        _add_chunk(payload, chunk, most)
+    listed = [number for number in numbers if number in texts and number in payload.places]
+    for start in range(0, len(listed), _CHUNK):
+        chunk = {payload.places[number]: texts[number] for number in listed[start : start + _CHUNK]}
+        packed = pack(chunk)
+        if payload.size + len(packed) > most:
+            break
+        payload.chunk_of.update(dict.fromkeys(chunk, len(payload.chunks)))
+        payload.chunks.append(packed)
     return len(payload.chunk_of)
-
-
-def _add_chunk(payload: Payload, chunk: dict[int, Any], most: int) -> bool:
-    packed = pack(chunk)
-    if payload.size + len(packed) > most:
-        return False
-    payload.chunk_of.update(dict.fromkeys(chunk, len(payload.chunks)))
-    payload.chunks.append(packed)
-    return True
-
-
-def _flat(places: Iterable[tuple[int, int]]) -> list[int]:
-    return [place for pair in places for place in pair]
 
 
 def review_data(sample: Sample, payload: Payload) -> dict[str, Any]:
     """Return the pairs of a review for the scripts, with ids by which ``eval`` and an import know the documents."""
-    pairs = [pair for pair in sample.pairs if {pair.match.number, pair.row.number} <= payload.places.keys()]
+    places = payload.places
+    pairs = [pair for pair in sample.pairs if {pair.match.number, pair.row.number} <= places.keys()]
     rows = {row.number: row for pair in pairs for row in (pair.match, pair.row)}
-    ids: dict[str, int] = {}
-    for row in sorted(rows.values(), key=lambda row: row.number):
-        name = row.id or row.url or f"item {row.number + 1}"
-        ids[name if name not in ids else f"{name} (item {row.number + 1})"] = row.number
-    names = {number: name for name, number in ids.items()}
+    ids: dict[int, str] = {}
+    for number, row in sorted(rows.items()):
+        name = row.id or row.url or f"item {number + 1}"
+        ids[places[number]] = f"{name} (item {number + 1})" if name in ids.values() else name
     return {
         "pairs": [
-            {
-                "match": payload.places[pair.match.number],
-                "item": payload.places[pair.row.number],
-                "group": pair.group,
-                "score": pair.score,
-            }
-            for pair in pairs
+            {"match": places[pair.match.number], "item": places[pair.row.number], "group": pair.group} for pair in pairs
         ],
-        "ids": {payload.places[number]: name for number, name in names.items()},
+        "ids": ids,
         "population": sample.population,
-        "threshold": sample.threshold,
     }

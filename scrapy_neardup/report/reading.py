@@ -44,27 +44,22 @@ def read_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[Raw | WrongLi
 
 
 def _rows(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
-    forms = {b"{": _json_lines, b"[": _json_array}
-    read = forms.get(_first_character(file))
-    return read(file, path) if read else _csv(file, path, columns)
+    first = cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
+    if first == b"{":
+        for number, line in lines_of(file, path):
+            yield line if isinstance(line, WrongLine) else read_object(line, path, number, "replace")
+    elif first == b"[":
+        yield from _json_array(io.TextIOWrapper(file, "utf-8-sig", errors="replace"), path)
+    else:
+        yield from _csv(io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline=""), path, columns)
 
 
-def _first_character(file: IO[bytes]) -> bytes:
-    return cast("io.BufferedReader", file).peek(64).removeprefix(BOM_UTF8).lstrip()[:1]
-
-
-def _json_lines(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
-    for number, line in lines_of(file, path):
-        yield line if isinstance(line, WrongLine) else read_object(line, path, number, "replace")
-
-
-def _json_array(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
+def _json_array(source: io.TextIOWrapper, path: Path) -> Iterator[Raw | WrongLine]:
     """Read a list of items in chunks, so that a feed of any size takes little memory."""
     decoder = json.JSONDecoder()
-    source = io.TextIOWrapper(file, "utf-8-sig", errors="replace")
-    buffer, place, number = source.read(_CHUNK), 0, 0
+    buffer, place, number = source.read(_CHUNK), 0, 1
     while True:
-        place = _end_of_gap(buffer, place)
+        place = cast("re.Match[str]", _BETWEEN_ITEMS.match(buffer, place)).end()
         try:
             row, place = decoder.raw_decode(buffer, place)
         except (ValueError, RecursionError):
@@ -73,27 +68,20 @@ def _json_array(file: IO[bytes], path: Path) -> Iterator[Raw | WrongLine]:
             if not more:
                 if rest:
                     problem = CUT_OFF if len(rest) <= LONGEST_LINE else TOO_LONG
-                    yield WrongLine(number + 1, None, f"{path}: item {number + 1}: {problem}")
+                    yield WrongLine(number, None, f"{path}: item {number}: {problem}")
                 return
             buffer, place = rest + more, 0
             continue
-        number += 1
         yield require_object(row, f"{path}: item {number}", number)
+        number += 1
 
 
-def _end_of_gap(buffer: str, place: int) -> int:
-    found = _BETWEEN_ITEMS.match(buffer, place)
-    return found.end() if found else place
-
-
-def _csv(file: IO[bytes], path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
+def _csv(source: io.TextIOWrapper, path: Path, columns: Sequence[str]) -> Iterator[Raw | WrongLine]:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
-    reader = csv.DictReader(_csv_lines(io.TextIOWrapper(file, "utf-8-sig", errors="replace", newline="")))
+    reader = csv.DictReader(_csv_lines(source))
     try:
         names = reader.fieldnames or ()
-        if not names:
-            return
-        if columns and not set(columns) & set(names):
+        if names and columns and not set(columns) & set(names):
             raise InputError(
                 f"{path}: is neither JSON lines nor JSON, and has no column {' or '.join(map(repr, columns[:3]))}"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scrapy_neardup.evidence.minima import Measure
 from scrapy_neardup.report.rows import Row
@@ -20,8 +20,7 @@ _LINKED = ("duplicate", "update", "related")
 _CERTAIN = ("exact", "revisit")
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A match and the item that was judged to be like it. ``group`` is the sample that the pair belongs to."""
 
     match: Row
@@ -30,8 +29,7 @@ class Pair:
     score: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """The pairs, and how many pairs there are in each group that was sampled at random."""
 
     pairs: tuple[Pair, ...]
@@ -58,8 +56,8 @@ def choose_pairs(rows: Sequence[Row], links: Links, settings: NearDupSettings) -
     taken = {pair.row.number for pair in near}
     chosen = random.Random(0)  # the same sample each time
     sampled = []
-    for group in sorted(groups, key=lambda name: -len(groups[name])):
-        left = [pair for pair in groups[group] if pair.row.number not in taken]
+    for pairs in sorted(groups.values(), key=len, reverse=True):
+        left = [pair for pair in pairs if pair.row.number not in taken]
         sampled += chosen.sample(left, min(_MOST_OF_A_KIND, len(left)))
     population = {group: len(pairs) for group, pairs in groups.items()}
     return Sample((*near, *sampled), population, preset.threshold, without_match)
@@ -81,4 +79,4 @@ def _near_threshold(groups: dict[str, list[Pair]], threshold: float) -> list[Pai
     ]
     most = min(_MOST_NEAR, -(-len(doubtful) // 4))
     nearest = sorted(doubtful, key=lambda pair: (abs((pair.score or 0.0) - threshold), pair.row.number))[:most]
-    return [Pair(pair.match, pair.row, NEAR_THRESHOLD, pair.score) for pair in nearest]
+    return [pair._replace(group=NEAR_THRESHOLD) for pair in nearest]

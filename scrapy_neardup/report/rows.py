@@ -58,7 +58,6 @@ class Row:
     is_reported: bool = False  # known from the report of an event only
     characters: int = 0  # of the text in the feed
     document: int = -1  # position among the recorded documents
-    is_page: bool = False  # whether the text of the recorded document has to be extracted
 
     @property
     def is_revisit(self) -> bool:
@@ -84,41 +83,37 @@ class RowFormat:
     """
 
     def __init__(self, settings: NearDupSettings) -> None:
-        self._fields = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
-        self._text, self._url, self._title = (
-            settings.item_fields["text"],
-            settings.item_fields["url"],
-            settings.item_fields["title"],
-        )
-        self._language, self.owner_of = settings.item_fields["language"], cache(settings.owner_of)
-        self._times: Sequence[str] = (
-            (settings.item_fields["time"], _RECORDED) if settings.item_fields["time"] else _TIME_FIELDS
-        )
+        self._tags = {tag.removeprefix("neardup_"): name for tag, name in settings.fields.items()}
+        self._fields = settings.item_fields
+        self.owner_of = cache(settings.owner_of)
         self.time_field = settings.item_fields["time"]
+        self._times: Sequence[str] = (self.time_field, _RECORDED) if self.time_field else _TIME_FIELDS
 
     @property
     def columns(self) -> list[str]:
         """Return the names of the columns by which a CSV feed is recognised."""
-        given = [self._url, self._title, self._text, "id", *self._fields.values()]
+        given = [self._fields["url"], self._fields["title"], self._fields["text"], "id", *self._tags.values()]
         return [name for name in given if name]
 
     def read(self, number: int, raw: Mapping[str, Any]) -> Row:
         """Return an item, or a line of the output of ``scrapy neardup replay``."""
-        tags = self._tags(raw)
-        status = tags.get("status")
-        url = clean_line(_value(raw, self._url), LONGEST_URL)
-        source, given = source_in(url), raw.get("id")
+        tags: Mapping[str, Any] = {tag: raw[name] for tag, name in self._tags.items() if name in raw}
+        if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:
+            tags = raw  # output of a replay
+        status, kind, language = tags.get("status"), tags.get("kind"), self._value(raw, "language")
+        url = clean_line(self._value(raw, "url"), LONGEST_URL)
+        source = source_in(url)
         return Row(
             number=number,
-            id=clean_line(str(given), LONGEST_NAME) if isinstance(given, str | int) else "",
+            id=clean_line(str(raw["id"]), LONGEST_NAME) if isinstance(raw.get("id"), str | int) else "",
             url=url,
-            title=clean_line(_value(raw, self._title), LONGEST_TITLE),
+            title=clean_line(self._value(raw, "title"), LONGEST_TITLE),
             source=source,
             owner=self.owner_of(source) if source else "",
             time=self._time(raw),
-            language=intern(_language(_value(raw, self._language))),
+            language=intern(language_code(language[:20]) if isinstance(language, str) else ""),
             status=intern(status) if isinstance(status, str) and status in STATUSES else UNTAGGED,
-            kind=intern(_word(tags.get("kind"), KINDS)),
+            kind=intern(kind) if isinstance(kind, str) and kind in KINDS else "",
             reason=intern(clean_line(tags.get("reason"), LONGEST_NAME)),
             original=_name(tags.get("original")),
             match=_name(tags.get("match")),
@@ -129,19 +124,17 @@ class RowFormat:
             changes=_changes(tags.get("changes")),
             event=intern(clean_line(tags.get("event"), LONGEST_NAME)),
             would_drop=truth_of(tags.get("would_drop")),
-            characters=min(length_of(_value(raw, self._text)), LONGEST_TEXT),
+            characters=min(length_of(self._value(raw, "text")), LONGEST_TEXT),
         )
 
     def text(self, raw: Mapping[str, Any]) -> str:
         """Return the beginning of an item's text."""
-        text = clean_text(_value(raw, self._text), LONGEST_TEXT)
+        text = clean_text(self._value(raw, "text"), LONGEST_TEXT)
         return text if text.strip() else ""
 
-    def _tags(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        tags = {tag: raw[name] for tag, name in self._fields.items() if name in raw}
-        if "status" not in tags and raw.get("status") in STATUSES and "id" in raw:  # output of a replay
-            return dict(raw)
-        return tags
+    def _value(self, raw: Mapping[str, Any], part: str) -> Any:
+        name = self._fields[part]
+        return raw.get(name) if name else None
 
     def _time(self, raw: Mapping[str, Any]) -> float | None:
         for name in self._times:
@@ -159,20 +152,8 @@ def source_in(url: str) -> str:
     return intern(source_of("/".join(url.split("/", 3)[:3]))) if url else ""
 
 
-def _value(raw: Mapping[str, Any], name: str | None) -> Any:
-    return raw.get(name) if name else None
-
-
-def _word(value: object, known: Sequence[str]) -> str:
-    return value if isinstance(value, str) and value in known else ""
-
-
 def _name(value: object) -> str:
     return clean_line(str(value), LONGEST_URL) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-
-
-def _language(value: object) -> str:
-    return language_code(value[:20]) if isinstance(value, str) else ""
 
 
 def _changes(value: object) -> str:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from scrapy_neardup.document import Member
 from scrapy_neardup.report.rows import UNTAGGED, Row
@@ -15,6 +16,19 @@ from scrapy_neardup.stories.summary import read_change
 
 _NO_STORY = ("unchecked", UNTAGGED)
 _MOST_TITLES = 20  # the first and the last ones, which may be the headline
+_MOST_DOTS = 150
+
+
+class Timeline(NamedTuple):
+    """Dots of items, each with its place and verdict, and the places of the levels of an event.
+
+    Places are per cent, so that a timeline fits any screen.
+    """
+
+    first: float  # Unix seconds
+    last: float
+    dots: list[tuple[float, str]]
+    levels: list[tuple[float, str]]
 
 
 @dataclass(eq=False)
@@ -57,13 +71,26 @@ class Story:
     def headline(self) -> str:
         """Return the headline as a message about the story would have it, or else any title."""
         rows = [*self.coverage[:_MOST_TITLES], *self.coverage[_MOST_TITLES:][-_MOST_TITLES:]]
-        members = [_titled_member(row) for row in rows if row.title]
+        members = [
+            Member("0" * 16, row.url, row.title, row.source, row.owner, "original", language=row.language)
+            for row in rows
+            if row.title
+        ]
         outdated = {read_change(line).old for row in rows for line in row.changes.split("; ")} - {""}
         return headline_of(members, outdated) or next((row.title for row in self.members if row.title), "")
 
+    def timeline(self) -> Timeline | None:
+        """Return the timeline, None if the items have less than two times. Of very many items some are drawn."""
+        timed = [(row.time, row.status) for row in self.coverage if row.time is not None]
+        if len({time for time, _ in timed}) < 2:
+            return None
+        first, last = timed[0][0], max([timed[-1][0], *(time for _, time in self.levels)])
 
-def _titled_member(row: Row) -> Member:
-    return Member("0" * 16, row.url, row.title, row.source, row.owner, "original", language=row.language)
+        def place(time: float) -> float:
+            return round(max(0.0, time - first) * 100 / (last - first), 2)
+
+        dots = [(place(time), status) for time, status in timed[:: -(-len(timed) // _MOST_DOTS)]]
+        return Timeline(first, last, dots, [(place(time), level) for level, time in self.levels])
 
 
 def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
@@ -73,16 +100,20 @@ def group_stories(rows: Sequence[Row], links: Links) -> list[Story]:
     while its match may have the other.
     """
     united = _united_keys(rows, links)
-    by_key: dict[str, Story] = {}
+    by_key: defaultdict[str, Story] = defaultdict(Story)
     alone = []
     for row in sorted(rows, key=order_of):
-        if row.story and row.status not in _NO_STORY:
-            story = by_key.setdefault(united.get(row.story, row.story), Story())
+        if has_story(row):
+            story = by_key[united.get(row.story, row.story)]
             story.members.append(row)
             story.keys[row.story] = None
         else:
-            alone.append(Story({}, [row]))
+            alone.append(Story(members=[row]))
     return sorted([*by_key.values(), *alone], key=lambda story: (-story.size, -len(story.members)))
+
+
+def has_story(row: Row) -> bool:
+    return bool(row.story) and row.status not in _NO_STORY
 
 
 def _united_keys(rows: Sequence[Row], links: Links) -> dict[str, str]:
@@ -96,7 +127,7 @@ def _united_keys(rows: Sequence[Row], links: Links) -> dict[str, str]:
         return key
 
     for row in rows:
-        if row.story and row.status not in _NO_STORY and (match := links.match(row)) is not None and match.story:
+        if has_story(row) and (match := links.match(row)) is not None and match.story:
             one, other = root(row.story), root(match.story)
             if one != other:
                 joined[one] = other
@@ -112,10 +143,8 @@ class Links:
     """Finds the item that a tag names by its url or id. Several items may have the same url: visits of one page."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._order = {row.number: place for place, row in enumerate(sorted(rows, key=order_of))}
         self._by_name: defaultdict[str, list[Row]] = defaultdict(list)
-        for number in self._order:
-            row = rows[number]
+        for row in sorted(rows, key=order_of):
             for name in {row.url, row.id} - {""}:
                 self._by_name[name].append(row)
         self._matches: dict[int, Row | None] = {}
@@ -131,10 +160,8 @@ class Links:
         return self._find(row, row.original, latest=False)
 
     def _find(self, row: Row, name: str, *, latest: bool) -> Row | None:
-        visits = self._by_name.get(name)
-        if not visits:
-            return None
-        before = visits[: bisect_left(visits, self._order[row.number], key=lambda visit: self._order[visit.number])]
+        visits = self._by_name.get(name, [])
+        before = visits[: bisect_left(visits, order_of(row), key=order_of)]
         others = before or [visit for visit in visits if visit is not row]
         same_story = [visit for visit in others if visit.story == row.story] or others
         return same_story[-1 if latest else 0] if same_story else None

@@ -206,7 +206,7 @@ def test_similar_breaks_no_url(project: Project) -> None:
 def test_the_usage_can_be_read_at_80_columns(tmp_path: Path) -> None:
     done = run_scrapy(tmp_path, "neardup", environment={"COLUMNS": "80"})
     assert done.returncode == 2
-    assert "train-reference" in done.stdout
+    assert "explain" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 

@@ -20,7 +20,6 @@ from scrapy_neardup.lab.labels import read_background, read_labelled, without_la
 from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
 from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.protocols import Order, evaluate, shuffled
-from scrapy_neardup.lab.sketches import SharedSketches
 from scrapy_neardup.lab.tune import GRIDS, Grid, Point, plateau, suggest
 from scrapy_neardup.settings import NearDupSettings
 
@@ -217,13 +216,6 @@ async def test_an_evaluation_needs_an_order() -> None:
         await evaluate([], NearDupSettings(), [])
 
 
-async def test_a_sketch_is_made_once_whatever_the_order() -> None:
-    pages = [page(n, edited(FERRY, n)) for n in range(3)]
-    sketches = SharedSketches(NearDupSettings())
-    await evaluate(pages, NearDupSettings(), range(4), sketches)
-    assert sketches.sketched == 3
-
-
 def prose(seed: str, words: int) -> str:
     letters = random.Random(seed)
     return " ".join("".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(words)).capitalize() + "."
@@ -274,7 +266,7 @@ def test_a_flat_curve_is_no_reason_to_change_a_setting(grid: Grid, present: floa
     found = suggest(curve, grid, 0.9, present)
     assert found is not None
     assert found.threshold == suggested
-    assert plateau(curve, curve[2]) == thresholds
+    assert plateau(curve, curve[2], grid) == thresholds
 
 
 @pytest.mark.parametrize(("present", "suggested"), [(0.9, 0.6), (0.4, 0.6), (0.22, 0.2), (0.68, 0.7)])

@@ -14,7 +14,6 @@ from newsstand import JudgedSite
 from report_items import item
 
 from scrapy_neardup.report import build_digest, build_report, gather
-from scrapy_neardup.report.charts import timeline_of
 from scrapy_neardup.report.events import add_reports
 from scrapy_neardup.report.news import News, news_by_day
 from scrapy_neardup.report.stories import Links, Story, group_stories
@@ -149,11 +148,11 @@ def test_the_news_tell_what_a_drop_would_lose_and_nothing_of_revisits(tmp_path: 
 def test_a_timeline_has_a_dot_for_each_item_up_to_a_limit(tmp_path: Path) -> None:
     rows = [item(n, "duplicate" if n else "original") for n in range(400)]
     (story,) = news_in(rows, tmp_path)[0].largest
-    timeline = timeline_of(story.coverage, [])
+    timeline = story.timeline()
     assert timeline is not None
     assert 100 < len(timeline.dots) <= 150
     assert timeline.dots[0] == (0, "original")
-    assert timeline_of(story.coverage[:1], []) is None
+    assert Story(members=story.members[:1]).timeline() is None
 
 
 def test_a_report_of_an_event_with_wrong_values_does_no_harm(tmp_path: Path) -> None:

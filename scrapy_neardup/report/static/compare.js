@@ -1,23 +1,15 @@
-// Two texts side by side. What one of them lacks is marked in the other, changed figures in their own way, and short lines
+// Two texts side by side. What one of them lacks is marked in the other, numbers in it in their own way, and short lines
 // that the plugin leaves out of a fingerprint are shown but not compared.
 
-// Cut a text from `start` to `end` where figures begin and end.
-function piecesOf(marked, start, end) {
-  const cuts = new Set([start, end]);
-  for (const place of marked.figures.flat()) if (place > start && place < end) cuts.add(place);
-  const places = [...cuts].sort((one, other) => one - other);
-  return places.slice(1).map((behind, place) => ({
-    text: marked.text.slice(places[place], behind),
-    isFigure: marked.figures.some(([from, to]) => from <= places[place] && behind <= to),
-  }));
-}
+const NUMBER = /(\p{N}+(?:[.,:]\p{N}+)*)/u;
 
-// Return the nodes of a part of a text. Spaces at the end of a change are not marked.
+// Return the nodes of a part of a text. Numbers in a change are marked, and spaces at its end are not.
 function paint(marked, start, end, tag, number) {
-  const behind = tag ? start + marked.text.slice(start, end).trimEnd().length : end;
-  if (behind < end) return [...paint(marked, start, behind, tag, number), ...paint(marked, behind, end)];
-  const nodes = piecesOf(marked, start, end).map((piece) => (tag && piece.isFigure ? element('strong', { class: 'figure' }, piece.text) : piece.text));
-  return tag && start < end ? [element(tag, { 'data-change': number }, ...nodes)] : nodes;
+  const text = marked.text.slice(start, end);
+  if (!tag) return [text];
+  const change = text.trimEnd();
+  const pieces = change.split(NUMBER).map((piece, place) => (place % 2 ? element('strong', { class: 'figure' }, piece) : piece));
+  return [change ? element(tag, { 'data-change': number }, ...pieces) : '', text.slice(change.length)];
 }
 
 const leftOut = (marked, { start, end }) => element('span', { class: 'left-out', title: 'a short line: navigation, caption or byline' }, marked.text.slice(start, end));
@@ -223,7 +215,7 @@ class Comparison {
       ...rows.flatMap((row) => [row.left, row.right].map((nodes) => element('div', { class: row.isSame ? 'text same' : 'text', dir: 'auto' }, ...nodes))),
     );
     const figures = this.sides.querySelectorAll('.figure').length;
-    this.facts.append(` ${changes ? counted(changes, 'change') : 'No difference'}${figures ? `, figures among them marked like ` : ''}`);
+    this.facts.append(` ${changes ? counted(changes, 'change') : 'No difference'}${figures ? `, numbers among them marked like ` : ''}`);
     if (figures) this.facts.append(element('strong', { class: 'figure' }, 'this'));
     if (passages) this.facts.append(`; ${counted(passages, 'passage')} not compared`);
     this.facts.append('. ', this.legend(passages > 0));

@@ -22,19 +22,13 @@ async function unpack(id) {
 
 const chunks = new Map(); // chunk -> promise of its texts
 
-// Return {text, figures, short} of an item, or null if the page does not have its text.
+// Return {text, short} of an item, or null if the page does not have its text.
 async function textOf(item) {
   const chunk = meta.chunkOf[item];
   if (chunk === undefined) return null;
   if (!chunks.has(chunk)) chunks.set(chunk, unpack(`texts-${chunk}`));
-  const [text, figures, short] = (await chunks.get(chunk))[item];
-  return { text, figures: pairsOf(figures), short: pairsOf(short) };
-}
-
-function pairsOf(flat) {
-  const pairs = [];
-  for (let place = 0; place < flat.length; place += 2) pairs.push([flat[place], flat[place + 1]]);
-  return pairs;
+  const [text, short] = (await chunks.get(chunk))[item];
+  return { text, short };
 }
 
 // One story of the list. Its items are those from `start` to `end`, the earliest first. All its counts leave out the

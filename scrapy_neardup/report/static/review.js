@@ -36,7 +36,7 @@ async function drawPair() {
   const mark = marks.get(keyOf(pair));
   const answers = [['right', '1'], ['wrong', '2'], ['unsure', '3']].map(([name, key]) =>
     button(name[0].toUpperCase() + name.slice(1), () => setMark(name), { 'aria-pressed': String(mark === name), 'data-mark': name }, key));
-  const score = pair.score === null ? '' : ` score ${pair.score.toFixed(3)}`;
+  const score = textScore(pair.item) === null ? '' : ` score ${textScore(pair.item).toFixed(3)}`;
   openPair = new Comparison(pair.item, `Pair ${reviewPlace + 1} of ${reviewed.length}`, [
     button('Back', () => turnPair(-1), { disabled: reviewPlace === 0 }, '←'),
     button('Forward', () => turnPair(1), { disabled: reviewPlace === reviewed.length - 1 }, '→'),

@@ -3,7 +3,7 @@
 The signatures are found by the sides of random planes on which they lie (Charikar 2002).
 
 Mohammadi and Khasteh (2020), "A fast text similarity measure for large document collections using multireference cosine
-and genetic algorithm". ``lab.training`` finds the list. A reference file is JSON.
+and genetic algorithm". ``benchmarks/train_reference.py`` finds the list. A reference file is JSON.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ WIDTH = 3  # characters
 FORMAT = 1
 _SHIPPED = "reference.json"
 _SCALE = 640.0  # lanes of a vector of length 1; those over 0.4 are cut to 255
-_MEND = "name a file that scrapy neardup train-reference has finished, or leave the setting out"
+_MEND = "name a file that benchmarks/train_reference.py has finished, or leave the setting out"
 _CHARACTER_BITS = np.uint64(21)
 
 

@@ -1,4 +1,4 @@
-"""multiref: cosines with the parts of a reference text, and the genetic algorithm that finds one."""
+"""multiref: cosines with the parts of a reference text."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy_processes import neardup
 from texts import article
 
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.evidence.minima import cosine
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.lab.training import Task, begin, generations, reference_file
 from scrapy_neardup.sketch import PRESETS
 from scrapy_neardup.sketch.signatures.reference import GRAMS, PARTS, gram_keys, load_reference, part_numbers
 
@@ -126,89 +124,3 @@ def test_another_reference_is_another_configuration(tmp_path: Path) -> None:
         configs.add(NearDupSettings.from_mapping(values).resolved_preset().config())
 
     assert len(configs) == 2
-
-
-# Training.
-
-
-@pytest.fixture(scope="module")
-def task() -> Task:
-    return Task.of(TEXTS, sample=20, pairs=200, seed=3)
-
-
-def test_the_error_never_grows_and_falls(task: Task) -> None:
-    state = begin(task, population=12, seed=1)
-    for _ in generations(task, state, 8):
-        pass
-
-    assert state.history == sorted(state.history, reverse=True)
-    assert state.history[-1] < state.history[0]
-    assert state.errors[0] == task.error(state.population[0]) == state.history[-1]
-    assert all(len(set(row.tolist())) == GRAMS for row in state.population)
-
-
-def test_the_same_seed_finds_the_same_reference(task: Task) -> None:
-    one, again = (begin(task, population=10, seed=5) for _ in range(2))
-    for _ in zip(generations(task, one, 6), generations(task, again, 6), strict=True):
-        pass
-    assert reference_file(task, one, TEXTS) == reference_file(task, again, TEXTS)
-    other = begin(task, population=10, seed=6)
-    assert not np.array_equal(other.population, begin(task, population=10, seed=5).population)
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    path = tmp_path / "corpus.jsonl"
-    path.write_text("".join(json.dumps({"id": n, "text": text}) + "\n" for n, text in enumerate(TEXTS)))
-    return path
-
-
-_QUICK = ("--sample", "20", "--pairs", "100", "--population", "6", "--generations", "2", "--runs", "2")
-
-
-def test_the_command_writes_a_reference_that_a_crawl_takes(tmp_path: Path, corpus: Path) -> None:
-    ran = neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "-o", "mine.json", "--json")
-    again = neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "-o", "other.json")
-    found = json.loads(ran.stdout)
-
-    assert 0 < found["mean_absolute_error"] <= found["first_generation"]
-    assert found["held_out_error"] == min(found["held_out_errors"])
-    assert len(set(found["held_out_errors"])) == 2
-    assert found["generations"] == 2
-    assert (tmp_path / "mine.json").read_bytes() == (tmp_path / "other.json").read_bytes()
-    assert "mean absolute error" in again.stdout
-    values = {"NEARDUP_PRESET": "multiref", "NEARDUP_PRESET_OPTIONS": {"reference": str(tmp_path / "mine.json")}}
-    NearDupSettings.from_mapping(values)
-
-
-def test_the_best_of_several_runs_is_written(tmp_path: Path, corpus: Path) -> None:
-    """By the held-out texts, whichever of the runs it was."""
-    errors = json.loads(
-        neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "--runs", "3", "-o", "best.json", "--json").stdout
-    )["held_out_errors"]
-    seed = 1 + errors.index(min(errors))
-    neardup(tmp_path, "train-reference", str(corpus), *_QUICK, "--runs", "1", "--seed", str(seed), "-o", "alone.json")
-
-    assert (tmp_path / "best.json").read_bytes() == (tmp_path / "alone.json").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--sample", "41"), "corpus.jsonl: 40 documents with text, fewer than the sample of 41; use a larger corpus"),
-        (("--population", "2"), "argument --population: must be 3 or more, not '2'"),
-    ],
-)
-def test_a_corpus_that_is_too_small_is_named(
-    tmp_path: Path, corpus: Path, arguments: tuple[str, str], message: str
-) -> None:
-    ran = neardup(tmp_path, "train-reference", "corpus.jsonl", *_QUICK, *arguments)
-
-    assert ran.returncode == 2
-    assert message in " ".join(ran.stderr.split())
-    assert not (tmp_path / "reference.json").exists()
-
-
-def test_a_corpus_with_few_different_3_grams_is_named() -> None:
-    with pytest.raises(ValueError, match=r"^\d+ different 3-grams, fewer than the 1000 of a reference"):
-        Task.of(["always the same words"] * 5, sample=2, pairs=2, seed=1)
