@@ -18,7 +18,7 @@ import grimp
 
 PACKAGE = "scrapy_neardup"
 PAGE = Path(__file__).parents[1] / "docs/architecture.md"
-BLOCK = re.compile("^```mermaid\n.*?^```\n", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile("^```mermaid\nflowchart TD\n.*?^```\n", re.MULTILINE | re.DOTALL)
 
 
 def imports_of_rooms() -> dict[str, set[str]]:
