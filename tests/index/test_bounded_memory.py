@@ -10,11 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import CONFIG, OpenIndex
-from documents import DAY, HOUR, MINUTE, START, WIRE, Article, check
+from conftest import OpenIndex
+from documents import DAY, HOUR, MINUTE, START, Article, check
 from redis import Redis
 
-from scrapy_neardup.index import Index, Policy
+from scrapy_neardup.index import Index
 
 
 @pytest.mark.every_store
@@ -87,23 +87,6 @@ async def test_a_leap_in_a_file_is_believed_after_a_window_of_real_time(
     assert counts == [3, 6, 9, 12, 12]
 
 
-async def test_every_redis_key_expires_and_carries_the_prefix(
-    open_index: OpenIndex, redis_url: str, redis_keys: Redis, namespace: str
-) -> None:
-    index = await open_index(redis_url)
-    before = set(redis_keys.scan_iter())
-    for hour in range(72):
-        await check(index, Article(f"story {hour}", at=hour * HOUR))
-
-    names = {name for name in redis_keys.scan_iter() if name not in before and namespace.encode() in name}
-    assert all(name.startswith(f"{{neardup:{namespace}:{CONFIG}}}:".encode()) for name in names)
-    assert all(0 < redis_keys.ttl(name) <= 36 * HOUR for name in names)
-    hours = sorted(int(name.rsplit(b":")[-1]) for name in names if b":records:" in name)
-    now = (START + 71 * HOUR) // HOUR
-    assert hours == list(range(now - 25, now + 1)), "the window, its own hour, and one that two documents agree is over"
-    assert len(names) - len(hours) <= 4
-
-
 async def test_an_idle_sqlite_namespace_vanishes(
     open_index: OpenIndex, sqlite_file: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,20 +128,6 @@ async def test_a_clock_that_is_wrong_for_a_run_drops_no_namespace(
         assert await check(await open_index(sqlite_url, namespace=name), article.copy(at=HOUR)) is not None
 
 
-async def test_a_namespace_idles_by_its_own_window(
-    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    weekly = await open_index(sqlite_url, Policy(window=7 * DAY), namespace="-weekly")
-    await check(weekly, Article())
-    await weekly.close()
-
-    monkeypatch.setattr("time.time", _seconds_ahead(3 * DAY))
-    await open_index(sqlite_url, Policy(window=2 * HOUR), namespace="-other")
-    weekly = await open_index(sqlite_url, Policy(window=7 * DAY), namespace="-weekly")
-
-    assert await check(weekly, Article(at=3 * DAY)) is not None
-
-
 async def test_a_crawl_that_outlived_its_namespace_goes_on_in_a_new_one(
     open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,16 +153,6 @@ async def test_a_flood_out_of_the_window_crowds_nobody_out(index: Index) -> None
 
     assert match is not None
     assert match.original == original.id
-
-
-async def test_a_thousand_copies_still_name_the_original(index: Index) -> None:
-    original = Article(title="The first of all", url=WIRE)
-    await check(index, original)
-
-    matches = await asyncio.gather(*(check(index, original.copy(at=n, url="", title="")) for n in range(1000)))
-
-    assert {(match.original, match.title) for match in matches if match} == {(original.id, original.title)}
-    assert None not in matches
 
 
 async def test_a_thousand_copies_keep_the_cost_of_a_redis_key_bounded(

@@ -20,7 +20,6 @@ from scrapy_neardup.index import Policy, index_from_url
 PROCESSES = 4
 DOCUMENTS = 100
 AT_ONCE = 20
-FLOOD = 300
 TIMEOUT = 10.0  # seconds: five times the default, for machines that do other work too
 
 _together: Barrier
@@ -84,29 +83,3 @@ def test_processes_that_see_the_same_text_at_once_have_one_original(
     assert answers.count(None) == 1
     assert len({answer.original for answer in answers if answer}) == 1
     assert max(slowest for _, slowest in results) < TIMEOUT
-
-
-@pytest.mark.parametrize("store", ["sqlite_url", "redis_url"])
-@pytest.mark.slow
-def test_processes_that_write_without_a_pause_take_turns(
-    pool: ProcessPoolExecutor, request: pytest.FixtureRequest, store: str, namespace: str
-) -> None:
-    """Under sustained load no process waits for longer than the timeout."""
-    answered = _in_processes(pool, _flood, request.getfixturevalue(store), namespace)
-
-    assert answered == [FLOOD] * PROCESSES
-
-
-def _flood(url: str, namespace: str, process: int) -> int:
-    """How many of many checks, all submitted at once, are answered."""
-    articles = [Article(serial=process * FLOOD + number, text=f"{process} {number}") for number in range(FLOOD)]
-
-    async def crawl() -> int:
-        index = index_from_url(url, namespace=namespace, config=CONFIG, policy=Policy(), timeout=TIMEOUT)
-        _together.wait(30)
-        await index.open()
-        answers = await asyncio.gather(*(check(index, article) for article in articles), return_exceptions=True)
-        await index.close()
-        return sum(not isinstance(answer, BaseException) for answer in answers)
-
-    return asyncio.run(crawl())

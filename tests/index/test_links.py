@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -10,41 +9,6 @@ from documents import HOUR, MINUTE, WIRE, Article, band_keys, check, lanes
 
 from scrapy_neardup.document import Neighbour
 from scrapy_neardup.index import Index
-
-
-@pytest.mark.every_store
-@pytest.mark.parametrize("what", ["original", "duplicate", "related"])
-async def test_the_same_document_again_gets_the_same_answer(index: Index, what: str) -> None:
-    await check(index, Article(at=0))
-    article = {
-        "original": Article("unlike"),
-        "duplicate": Article("edited", like="wire", equal=100, at=HOUR),
-        "related": Article("loosely", like="wire", equal=30, at=HOUR),
-    }[what]
-    first = await check(index, article)
-    await check(index, Article("edited", like="wire", equal=101, at=2 * HOUR))
-
-    assert await check(index, article) == first
-    assert (first is None) is (what == "original")
-
-
-async def test_a_repeat_registers_nothing(index: Index) -> None:
-    article = Article(url=WIRE)
-
-    await asyncio.gather(*(check(index, article) for _ in range(10)))
-
-    assert (await index.summary()).documents == 1
-
-
-async def test_a_copy_of_a_copy_names_the_original(index: Index) -> None:
-    original = Article(url=WIRE, title="First")
-    await check(index, original)
-    await check(index, Article("edited", like="wire", equal=80, at=MINUTE, title="Second"))
-
-    match = await check(index, Article("edited twice", like="wire", equal=79, at=2 * MINUTE))
-
-    assert match is not None
-    assert (match.original, match.url, match.title) == (original.id, WIRE, "First")
 
 
 @pytest.mark.every_store

@@ -52,16 +52,6 @@ async def test_an_excerpt_is_no_copy_by_the_share_of_the_larger(open_index: Open
     assert again.original == excerpt.id
 
 
-async def test_similarity_and_containment_are_both_told(index: Index) -> None:
-    await check(index, Article(size=300))
-
-    match = await check(index, Article("abridged", like="wire", equal=40, size=100))
-
-    assert match is not None
-    assert match.similarity == estimate(40)
-    assert match.containment == containment(estimate(40), 100, 300)
-
-
 async def test_an_abridged_copy_matches_by_containment_and_not_by_resemblance(
     open_index: OpenIndex, store_url: str
 ) -> None:
@@ -90,13 +80,6 @@ async def test_scope_says_which_sources_are_compared(
         match = await check(index, Article(source=source))
 
         assert (match is not None) is matches
-
-
-async def test_documents_without_a_source_are_not_of_one_source(open_index: OpenIndex, store_url: str) -> None:
-    index = await open_index(store_url, Policy(scope="same-source"))
-    await check(index, Article())
-
-    assert await check(index, Article()) is None
 
 
 @pytest.mark.parametrize("scope", ["all", "same-source", "cross-source"])
@@ -158,12 +141,6 @@ async def test_a_changed_page_matches_however_different(index: Index) -> None:
 
     assert match is not None
     assert (match.same_url, match.same_text, match.related, match.similarity) == (True, False, False, 0.0)
-
-
-async def test_pages_without_a_url_are_not_one_page(index: Index) -> None:
-    await check(index, Article("morning"))
-
-    assert await check(index, Article("evening")) is None
 
 
 async def test_a_page_that_came_before_is_known_though_its_new_text_is_that_of_another_page(index: Index) -> None:

@@ -12,17 +12,6 @@ from scrapy_neardup.index import Index
 
 
 @pytest.mark.every_store
-@pytest.mark.parametrize("count", [20, 200])
-async def test_of_identical_documents_at_once_exactly_one_is_the_original(index: Index, count: int) -> None:
-    article = Article()
-
-    matches = await asyncio.gather(*(check(index, article.copy()) for _ in range(count)))
-
-    assert matches.count(None) == 1
-    assert len({match.original for match in matches if match}) == 1
-
-
-@pytest.mark.every_store
 async def test_near_copies_at_once_have_exactly_one_original(index: Index) -> None:
     copies = [Article(f"edit {number}", like="wire", equal=110) for number in range(20)]
 
@@ -41,15 +30,6 @@ async def test_identical_documents_over_two_connections_have_exactly_one_origina
     matches = await asyncio.gather(*(check(index, article.copy()) for index in indexes * 50))
 
     assert matches.count(None) == 1
-
-
-async def test_checks_that_arrive_together_are_answered_each_for_itself(index: Index) -> None:
-    texts = [f"story {number}" for number in range(100)]
-
-    await asyncio.gather(*(check(index, Article(text, title=text)) for text in texts))
-    again = await asyncio.gather(*(check(index, Article(text)) for text in texts))
-
-    assert [match.title for match in again if match] == texts
 
 
 @pytest.mark.parametrize("what", ["namespace", "config"])
@@ -77,18 +57,6 @@ async def test_the_summary_counts_documents_by_the_hour(index: Index, namespace:
     assert summary.documents_per_hour == {hour: 3, hour + 1: 1, hour + 5: 1}
     assert (summary.documents, summary.namespace, summary.config) == (5, namespace, CONFIG)
     assert summary.bytes
-
-
-@pytest.mark.every_store
-async def test_an_index_is_closed_twice_and_opened_again(open_index: OpenIndex, shared_url: str) -> None:
-    index = await open_index(shared_url)
-    await check(index, Article())
-    await index.close()
-    await index.close()
-
-    await index.open()
-
-    assert await check(index, Article()) is not None
 
 
 @pytest.mark.every_store

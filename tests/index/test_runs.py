@@ -62,16 +62,6 @@ def is_seen(match: Match | None) -> bool:
 # What a run has not delivered counts while the run lives.
 
 
-async def test_documents_of_a_run_that_lives_are_seen_by_others(index: Index) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-
-    match = await check_as(index, SECOND, COPY.copy())
-
-    assert match is not None
-    assert (match.is_seen, match.kept_share, match.run) == (True, 1.0, FIRST)
-
-
 async def test_documents_of_a_run_that_is_over_are_nobodys_original_and_nobodys_revisit(index: Index) -> None:
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
@@ -96,22 +86,6 @@ async def test_a_run_that_others_know_to_be_dead_is_over(index: Index) -> None:
     assert not is_seen(await check(index, PAGE.copy()))
 
 
-async def test_a_run_that_never_sent_a_heartbeat_is_dead(index: Index) -> None:
-    await begin(index, SECOND)
-    index.run = FIRST
-    await check(index, PAGE)
-
-    assert not is_seen(await check_as(index, SECOND, PAGE.copy()))
-
-
-async def test_a_run_sees_its_own_documents_whatever_became_of_its_heartbeat(index: Index) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    await end(index, FIRST)
-
-    assert is_seen(await check(index, PAGE.copy()))
-
-
 async def test_delivered_documents_stay_when_their_run_is_over(index: Index) -> None:
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
@@ -122,21 +96,6 @@ async def test_delivered_documents_stay_when_their_run_is_over(index: Index) -> 
 
     assert match is not None
     assert (match.is_seen, match.kept_share, match.run) == (True, 1.0, 0)
-
-
-async def test_documents_of_no_run_are_delivered(index: Index) -> None:
-    await begin(index, FIRST)
-    await check(index, PAGE)
-
-    assert is_seen(await check_as(index, FIRST, PAGE.copy()))
-
-
-async def test_withdrawn_documents_are_gone_at_once(index: Index) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    await index.withdraw([PAGE.id, COPY.copy().id])
-
-    assert await check(index, PAGE.copy()) is None
 
 
 # Heartbeats, by the clock of the store.
@@ -159,34 +118,6 @@ async def test_the_age_of_the_last_heartbeat_decides(
 
     assert match is not None
     assert (match.is_seen, match.kept_share) == (seen, kept_share)
-
-
-async def test_a_heartbeat_from_before_a_run_began_is_late(index: Index, store_url: str) -> None:
-    await begin(index, FIRST)
-    await check_as(index, FIRST, PAGE)
-    await silence(index, store_url, FIRST, 1)
-    await begin(index, SECOND)
-
-    match = await check_as(index, SECOND, COPY.copy())
-
-    assert match is not None
-    assert (match.is_seen, match.kept_share) == (True, -1.0)
-
-
-async def test_a_run_that_comes_back_counts_again(index: Index, store_url: str) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    await silence(index, store_url, FIRST, DEAD_SECONDS + 300)
-    lost = await check_as(index, SECOND, COPY.copy())
-    await end(index, SECOND)
-
-    index.run = FIRST
-    await index.beat()
-    found = await check_as(index, THIRD, COPY.copy())
-
-    assert not is_seen(lost)
-    assert found is not None
-    assert (found.is_seen, found.candidate) == (True, PAGE.id)
 
 
 async def test_a_heartbeat_that_another_run_vouches_for_is_as_good(index: Index, store_url: str) -> None:
@@ -230,29 +161,7 @@ async def test_a_folder_that_cannot_be_used_costs_the_locks_alone(tmp_path: Path
     await detector.close()
 
 
-async def test_the_folder_of_the_locks_goes_with_the_last_run(tmp_path: Path) -> None:
-    first, second = (_detector(f"sqlite:///{tmp_path}/window.sqlite", "shared") for _ in range(2))
-    await first.open()
-    await second.open()
-    await first.close()
-    assert len([*(tmp_path / "window.sqlite-runs").rglob("*.run")]) == 1
-
-    await second.close()
-    assert not (tmp_path / "window.sqlite-runs").exists()
-
-
 # Documents that are dropped count while their match does.
-
-
-async def test_what_is_dropped_counts_while_its_match_does(open_index: OpenIndex, store_url: str) -> None:
-    index = await open_index(store_url, DROPPING)
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    await check_as(index, SECOND, COPY)
-
-    assert is_seen(await check_as(index, THIRD, COPY.copy()))
-    await end(index, FIRST)
-    assert not is_seen(await check_as(index, THIRD, COPY.copy(text="changed", like="wire", equal=126)))
 
 
 async def test_what_is_dropped_as_a_copy_of_a_delivered_document_is_delivered_by_its_own_run(
@@ -306,33 +215,7 @@ async def test_chains_of_dropped_documents_fall_with_the_first(
     assert not is_seen(fallen)
 
 
-async def test_a_page_may_be_met_again_any_number_of_times_before_it_is_delivered(
-    open_index: OpenIndex, store_url: str
-) -> None:
-    index = await open_index(store_url, DROPPING)
-    await begin(index, FIRST, SECOND, THIRD)
-
-    matches = [await check_as(index, FIRST, PAGE.copy(at=at)) for at in range(60)]
-
-    assert matches[0] is None
-    assert all(map(is_seen, matches[1:]))
-    assert {match.original for match in matches if match} == {matches[1].original}  # type: ignore[union-attr]
-
-
 # The answer again, and stories.
-
-
-async def test_a_check_again_gives_the_same_answer_also_of_what_rejoins_its_story(index: Index) -> None:
-    await begin(index, FIRST, SECOND, THIRD)
-    await check_as(index, FIRST, PAGE)
-    await end(index, FIRST)
-    article = PAGE.copy()
-
-    first = await check_as(index, SECOND, article)
-    again = await check_as(index, SECOND, article)
-
-    assert first is not None
-    assert again == first
 
 
 async def test_a_page_that_is_registered_again_rejoins_its_story_and_counts_once(index: Index) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 from documents import Article, check
 from faults import LOST, Clock, detector_on
-from redis import Redis
 from servers import RedisServer, free_port
 
 from scrapy_neardup.detector import NearDupDetector
@@ -64,19 +63,6 @@ async def test_a_folder_in_place_of_the_file_is_named(open_index: OpenIndex, tmp
         await open_index(f"sqlite:///{tmp_path}/window.sqlite")
 
 
-async def test_a_folder_that_cannot_be_made_is_named(open_index: OpenIndex, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-
-    with pytest.raises(StoreError, match=r"file/window\.sqlite.*folder cannot be made"):
-        await open_index(f"sqlite:///{tmp_path}/file/window.sqlite")
-
-
-async def test_a_missing_folder_is_made(open_index: OpenIndex, tmp_path: Path) -> None:
-    index = await open_index(f"sqlite:///{tmp_path}/data/neardup/window.sqlite")
-
-    assert await check(index, Article()) is None
-
-
 async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_index: OpenIndex, tmp_path: Path) -> None:
     file = tmp_path / "window.sqlite"
     index = await open_index(f"sqlite:///{file}", timeout=0.1)
@@ -91,18 +77,6 @@ async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_ind
     assert {type(answer) for answer in answers} == {StoreUnavailable}
     assert "another process held the file for over 0.1 s" in str(answers[0])
     assert waited < 200 * 0.1 / 2, "all that wait, wait together"
-    assert await check(index, Article()) is None
-
-
-async def test_a_locked_file_leaves_nothing_half_registered(open_index: OpenIndex, tmp_path: Path) -> None:
-    file = tmp_path / "window.sqlite"
-    index = await open_index(f"sqlite:///{file}")
-    with closing(sqlite3.connect(file, isolation_level=None)) as sql:
-        sql.execute("CREATE TRIGGER fail BEFORE INSERT ON documents_1 BEGIN SELECT RAISE(ABORT, 'disk'); END")
-        with pytest.raises(StoreError):
-            await check(index, Article())
-        sql.execute("DROP TRIGGER fail")
-
     assert await check(index, Article()) is None
 
 
@@ -127,13 +101,6 @@ async def test_a_wrong_password_names_the_mend_and_is_not_shown(
     assert "secret" not in str(caught.value)
 
 
-async def test_the_right_password_opens(open_index: OpenIndex, guarded_server: RedisServer) -> None:
-    index = await open_index(guarded_server.url)
-
-    assert await check(index, Article()) is None
-    assert "secret" not in (await index.summary()).location
-
-
 @pytest.mark.parametrize("scheme", ["redis", "unix"])
 async def test_no_server_is_unavailable_and_named(open_index: OpenIndex, tmp_path: Path, scheme: str) -> None:
     where = f"127.0.0.1:{free_port()}" if scheme == "redis" else f"{tmp_path}/no.sock"
@@ -146,32 +113,6 @@ async def test_a_unix_socket_works_as_a_port_does(open_index: OpenIndex, redis_s
     await check(await open_index(redis_server.url), Article())
 
     assert await check(await open_index(redis_server.unix_url), Article()) is not None
-
-
-async def test_a_server_without_memory_is_unavailable_and_keeps_answering(
-    open_index: OpenIndex, redis_server: RedisServer
-) -> None:
-    index = await open_index(redis_server.url)
-    with closing(Redis.from_url(redis_server.url)) as client:
-        client.config_set("maxmemory", "1")
-        answers = await asyncio.gather(*(check(index, Article()) for _ in range(3)), return_exceptions=True)
-        client.config_set("maxmemory", "0")
-
-    assert {type(answer) for answer in answers} == {StoreUnavailable}
-    assert await check(index, Article()) is None
-
-
-async def test_a_check_after_the_script_was_flushed_loads_it_again(
-    open_index: OpenIndex, redis_server: RedisServer
-) -> None:
-    index = await open_index(redis_server.url)
-    await check(index, Article())
-    with closing(Redis.from_url(redis_server.url)) as client:
-        client.script_flush()
-
-    matches = await asyncio.gather(*(check(index, Article()) for _ in range(50)))
-
-    assert None not in matches
 
 
 # The breaker: what a lost store costs a crawl.
@@ -200,26 +141,6 @@ async def test_a_killed_server_costs_verdicts_and_a_restarted_one_gives_them_aga
     assert (await detector.check(detector.document(TEXT))).status == "original"
     assert (await detector.check(detector.document(TEXT))).status == "duplicate"
     assert [record.message for record in caplog.records[1:]] == ["The store is back; 5 documents passed unchecked."]
-    await detector.close()
-
-
-async def test_a_hung_server_costs_its_timeout_once_for_all_who_wait(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await detector_on(redis_server.url, clock, 0.3)
-    await detector.check(detector.document(TEXT))
-    redis_server.pause()
-
-    started = time.monotonic()
-    verdicts = await asyncio.gather(*(detector.check(detector.document(TEXT)) for _ in range(300)))
-    first = time.monotonic() - started
-    verdicts += [await detector.check(detector.document(TEXT)) for _ in range(100)]
-    after = time.monotonic() - started - first
-    redis_server.resume()
-    clock.now += 60
-
-    assert set(verdicts) == {LOST}
-    assert first < 300 * 0.3 / 3
-    assert after < 100 * 0.3 / 3
-    assert (await detector.check(detector.document(TEXT))).status == "duplicate"
     await detector.close()
 
 

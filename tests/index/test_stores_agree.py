@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 from conftest import CONFIG
-from documents import DAY, HOUR, START
+from documents import DAY, HOUR
 from floods import answers, flood
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Policy, index_from_url
-from scrapy_neardup.index.redis.layout import RedisLayout
 
 
 async def _answers(url: str, namespace: str, window: int, count: int) -> list[Match | None]:
@@ -32,10 +31,3 @@ async def test_floods_and_late_documents_are_judged_alike(
     assert sum(match is not None for match in by_memory) > 300
     assert by_sqlite == by_memory
     assert by_redis == by_memory
-
-
-@pytest.mark.parametrize("hours", [2, 24, 48, 49, 7 * 24, 31 * 24])
-def test_a_check_reads_few_generations_however_long_the_window(hours: int) -> None:
-    layout = RedisLayout("namespace", "config", hours * HOUR)
-
-    assert max(len(layout.generations(START + 1000 * number)) for number in range(200)) <= 8

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 from conftest import USUAL, OpenIndex
-from documents import DAY, HOUR, MINUTE, START, Article, check
+from documents import HOUR, MINUTE, START, Article, check
 from joins import beginning, changed, joined, joining, member, said
-from redis import Redis
 
 from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Extent, Member, Neighbour, Story
 from scrapy_neardup.index import Index
-from scrapy_neardup.rules.membership import MOST_ITEM_TIMES, MOST_MEMBERS_KEPT, MOST_SOURCES, MOST_UNITED
+from scrapy_neardup.rules.membership import MOST_UNITED
 
 EARLY, LATE = beginning("early", language="en"), beginning("late", MINUTE, language="de")
 """Of two stories the one with the earlier first document stays."""
@@ -47,15 +46,6 @@ async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) 
     assert [(each - START) // MINUTE for each in story.times] == [0, 1, 5, 10, 20, 30]
     assert [(each - START) // MINUTE for each in story.sources] == [0, 1, 5, 20, 30]  # the first time of each source
     assert story.languages == (("de", 1), ("en", 1))
-
-
-async def test_the_summary_counts_stories_that_became_one_once(index: Index) -> None:
-    await begin_both(index)
-    assert (await index.summary()).stories == 2
-
-    await index.unite(LATE.id, EARLY)
-
-    assert (await index.summary()).stories == 1
 
 
 async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behind_them(index: Index) -> None:
@@ -134,16 +124,6 @@ async def test_an_event_that_runs_in_one_of_them_goes_on(index: Index, running: 
     assert await index.claim(Claim(EARLY.id, "ended", START + HOUR)) is not None
 
 
-async def test_two_events_that_have_ended_stay_ended(index: Index) -> None:
-    await begin_both(index)
-    for story in (EARLY, LATE):
-        await index.claim(Claim(story.id, "breaking"))
-        await index.claim(Claim(story.id, "ended", START + HOUR))
-
-    assert "ended" in (await index.unite(EARLY.id, LATE)).levels
-    assert await index.open_events() == []
-
-
 @pytest.mark.parametrize("confirms", [EARLY.id, LATE.id], ids=["the earlier", "the later"])
 async def test_a_grant_of_the_story_that_moved_is_confirmed_once_and_for_all(index: Index, confirms: str) -> None:
     await begin_both(index)
@@ -178,18 +158,6 @@ async def test_a_chain_of_unions_is_followed_to_its_end(index: Index) -> None:
     assert len(await index.members(firsts[0].id)) == 16
 
 
-@pytest.mark.parametrize("begun", [EARLY, LATE], ids=["the earlier", "the later"])
-async def test_a_story_of_one_document_is_united_too(index: Index, begun: Member) -> None:
-    await joined(index, joining(begun, "a", HOUR))
-
-    story = await index.unite(begun.id, LATE if begun is EARLY else EARLY)
-
-    assert (story.id, story.items, story.joined, len(story.sources)) == (EARLY.id, 3, 3, 3)
-    assert story.languages == (("de", 1), ("en", 1))
-    assert {each.title for each in await index.members(EARLY.id)} == {"early", "late", "a"}
-    assert (await joined(index, joining(LATE, "b", HOUR))).items == 4
-
-
 async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None:
     await joined(index, joining(EARLY, "a", HOUR))
     others = [beginning(f"other {number}", MINUTE + number) for number in range(MOST_UNITED + 1)]
@@ -201,22 +169,6 @@ async def test_a_story_takes_in_a_bounded_number_of_others(index: Index) -> None
     assert others[-1].id not in await index.final_stories([each.id for each in others])
     assert (await joined(index, joining(others[-1], "b", HOUR))).id == others[-1].id
     assert (await joined(index, joining(others[0], "b", HOUR))).id == EARLY.id
-
-
-async def test_a_united_story_takes_bounded_space(index: Index) -> None:
-    for number in range(520):
-        first = EARLY if number % 2 else LATE
-        await joined(index, joining(first, f"item {number}", 2 * MINUTE + number))
-
-    story = await index.unite(EARLY.id, LATE)
-
-    assert (story.items, story.joined) == (522, 522)
-    assert len(story.times) == MOST_ITEM_TIMES
-    assert story.times[-1] == START + 2 * MINUTE + 519
-    assert len(story.sources) == MOST_SOURCES
-    members = await index.members(EARLY.id)
-    assert {each.number for each in members} >= {*range(1, MOST_MEMBERS_KEPT + 1)}
-    assert len(members) <= MOST_MEMBERS_KEPT + MOST_SOURCES
 
 
 async def test_a_story_that_moved_is_remembered_as_long_as_documents_join_it(index: Index) -> None:
@@ -237,16 +189,6 @@ async def test_a_story_that_moved_is_remembered_as_long_as_documents_join_it(ind
     assert await index.members(EARLY.id) == ()
 
 
-async def test_all_keys_of_redis_expire(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
-    index = await open_index(redis_url)
-    await unite_both(index)
-    await index.unite(beginning("new", 3).id, beginning("newer", 4))
-    with Redis.from_url(redis_url) as client:
-        lives = {key: client.ttl(key) for key in client.scan_iter(match=f"{{neardup:{namespace}*")}
-    assert len(lives) >= 5
-    assert all(0 < seconds <= 2 * DAY for seconds in lives.values()), lives
-
-
 async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -> None:
     await begin_both(index)
     flood = Neighbour(member("flood").id, "https://flood.example/", "Flood")
@@ -259,19 +201,6 @@ async def test_a_purge_after_a_union_removes_the_members_of_both(index: Index) -
     assert [each.title for each in await index.members(EARLY.id)] == ["early", "b", "c", "e"]
     story = await joined(index, joining(LATE, "f", 2 * HOUR))
     assert (story.id, story.items, story.neighbours) == (EARLY.id, 8, ())
-
-
-async def test_the_parts_of_a_story_are_not_its_neighbours(index: Index) -> None:
-    early, late, other = (Neighbour(each.id, "", "") for each in (EARLY, LATE, member("other")))
-    await joined(index, replace(joining(EARLY, "a", HOUR), neighbour=late))
-    await joined(index, replace(joining(LATE, "b", HOUR), neighbour=early))
-    await joined(index, replace(joining(LATE, "c", HOUR), neighbour=other))
-
-    story = await index.unite(EARLY.id, LATE)
-    assert story.neighbours == (other,)
-    for first, neighbour in ((EARLY, late), (LATE, early), (LATE, late)):
-        story = await joined(index, replace(joining(first, f"d {neighbour}", HOUR), neighbour=neighbour))
-    assert story.neighbours == (other,)
 
 
 async def test_changes_of_both_stories_count_once(index: Index) -> None:

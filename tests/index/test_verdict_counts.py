@@ -30,13 +30,6 @@ async def test_counts_of_all_processes_are_added_up(open_index: OpenIndex, share
     assert await first.verdict_counts(MINUTE + 1, MINUTE + 8) == {}
 
 
-async def test_namespaces_and_configurations_are_counted_apart(open_index: OpenIndex, shared_url: str) -> None:
-    index = await open_index(shared_url)
-    await index.count_verdicts(MINUTE, {"original": 1})
-    for other in (await open_index(shared_url, namespace="x"), await open_index(shared_url, config="00000002")):
-        assert await other.verdict_counts(MINUTE, MINUTE) == {}
-
-
 async def test_the_number_of_names_is_bounded(index: Index) -> None:
     for start in range(0, 20 * MOST_COUNTED, 100):
         await index.count_verdicts(MINUTE, {"original": 1, **{f"story:{start + n}": 1 for n in range(100)}})
@@ -50,12 +43,6 @@ async def test_a_purge_of_all_removes_them(index: Index) -> None:
     await index.count_verdicts(MINUTE, {"original": 1})
     await index.purge(Selection())
     assert await index.verdict_counts(MINUTE, MINUTE) == {}
-
-
-async def test_a_summary_counts_no_other_configuration(open_index: OpenIndex, store_url: str) -> None:
-    index = await open_index(store_url)
-    await index.count_verdicts(MINUTE, {"original": 1})
-    assert (await index.summary()).other_configs == ()
 
 
 async def test_redis_forgets_them_by_itself(open_index: OpenIndex, redis_url: str, redis_keys: Redis) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from conftest import OpenIndex
-from documents import DAY, HOUR, LANES, MINUTE, START, Article, check
+from documents import DAY, HOUR, MINUTE, START, Article, check
 
 from scrapy_neardup.index import Index, Policy
 
@@ -33,21 +33,6 @@ async def test_documents_at_most_a_window_apart_match(
     found = await check(index, second)
 
     assert (found is not None) is matches
-
-
-async def test_parts_of_a_second_do_not_count(index: Index) -> None:
-    await check(index, Article(at=0.9))
-
-    assert await check(index, Article(at=DAY + 0.1)) is not None
-
-
-@pytest.mark.parametrize("window", [2 * HOUR, 7 * DAY, 31 * DAY])
-async def test_the_window_is_a_setting(open_index: OpenIndex, store_url: str, window: int) -> None:
-    index = await open_index(store_url, Policy(window=window))
-    await check(index, Article(at=5))
-
-    assert await check(index, Article("inside", like="wire", equal=LANES, at=5 + window)) is not None
-    assert await check(index, Article(at=5 + 2 * window + 1)) is None
 
 
 @pytest.mark.parametrize("at", [-START, 0xFFFF_FFFF - START])

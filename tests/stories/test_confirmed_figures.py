@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from joins import changed, copying, join, joined
 
@@ -44,11 +42,6 @@ async def test_a_third_of_the_sources_confirms_a_change_and_six_always_do(
     assert await changes_after(index, copying("last", "last.example", "12")) == [(bearer.member.id, 0)]
 
 
-async def test_a_copy_with_another_value_confirms_nothing(index: Index) -> None:
-    assert await changes_after(index, changed("one", "a.example", "12")) == []
-    assert await changes_after(index, changed("other", "b.example", "15", before="12")) == []
-
-
 async def test_each_of_several_changes_is_confirmed_by_itself(index: Index) -> None:
     bearer = changed("news", "a.example", "12", "30", "31")
 
@@ -76,13 +69,6 @@ async def test_what_was_said_before_a_change_is_no_news(index: Index) -> None:
     confirmed = await changes_after(index, copying("copy", "c.example", "4"))
 
     assert confirmed == []
-
-
-async def test_a_digest_says_no_one_thing(index: Index) -> None:
-    digests = {"figures_before": bytes(4), "figures_after": bytes(4), "figures": bytes(4)}
-
-    for source in ("a.example", "b.example", "c.example"):
-        assert await changes_after(index, replace(changed(source, source, "1"), **digests)) == []
 
 
 async def test_a_table_of_figures_takes_bounded_space(index: Index) -> None:

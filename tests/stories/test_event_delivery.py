@@ -76,18 +76,6 @@ async def test_one_refused_event_does_not_silence_the_others(
     assert "2 events for the webhook are set aside" in caplog.text
 
 
-async def test_a_refused_event_stays_aside_over_restarts(tmp_path: Path, hook: Webhook, receiver: Receiver) -> None:
-    receiver.statuses = [400]
-    for _ in range(3):
-        outbox = Outbox("webhook", tmp_path, hook.deliver, pauses=SOON)
-        await outbox.open()
-        outbox.put(report(len(receiver.ids)))
-        await outbox.close()
-
-    assert receiver.ids == ["story-0", "story-1", "story-2"]
-    assert len(files(tmp_path)) == 1
-
-
 async def test_a_busy_receiver_is_asked_again_while_the_crawl_runs(
     tmp_path: Path, hook: Webhook, receiver: Receiver
 ) -> None:
@@ -100,47 +88,6 @@ async def test_a_busy_receiver_is_asked_again_while_the_crawl_runs(
     await until(lambda: not any(".json" in name for name in files(tmp_path)))
 
     assert receiver.ids == ["story-1"] * 6
-    await outbox.close()
-
-
-async def test_an_event_that_always_fails_holds_up_no_other(tmp_path: Path) -> None:
-    sent: list[str] = []
-
-    async def deliver(each: dict[str, Any]) -> None:
-        if each["id"] == "story-0":
-            raise ConnectionError
-        sent.append(each["id"])
-
-    outbox = Outbox("webhook", tmp_path, deliver, pauses=(3600, 3600))
-    await outbox.open()
-    for number in range(20):
-        outbox.put(report(number))
-        await until(lambda n=number: n == 0 or f"story-{n}" in sent)
-    await outbox.close()
-
-    assert sent == [f"story-{number}" for number in range(1, 20)]
-
-
-async def test_what_failed_while_the_receiver_was_away_goes_out_when_it_is_back(tmp_path: Path) -> None:
-    """One event that gets through calls all others, whatever their pauses."""
-    sent: list[str] = []
-    tries = []
-
-    async def deliver(each: dict[str, Any]) -> None:
-        tries.append(each["id"])
-        if len(tries) <= 4:
-            raise ConnectionError
-        sent.append(each["id"])
-
-    outbox = Outbox("webhook", tmp_path, deliver, pauses=(0.01, 3600))
-    outbox._pause = lambda failures: 3600 if failures == 1 and len(tries) < 3 else 0.01  # type: ignore[method-assign]
-    await outbox.open()
-    for number in range(30):
-        outbox.put(report(number))
-
-    await until(lambda: len(sent) == 30)
-
-    assert len(tries) == 34
     await outbox.close()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -64,12 +63,6 @@ async def test_what_is_new_comes_first(reports: list[dict[str, Any]], form: Any)
     for told in (breaking, update, ended):
         body = told.partition("News of fire")[2] if form == "slack" else told  # Slack shows the rest in a notification
         assert body.count("12 people") <= 1, "no fact twice"
-
-
-@pytest.mark.parametrize("form", CHATS)
-async def test_a_message_links_to_the_first_and_to_the_newest_report(reports: list[dict[str, Any]], form: Any) -> None:
-    sent = message(reports[1], form)
-    assert set(links(sent)) == {"https://www.s0.example/fire/0", "https://www.s11.example/fire/660"}
 
 
 @pytest.mark.parametrize("form", CHATS)
@@ -209,15 +202,3 @@ def test_no_title_or_url_is_over_the_limits_of_a_chat(form: Any, title: str, url
     elif form == "discord":
         assert 0 < len(sent["content"]) <= 2000
         assert 0 < len(sent["embeds"][0]["title"]) <= 256
-
-
-@pytest.mark.parametrize("form", CHATS)
-def test_a_report_of_an_earlier_version_is_sent_all_the_same(form: Any) -> None:
-    assert message({"id": "x", "level": "breaking", "headline": "Fog"}, form)
-
-
-def test_the_rule_count_counts_items() -> None:
-    report = report_of("Fog over the harbour", "https://a.example/1")
-    story = Story("00" * 8, 16, 16, 0, tuple(range(16)), ())
-    report |= special_report(replace(StoryEvent("breaking", 15, "count", story, ())))
-    assert "16 items within four hours" in said(message(report, "slack"))

@@ -24,39 +24,6 @@ async def test_the_language_of_a_story_is_in_its_report(newsroom: Newsroom) -> N
     assert [member["language"] for member in report["members"]] == ["", "de", "", "de", "", "de"]
 
 
-async def test_the_first_document_counts_among_the_languages(newsroom: Newsroom) -> None:
-    for n in range(25):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, language="de" if n else "en")
-
-    languages = {each["language"]: each["items"] for each in special_report(newsroom.events[-1])["languages"]}
-    assert languages == {"de": 23, "en": 1}
-    assert special_report(newsroom.events[0])["members"][0]["language"] == "en"
-
-
-async def test_growth_counts_what_the_other_numbers_count(newsroom: Newsroom) -> None:
-    """A page that comes again with other text is a member of the story, and no item of it."""
-    for n in range(6):
-        url = f"https://www.s{n}.example/fire"
-        await newsroom.publish("fire", f"s{n}", n * 5 * MINUTE, url=url, text=toll(4))
-        await newsroom.publish("fire", f"s{n}", n * 5 * MINUTE + 60, url=url, text=toll(5 + n))
-    report = special_report(newsroom.events[0])
-
-    assert len(report["members"]) > report["items"] == 6
-    assert sum(step["items"] for step in report["growth"]) == report["items"]
-    assert sum(step["new_sources"] for step in report["growth"]) == report["measures"]["sources"]
-    assert sum(source["items"] for source in report["sources"]) == report["items"]
-
-
-async def test_stories_that_share_a_document_are_related(newsroom: Newsroom) -> None:
-    flood = await newsroom.publish("flood", "wire", 0)
-    for n in range(6):
-        body = text("fire", 200) + "\n" + text("flood", 100) if n == 3 else text("fire", 200)
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=body)
-
-    (related,) = special_report(newsroom.events[0])["related"]
-    assert related == {"story": flood.story, "url": "https://www.wire.example/flood/0", "title": "News of flood"}
-
-
 async def test_the_report_says_who_when_how_fast_and_what_of(newsroom: Newsroom) -> None:
     fire = text("fire", 200)
     for n in range(7):

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
-from projects import HAS_REACTORLESS, ITEM_A_PAGE, Project
+from projects import HAS_REACTORLESS, Project
 from receivers import Receiver, files, report
 from redis import Redis
 from scrapy_processes import neardup
@@ -153,20 +153,6 @@ async def test_an_unwritable_folder_still_delivers(tmp_path: Path, caplog: pytes
     assert "cannot be stored" in caplog.text
 
 
-async def test_a_file_that_is_no_event_is_reported_and_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / "broken.json").write_text("{")
-
-    async def deliver(each: dict[str, Any]) -> None:
-        raise AssertionError
-
-    outbox = Outbox("webhook", tmp_path, deliver)
-    await outbox.open()
-    await outbox.close()
-
-    assert "broken.json" in caplog.text
-    assert len(files(tmp_path)) == 1
-
-
 # The stream
 
 
@@ -286,37 +272,3 @@ def test_in_quiet_hours_the_webhook_gets_only_what_breaks(tmp_path: Path, site: 
     assert crawl.neardup["events/watch"] == crawl.neardup["events/breaking"] == 1
     assert [json.loads(body)["level"] for _, body in receiver.requests] == ["breaking"]
     assert len((tmp_path / "events.jsonl").read_text("utf-8").splitlines()) == 2
-
-
-def test_pages_say_their_language(tmp_path: Path, site: NewsSite) -> None:
-    german = page(article("fire")).replace("<html>", '<html class="js" lang="de-AT">')
-    urls = [site.publish(f"/{number}", german) for number in range(16)]
-
-    crawl = Project(tmp_path).crawl(
-        ITEM_A_PAGE, urls=urls, NEARDUP_EVENT_RULE="count", NEARDUP_EVENTS_FEED="events.jsonl"
-    )
-
-    assert crawl.neardup["events/breaking"] == 1
-    (written,) = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text("utf-8").splitlines()]
-    assert written["languages"] == [{"language": "de", "items": 16}]
-
-
-@pytest.mark.slow
-def test_a_webhook_that_is_away_stops_no_crawl_and_gets_its_events_later(
-    tmp_path: Path, site: NewsSite, receiver: Receiver
-) -> None:
-    project = Project(tmp_path)
-    url = site.publish("/fire", page(article("fire")))
-
-    away = unreachable().replace("://", "://anna:sEcReT@") + "/sEcReT?token=sEcReT"
-    first = project.crawl(
-        COVERAGE, urls=[url], NEARDUP_EVENTS_WEBHOOK=away, NEARDUP_EVENTS_WEBHOOK_SECRET="sEcReT", LOG_LEVEL="DEBUG"
-    )
-    kept = len(first.items)
-    second = project.crawl(COVERAGE, urls=[], NEARDUP_EVENTS_WEBHOOK=receiver.url)
-
-    assert (first.status, second.status) == (0, 0)
-    assert kept == 8
-    assert len(first.lines("takes no events")) == 1
-    assert first.lines("sEcReT") == first.lines("anna") == []
-    assert len(receiver.requests) == 2  # watch and breaking

@@ -7,7 +7,6 @@ import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 from scrapy_processes import neardup
@@ -18,7 +17,6 @@ from scrapy_neardup.stories.summary import confirmed_by_members, facts_of, figur
 
 NOON = 1_573_819_200  # 15 November 2019, 12:00 UTC
 MINUTE = 60
-DAY = 24 * 3600
 WORDS = [
     f"{start}{end}" for start in ("ba", "ke", "mi", "so", "tu", "pla", "dre") for end in ("ran", "lo", "vit", "na")
 ]
@@ -50,15 +48,6 @@ def test_two_sources_that_changed_their_figure_are_named() -> None:
     assert found == "12 dead, was 4: two sources say so, a.example at 12:15, b.example at 12:32 UTC."
 
 
-def test_of_many_sources_the_first_three_are_named() -> None:
-    found = summary(*(member(n, f"s{n}.example", "people: 210 -> 260", at=n * MINUTE) for n in range(1, 6)))
-
-    assert found == (
-        "260 people, was 210: five sources say so, "
-        "s1.example at 12:01, s2.example at 12:02, s3.example at 12:03 UTC and 2 more."
-    )
-
-
 @pytest.mark.parametrize(
     ("label", "words"),
     [
@@ -78,19 +67,6 @@ def test_a_figure_is_told_in_words(label: str, words: str) -> None:
     found = summary(member(1, "a.example", f"{label}: 4 -> 12"), member(2, "b.example", f"{label}: 4 -> 12"))
 
     assert found == f"{words}, was 4: two sources say so, a.example at 12:00, b.example at 12:00 UTC."
-
-
-def test_a_figure_without_a_label_is_just_its_value() -> None:
-    found = summary(member(1, "a.example", "figure: 4 -> 12"), member(2, "b.example", "figure: 4 -> 12"))
-
-    assert found == "12, was 4: two sources say so, a.example at 12:00, b.example at 12:00 UTC."
-
-
-def test_a_copy_that_confirms_a_figure_is_not_known_by_name() -> None:
-    first, second = member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", at=5 * MINUTE)
-
-    found = summary(first, second, confirmed=[first])
-    assert found == "12 dead, was 4: at least two sources say so, first a.example at 12:00 UTC."
 
 
 def test_the_figure_that_was_confirmed_last_is_told() -> None:
@@ -140,32 +116,6 @@ def test_who_has_said_something_else_since_is_not_named() -> None:
     assert found == "12 dead, was 4: two sources say so, b.example at 12:01, c.example at 12:02 UTC."
 
 
-def test_two_who_agreed_and_no_longer_do_have_nothing_to_say() -> None:
-    found = summary(
-        member(1, "a.example", "dead: 4 -> 12", at=0),
-        member(2, "b.example", "dead: 4 -> 12", at=MINUTE),
-        member(3, "a.example", "dead: 12 -> 13", at=2 * MINUTE),
-    )
-
-    assert found == ""
-
-
-def test_a_confirmation_is_not_told_if_its_source_may_have_changed_its_mind() -> None:
-    members = [
-        member(1, "a.example", "dead: 4 -> 12", at=0),
-        member(2, "b.example", "dead: 4 -> 12", at=MINUTE),
-        member(3, "b.example", "dead: 12 -> 13", at=2 * MINUTE),
-    ]
-
-    assert summary(*members, confirmed=[members[0]]) == ""
-
-
-def test_another_day_is_named() -> None:
-    found = summary(member(1, "a.example", "dead: 4 -> 12", at=-DAY), member(2, "b.example", "dead: 4 -> 12"))
-
-    assert "a.example on 2019-11-14 at 12:00, b.example at 12:00 UTC" in found
-
-
 def test_the_list_of_running_events_shows_it(tmp_path: Path) -> None:
     fire = " ".join(random.Random(7).choices(WORDS, k=150))
     rows = [
@@ -207,25 +157,3 @@ def test_the_dead_come_before_the_injured_before_money() -> None:
     assert facts("евро: 2 -> 5", "пострадавших: 10 -> 20", "погибли: 3 -> 7") == [
         "7 dead, was 3", "20 injured, was 10", "евро: 5, was 2",
     ]  # fmt: skip
-
-
-def test_no_fact_is_told_twice() -> None:
-    assert facts("people: 3 -> 7", "kills: 3 -> 7") == ["7 dead, was 3"]
-    assert facts("dead: 3 -> 7", "injured: 3 -> 7") == ["7 dead, was 3", "7 injured, was 3"]
-    assert facts("killed: 3 -> 5", "dead: 5 -> 7") == ["7 dead, was 5"], "an earlier toll"
-
-
-def test_new_facts_come_first() -> None:
-    assert facts("dead: 3 -> 7", "homes: 4 -> 6", signalled=1) == ["6 homes, was 4", "7 dead, was 3"]
-
-
-def test_times_have_the_zone_of_the_reader() -> None:
-    members = (member(1, "a.example", "dead: 4 -> 12"), member(2, "b.example", "dead: 4 -> 12"))
-    story = Story("00" * 8, 2, 2, 0, (), (), ("breaking",), confirmed_by_members(members, 2))
-    event = StoryEvent("breaking", NOON, "sources", story, members)
-    assert figure_summary(event, ZoneInfo("Europe/Berlin")).endswith("a.example at 13:00, b.example at 13:00 CET.")
-
-
-def test_two_figures_may_have_one_label() -> None:
-    assert facts("people: 3 -> 7", "people: 12 -> 20") == ["20 people, was 12", "7 people, was 3"]
-    assert facts("people: 3 -> 5", "people: 5 -> 7", "people: 7 -> 9") == ["9 people, was 7"]

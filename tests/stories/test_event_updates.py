@@ -99,16 +99,6 @@ async def test_pages_of_a_crawl_that_died_raise_nothing_when_they_come_again(sha
         assert room.levels == ["update"]  # twelve sources are twice six
 
 
-async def test_what_has_ended_is_updated_no_more(newsroom: Newsroom) -> None:
-    for n in range(7):
-        await newsroom.publish("fire", f"s{n}", n * MINUTE, text=toll(4))
-    await newsroom.pass_time(10 * MINUTE, 3 * HOUR)
-    for n in range(7, 30):
-        await newsroom.publish("fire", f"s{n}", 3 * HOUR + n * MINUTE, text=toll(12))
-
-    assert newsroom.levels == ["breaking", "ended"]
-
-
 async def test_what_ended_as_a_watch_and_breaks_goes_on(store_url: str, namespace: str) -> None:
     async with opened(store=store_url, namespace=namespace, event_rule="sources") as room:
         room.detector.stories.breaking_over = 8

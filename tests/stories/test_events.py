@@ -9,7 +9,7 @@ import pytest
 from conftest import USUAL
 from documents import DAY
 from joins import end_event
-from newsdesk import HOUR, MINUTE, START, Newsroom, opened, text
+from newsdesk import HOUR, MINUTE, START, Newsroom, opened
 from redis import Redis
 
 from scrapy_neardup.stories.report import special_report
@@ -22,17 +22,6 @@ async def test_the_item_that_tips_a_story_carries_the_event(newsroom: Newsroom) 
     (event,) = newsroom.events
     assert (event.level, event.time, event.story.id) == ("breaking", START + 5 * MINUTE, verdicts[0].story)
     assert len(event.members) == 6
-
-
-async def test_copies_that_arrive_at_once_say_what_they_say_one_by_one(newsroom: Newsroom) -> None:
-    documents = [newsroom.article("fire", f"s{n}", n) for n in range(100)]
-
-    verdicts = await newsroom.detector.check_in_order(documents)
-
-    said = {number: verdict.event for number, verdict in enumerate(verdicts) if verdict.event}
-    assert said == {5: "breaking", 11: "update", 23: "update", 47: "update", 95: "update"}
-    for event, items in zip(newsroom.detector.take_events(), (6, 12, 24, 48, 96), strict=True):
-        assert [member.number for member in event.members] == list(range(1, items + 1))
 
 
 async def test_an_event_ends_when_no_new_source_came_for_two_hours(newsroom: Newsroom) -> None:
@@ -77,24 +66,6 @@ async def test_sources_of_one_owner_are_one_voice(store_url: str, namespace: str
         for n in range(20, 25):
             await room.publish("fire", f"s{n}", n)
         assert room.levels == ["breaking"]
-
-
-async def test_one_page_seen_often_counts_once(newsroom: Newsroom) -> None:
-    for n in range(20):
-        changed = text("fire") + "\n" + text(n, 20)
-        await newsroom.publish("fire", "s1", n, url="https://www.s1.example/fire", text=changed)
-
-    await newsroom.publish("fire", "s2", 30)
-    (story_,) = [await newsroom.detector.index.members(v.story) for v in [await newsroom.publish("fire", "s3", 31)]]  # type: ignore[arg-type]
-    assert Counter(member.status for member in story_)["duplicate"] == 2
-    assert newsroom.events == []
-
-
-async def test_copies_of_a_notice_are_no_coverage(newsroom: Newsroom) -> None:
-    for n in range(20):
-        await newsroom.publish("notice", f"s{n}", n, text="Please switch on your browser's scripts to read this page.")
-
-    assert newsroom.events == []
 
 
 async def test_a_clock_that_jumps_ends_nothing(newsroom: Newsroom) -> None:

@@ -68,29 +68,6 @@ def test_a_crawl_lists_the_stories_that_moved(project: Project) -> None:
     assert crawl.lines("INFO", "neardup-stories: stories that became one are written to", str(feed))
 
 
-def test_the_end_of_the_log_counts_stories_that_became_one_as_one(project: Project) -> None:
-    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO")
-    assert (crawl.stats["neardup/run/stories"], crawl.stats["neardup/run/largest_story"]) == (1, 3)
-    assert "     3 items, 3 sources " in crawl.log
-
-
-def test_a_crawl_in_which_no_story_moves_leaves_no_file(project: Project) -> None:
-    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO", NEARDUP_PRESET_OPTIONS={"topic_threshold": 1})
-    assert crawl.statuses == {"original": 3}
-    assert feeds(project) == []
-    assert "stories_united" not in crawl.neardup
-    assert not crawl.lines("became a part of another story")
-
-
-def test_a_list_that_cannot_be_written_is_an_error_and_no_more(project: Project) -> None:
-    project.write(".scrapy/neardup-stories", "a file where the folder would be")
-    crawl = project.crawl(SPIDER, LOG_LEVEL="INFO")
-    assert crawl.status == 0
-    assert crawl.statuses == {"original": 2, "related": 1}
-    assert crawl.neardup["stories_united"] == 1
-    assert len(crawl.lines("ERROR", "neardup-stories: stories that became one cannot be written")) == 1
-
-
 def test_a_replay_gives_final_stories_in_ids_of_the_input(tmp_path: Path) -> None:
     # Documents that are judged together share their final stories, so other documents stand between these.
     others = [(f"other {number}", text(number)) for number in range(256)]

@@ -42,10 +42,6 @@ async def test_a_story_is_unmuted(newsroom: Newsroom) -> None:
     assert newsroom.levels == ["breaking"]
 
 
-async def test_a_story_that_is_not_there_cannot_be_muted(newsroom: Newsroom) -> None:
-    assert await newsroom.detector.index.mute("00" * 8, muted=True) is None
-
-
 async def test_a_mute_ends_with_its_story(newsroom: Newsroom) -> None:
     for n in range(6):
         await newsroom.publish("fire", f"s{n}", n * MINUTE)

@@ -18,7 +18,7 @@ from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories import RULES, load_rule
 from scrapy_neardup.stories.owners import read_owners
-from scrapy_neardup.stories.rules import Threshold, breaking_threshold, count, fullest_hour, most_within, sources
+from scrapy_neardup.stories.rules import Threshold, breaking_threshold, count, most_within, sources
 
 
 def story(first_times: Sequence[int] = (), times: Sequence[int] = ()) -> Story:
@@ -61,11 +61,6 @@ def test_the_threshold_is_never_lower_than_the_setting_allows() -> None:
     assert breaking_threshold([], 0, 17, min_sources=10) == 9
 
 
-def test_below_the_breaking_threshold_an_event_is_a_watch() -> None:
-    assert sources(story(minutes(*range(8))), 7 * MINUTE, 8) == "watch"
-    assert sources(story(minutes(*range(9))), 8 * MINUTE, 8) == "breaking"
-
-
 def test_a_story_that_has_run_all_day_is_watched_but_does_not_break() -> None:
     slow = minutes(*range(0, 600, 60))
 
@@ -105,15 +100,6 @@ def test_most_within_a_span_is_what_counting_says(times: list[int], data: st.Dat
 def burst(at: float, owners: Iterable[object]) -> EventSources:
     """Return an event whose sources all came at this time."""
     return tuple(sorted((int(at), digest(f"{owner}", 4)) for owner in owners))
-
-
-def test_the_fullest_hour_is_that_in_which_most_was_new() -> None:
-    def owners(*values: float) -> list[bytes]:
-        return fullest_hour(tuple((second, b"%04d" % number) for number, second in enumerate(minutes(*values))))
-
-    assert owners(0, 10, 20, 200, 201, 202, 203) == [b"0000", b"0001", b"0002"]
-    assert owners(0, 200, 201, 202, 203) == [b"0001", b"0002", b"0003", b"0004"]
-    assert owners() == []
 
 
 NOON = 20_000 * 24 * HOUR + 12 * HOUR
@@ -164,10 +150,6 @@ def every_third(story: Story, time: float, breaking_over: int) -> str | None:
     return "breaking" if story.items >= 3 else None
 
 
-def says_update(story: Story, at: float, breaking_over: int) -> str | None:
-    return "update"
-
-
 def fails(story: Story, at: float, breaking_over: int) -> str | None:
     raise ZeroDivisionError
 
@@ -178,24 +160,6 @@ def test_a_rule_is_a_row_of_the_table_or_an_import_path() -> None:
     for wrong in ("cuont", f"{__name__}.nothing", f"{__name__}.START", "no.such.module"):
         with pytest.raises(SettingsError, match="NEARDUP_EVENT_RULE"):
             load_rule(wrong)
-
-
-def with_keywords(*, breaking_over: int, time: float, story: Story) -> str | None:
-    return "breaking" if (story.items, time, breaking_over) == (2, 60.0, 7) else None
-
-
-def with_other_names(found: Story, second: float, limit: int, /) -> str | None:
-    return with_keywords(story=found, time=second, breaking_over=limit)
-
-
-def with_any_positions(found: Story, *others: float) -> str | None:
-    return with_other_names(found, *others)
-
-
-@pytest.mark.parametrize("name", ["with_keywords", "with_other_names", "with_any_positions"])
-def test_a_rule_gets_keywords_if_its_parameters_have_these_names(name: str) -> None:
-    rule = load_rule(f"{__name__}.{name}")
-    assert rule(story=story([0, 60]), time=60.0, breaking_over=7) == "breaking"
 
 
 # Owners
@@ -216,21 +180,6 @@ def test_owners_are_read_either_way_round_and_from_a_file(tmp_path: Path) -> Non
 def test_wrong_owners_are_named(wrong: object) -> None:
     with pytest.raises(SettingsError, match="NEARDUP_SOURCE_OWNERS"):
         NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": wrong})
-
-
-async def test_a_rule_of_ones_own_says_watch_breaking_or_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    async with opened(store="memory://", event_rule=f"{__name__}.says_update") as room:
-        verdicts = [await room.publish("fire", f"s{n}", n) for n in range(5)]
-
-    assert [verdict.event for verdict in verdicts] == [None] * 5
-    assert "'update' is not 'watch', 'breaking' or None" in caplog.text
-
-
-async def test_count_is_raised_at_the_sixteenth_item(store_url: str, namespace: str) -> None:
-    async with opened(store=store_url, namespace=namespace, event_rule="count") as room:
-        verdicts = [await room.publish("fire", "one", n, url=f"https://one.example/{n}") for n in range(20)]
-
-    assert [number for number, verdict in enumerate(verdicts, 1) if verdict.event] == [16]
 
 
 async def test_a_users_own_rule_is_asked(store_url: str, namespace: str) -> None:

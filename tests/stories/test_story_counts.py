@@ -11,13 +11,12 @@ import pytest
 from conftest import USUAL, OpenIndex
 from documents import HOUR, START
 from joins import FIRST, changed, join, joined, member, said, speaking
-from redis import Redis
 
 from scrapy_neardup.detector import select
 from scrapy_neardup.document import Claim, Join, Member, Neighbour, Status, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index
-from scrapy_neardup.records.members import pack_member, pack_neighbour, unpack_member, unpack_neighbours
+from scrapy_neardup.records.members import pack_member, unpack_member
 from scrapy_neardup.rules.membership import (
     MOST_ITEM_TIMES,
     MOST_LANGUAGES,
@@ -25,16 +24,6 @@ from scrapy_neardup.rules.membership import (
     MOST_NEIGHBOURS,
     MOST_SOURCES,
 )
-
-
-async def test_the_original_is_the_first_member(index: Index) -> None:
-    story = await joined(index, join("copy", 60, "copy.example"))
-
-    assert story.id == FIRST.id
-    assert (story.items, story.copies, story.joined) == (2, 1, 2)
-    assert story.times == (START, START + 60)
-    assert story.sources == (START, START + 60)
-    assert story.levels == ()
 
 
 @pytest.mark.every_store
@@ -167,24 +156,6 @@ async def test_a_purged_source_or_page_is_no_neighbour(index: Index) -> None:
     assert [each.url for each in story.neighbours] == [urls[1], urls[3]]
 
 
-def test_a_long_url_is_cut_between_two_characters() -> None:
-    url = "https://a.example/1" + "é" * 2000
-    (neighbour,) = unpack_neighbours(pack_neighbour(Neighbour(FIRST.id, url, "A title")))
-    kept = unpack_member(bytes(8), bytes(4) + pack_member(replace(FIRST, url=url)))
-
-    assert url.startswith(neighbour.url)
-    assert url.startswith(kept.url)
-
-
-def test_damaged_neighbours_are_an_error() -> None:
-    packed = pack_neighbour(Neighbour(FIRST.id, "https://a.example/", "A title"))
-
-    assert len(unpack_neighbours(packed * 2)) == 2
-    for wrong in (packed[:-1], packed + b"x", packed[:5]):
-        with pytest.raises(StoreError):
-            unpack_neighbours(wrong)
-
-
 async def test_a_document_counts_at_the_time_that_its_join_gives(index: Index) -> None:
     late = replace(join("late", -5 * HOUR, "late.example"), counted_at=START + 60)
 
@@ -249,14 +220,3 @@ def test_a_member_reads_back_as_packed() -> None:
     for wrong in (packed[:-1], packed + b"x", b"", packed[:4] + b"\x09" + packed[5:]):
         with pytest.raises(StoreError):
             unpack_member(bytes.fromhex(FIRST.id), wrong)
-
-
-async def test_damaged_counters_are_an_error_not_a_story(open_index: OpenIndex, redis_url: str, namespace: str) -> None:
-    index = await open_index(redis_url)
-    await joined(index, join("copy", 60, "copy.example"))
-    with Redis.from_url(redis_url) as client:
-        (name,) = client.scan_iter(match=f"{{neardup:{namespace}*:story:*")
-        client.hset(name, "sources", b"odd")
-
-    with pytest.raises(StoreError, match="counters"):
-        await joined(index, join("other", 60, "other.example"))

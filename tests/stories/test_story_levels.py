@@ -67,14 +67,6 @@ async def test_an_update_is_granted_once_each_time_an_event_doubles(open_index: 
     assert await granted(400) == 0
 
 
-async def test_a_story_of_one_source_doubles_by_its_items(index: Index) -> None:
-    await joined(index, join("copy", 60, "wire.example"))
-    await index.claim(Claim(FIRST.id, "breaking", extent=Extent(16, 1)))
-
-    assert await index.claim(Claim(FIRST.id, "update", extent=Extent(31, 1))) is None
-    assert await index.claim(Claim(FIRST.id, "update", extent=Extent(32, 1))) is not None
-
-
 async def test_what_was_signalled_never_shrinks(index: Index) -> None:
     await joined(index, join("copy", 60, "copy.example"))
     await index.claim(Claim(FIRST.id, "watch", extent=Extent(20, 20, 2)))
@@ -84,11 +76,6 @@ async def test_what_was_signalled_never_shrinks(index: Index) -> None:
     assert granted is not None
     assert granted.signalled == (20, 20, 3)
     assert (await joined(index, join("copy", 60, "copy.example"))).signalled == (50, 50, 3)
-
-
-async def test_a_story_nobody_joined_grants_nothing(index: Index) -> None:
-    assert await index.claim(Claim(FIRST.id, "watch")) is None
-    assert await index.members(FIRST.id) == ()
 
 
 async def test_an_event_does_not_end_while_a_newer_source_has_joined(index: Index) -> None:
@@ -132,25 +119,3 @@ async def test_the_sources_of_ended_events_are_kept_for_days(index: Index) -> No
     assert len(await index.ended_events(START)) == 2
     await end(beginning("third", 9 * DAY), 9 * DAY + 1)
     assert len(await index.ended_events(START)) == 2
-
-
-async def test_an_event_that_ended_twice_is_one(index: Index) -> None:
-    for level, at in (("watch", 60), ("breaking", 120)):
-        await joined(index, join(level, at, f"{level}.example"))
-        await index.claim(Claim(FIRST.id, level))  # type: ignore[arg-type]
-        assert await index.claim(Claim(FIRST.id, "ended", last_source=START + at)) is not None
-
-    (sources,) = await index.ended_events(0)
-    assert [second - START for second, _ in sources] == [0, 60, 120]
-
-
-async def test_levels_survive_a_restart(open_index: OpenIndex, shared_url: str) -> None:
-    before = await open_index(shared_url)
-    await joined(before, join("copy", 60, "copy.example"))
-    await before.claim(Claim(FIRST.id, "breaking"))
-    await before.close()
-
-    after = await open_index(shared_url)
-
-    assert await after.claim(Claim(FIRST.id, "breaking")) is None
-    assert [story.id for story in await after.open_events()] == [FIRST.id]

@@ -48,18 +48,6 @@ async def test_a_document_that_fits_two_stories_makes_them_one(newsroom: Newsroo
     assert await newsroom.detector.final_stories() == {second.story: first.story}
 
 
-async def test_the_event_counts_the_sources_of_both(newsroom: Newsroom) -> None:
-    await publish(newsroom, "first", FIRST, 0, copies=2)
-    await publish(newsroom, "second", SECOND, 5 * MINUTE, copies=2)
-    assert newsroom.events == []
-    (both,) = await publish(newsroom, "both", BOTH, 10 * MINUTE)
-
-    assert both.event == "breaking"
-    (event,) = newsroom.events
-    assert (event.story.items, len(event.story.sources), len(event.members)) == (7, 7, 7)
-    assert {member.status for member in event.members} == {"original", "duplicate", "related"}
-
-
 @pytest.mark.parametrize("copies", [6, 1], ids=["both were events", "the later one was an event"])
 async def test_no_level_is_raised_twice(newsroom: Newsroom, copies: int) -> None:
     """From the union on there is one event, which doubles and ends once."""
@@ -78,19 +66,6 @@ async def test_no_level_is_raised_twice(newsroom: Newsroom, copies: int) -> None
     assert "breaking" not in {event.level for event in events[before:]}
     assert Counter(event.level for event in events)["ended"] == 1
     assert len({event.id for event in events}) == len(events)
-
-
-async def test_documents_that_are_checked_together_have_the_final_story() -> None:
-    async with opened(store="memory://") as room:
-        given = [
-            room.article(f"{seed} {copy}", f"{seed}{copy}", (10 * n + copy) * MINUTE, text=report(seed, names))
-            for n, (seed, names) in enumerate((("first", FIRST), ("second", SECOND), ("both", BOTH)))
-            for copy in range(2)
-        ]
-        verdicts = await room.detector.check_in_order(given)
-
-        assert {verdict.story for verdict in verdicts} == {given[0].id}
-        assert [verdict.status for verdict in verdicts] == ["original", "duplicate"] * 2 + ["related", "duplicate"]
 
 
 async def test_stories_with_too_many_parts_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:

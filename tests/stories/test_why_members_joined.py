@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from joins import member
-from newsdesk import MINUTE, Newsroom, opened, text
+from newsdesk import MINUTE, Newsroom, text
 from other_words import BOTH, BUDGET, STRIKE, report
 from scrapy_processes import run_scrapy
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.topic import shared_words
-from scrapy_neardup.records.members import number_member, pack_member, unpack_member
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher
-from scrapy_neardup.stories.report import special_report, why_joined
+from scrapy_neardup.stories.report import special_report
 
 NAMES = "Aldermoor Brandreth Calverley Dunstable Everleigh"
 
@@ -60,23 +57,6 @@ async def test_the_report_names_the_stories_that_became_a_part_of_this_one(newsr
     assert {found["story"], *found["united"]} == {"b", "s"}
 
 
-@pytest.mark.parametrize("terms", [(), ("budget",), ("Ausschuss", "голосование", "予算")])
-def test_a_store_keeps_score_and_terms(terms: tuple[str, ...]) -> None:
-    kept = replace(member("a", source="a.example", status="related"), topic=0.4321, terms=terms, number=7)
-    assert unpack_member(bytes.fromhex(kept.id), number_member(7, pack_member(kept))) == kept
-
-
-def test_long_terms_are_cut_and_never_in_the_middle_of_a_character() -> None:
-    long = replace(member("a", status="related"), topic=0.5, terms=("ж" * 150,) * 5)
-    kept = unpack_member(bytes.fromhex(long.id), number_member(1, pack_member(long)))
-    assert len("\n".join(kept.terms).encode()) <= 200
-    assert set("".join(kept.terms)) == {"ж"}
-
-
-def test_a_score_without_terms_is_still_a_topic() -> None:
-    assert why_joined(replace(member("a", status="related"), topic=0.4)) == "topic 0.40"
-
-
 def fingerprint_of(body: str) -> Fingerprint:
     document = Document("00" * 8, "", "", "", body, 0.0)
     return Sketcher(NearDupSettings().resolved_preset()).fingerprint(document)
@@ -107,12 +87,3 @@ def test_running_events_list_their_members(tmp_path: Path) -> None:
     assert printed.count("topic 0.") == 3
     assert "Everleigh" in printed
     assert "topic" not in run_scrapy(tmp_path, "neardup", "events", *store, "--members", "0").stdout
-
-
-async def test_words_are_looked_for_only_if_the_topic_decides() -> None:
-    async with opened(store="memory://") as room:
-        await room.publish("fire", "a", 0, text=report(NAMES, 1))
-        copy = await room.publish("fire", "b", MINUTE, text=report(NAMES, 1))
-        assert copy.status == "duplicate"
-        (members,) = [await room.detector.index.members(copy.story or "")]
-    assert [each.terms for each in members] == [(), ()]

@@ -109,17 +109,6 @@ async def test_a_certificate_that_is_not_trusted_names_the_mend(open_index: Open
     assert not isinstance(caught.value, StoreUnavailable)
 
 
-@pytest.mark.slow
-async def test_a_missing_certificate_file_is_named(open_index: OpenIndex, fleet: Fleet) -> None:
-    with pytest.raises(StoreError, match="check the ssl_… files"):
-        await open_index(fleet.url("tls").replace("ca.pem", "nothing.pem"))
-
-
-async def test_a_server_without_tls_is_unavailable_by_tls(open_index: OpenIndex, redis_server: RedisServer) -> None:
-    with pytest.raises(StoreUnavailable, match=str(redis_server.port)):
-        await open_index(redis_server.url.replace("redis://", "rediss://"), timeout=1)
-
-
 async def test_a_database_the_server_does_not_have_is_named(open_index: OpenIndex, redis_url: str) -> None:
     with pytest.raises(StoreError, match="name a database the server has"):
         await open_index(redis_url[:-1] + "99")

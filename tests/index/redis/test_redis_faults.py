@@ -106,61 +106,6 @@ async def test_a_store_that_hangs_before_a_claim_is_waited_for_once(redis_server
     await detector.close()
 
 
-async def test_a_server_restarted_empty_costs_no_item(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await detector_on(redis_server.url, clock)
-    await detector.check(detector.document(unlike_text("before")))
-
-    redis_server.stop()
-    redis_server.start()
-
-    # The lost connection is replaced and the script is taught again, within the one check.
-    assert await _status(detector, unlike_text("before")) == "original"
-    assert await _status(detector, unlike_text("before")) == "duplicate"
-    await detector.close()
-
-
-async def test_a_connection_the_server_closed_costs_no_check(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await detector_on(redis_server.url, clock)
-    await detector.check(detector.document(unlike_text("before")))
-
-    redis_server.execute("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-
-    assert await _status(detector, unlike_text("before")) == "duplicate"
-    await detector.close()
-
-
-@pytest.mark.slow
-async def test_scripts_flushed_under_load_cost_no_check(redis_server: RedisServer, clock: Clock) -> None:
-    detector = await detector_on(redis_server.url, clock)
-    checks = [asyncio.create_task(detector.check(detector.document(unlike_text(n % 100)))) for n in range(1000)]
-    while not all(each.done() for each in checks):
-        redis_server.execute("SCRIPT", "FLUSH")
-        await asyncio.sleep(0)
-
-    statuses = [each.result().status for each in checks]
-    assert (statuses.count("original"), statuses.count("duplicate")) == (100, 900)
-    await detector.close()
-
-
-@pytest.mark.slow
-async def test_a_slow_network_slows_nobody_who_does_not_wait_for_it(
-    network: Network, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
-    detector = await detector_on(network.url, clock, timeout=2)
-    await detector.check(detector.document(unlike_text("before")))
-    network.latency = 0.1  # 200 ms there and back
-
-    started = time.monotonic()
-    verdicts = await asyncio.gather(*(detector.check(detector.document(unlike_text(n % 160))) for n in range(320)))
-    took = time.monotonic() - started
-
-    statuses = [verdict.status for verdict in verdicts]
-    assert (statuses.count("original"), statuses.count("duplicate")) == (160, 160)
-    assert took < 320 * 0.2 / 2, "checks travel together"
-    assert not caplog.records
-    await detector.close()
-
-
 @pytest.mark.parametrize(("right", "warnings"), [("+info", 1), ("-info", 0)])
 async def test_the_log_warns_once_of_a_server_that_evicts(
     open_index: OpenIndex,
@@ -177,32 +122,6 @@ async def test_the_log_warns_once_of_a_server_that_evicts(
 
     assert [record.levelname for record in caplog.records] == ["WARNING"] * warnings
     assert caplog.text.count("Use noeviction") == warnings
-
-
-@pytest.mark.parametrize("policy", ["allkeys-lru", "volatile-ttl"])
-@pytest.mark.slow
-async def test_eviction_costs_candidates_and_nothing_else(open_index: OpenIndex, tmp_path: Path, policy: str) -> None:
-    server = RedisServer(tmp_path, "--maxmemory", "5mb", "--maxmemory-policy", policy).start()
-    try:
-        index = await open_index(server.url)
-        found = 0
-        for block in range(60):
-            # Over a day: what is evicted is a whole hour.
-            articles = [
-                Article(f"{block}/{n}", at=block * 1400.0, url=f"https://a.example/{block}/{n}") for n in range(60)
-            ]
-            answers = await asyncio.gather(*(check(index, article) for article in articles))
-            again = await asyncio.gather(*(check(index, article.copy(at=block * 1400.0 + 1)) for article in articles))
-            assert answers == [None] * 60
-            for article, match in zip(articles, again, strict=True):
-                assert match is None or match.original == article.id
-                found += match is not None
-        with server.client() as client:
-            assert client.info("stats")["evicted_keys"] > 0
-        assert found > 0
-        await index.close()
-    finally:
-        server.stop()
 
 
 # Failover
@@ -272,19 +191,6 @@ async def test_a_slot_that_moves_takes_its_window_along(open_index: OpenIndex, t
         assert [match.original if match else None for match in again] == [article.id for article in articles]
     finally:
         cluster.stop()
-
-
-@pytest.mark.slow
-async def test_a_hung_sentinel_delays_and_does_not_lose(tmp_path: Path, open_index: OpenIndex) -> None:
-    sentinels = Sentinels(tmp_path).start()
-    try:
-        sentinels.sentinels[0].pause()
-        index = await open_index(sentinels.url, timeout=2)
-
-        assert await check(index, Article()) is None
-    finally:
-        sentinels.sentinels[0].resume()
-        sentinels.stop()
 
 
 async def test_a_store_that_never_was_there_is_unavailable(open_index: OpenIndex) -> None:

@@ -8,17 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from documents import START, Article, check
 from fleet import Fleet, open_client
-from news_site import NewsSite
-from projects import ITEM_A_PAGE, Project
 from redis import Redis
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.settings import NearDupSettings
 
 if TYPE_CHECKING:
-    from conftest import OpenIndex
     from servers import RedisServer
 
 PACKAGE = Path(__file__).parents[3] / "scrapy_neardup"
@@ -114,24 +110,6 @@ async def test_a_process_under_load_has_at_most_four_connections(redis_server: R
         assert _connections(client) == 0
 
 
-@pytest.mark.slow
-async def test_a_crawl_has_at_most_four_connections(redis_server: RedisServer, tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    page = "<html><body><article><h1>{0}</h1><p>" + TEXT + "</p></article></body></html>"
-    with NewsSite() as site:
-        urls = [site.publish(f"/{number}", page.format(f"bridge{number // 4}", number % 4)) for number in range(60)]
-        settings = {
-            "NEARDUP_STORE": f"{redis_server.url}?client_name=crawler",
-            "NEARDUP_EVENTS_STREAM": "neardup:events",
-        }
-        project.prepare(ITEM_A_PAGE, settings)
-        crawl = project.start("crawl", "news", "-a", f"urls={' '.join(urls)}")
-        finished = asyncio.create_task(asyncio.to_thread(crawl.communicate, timeout=60))
-
-        assert 1 <= await _most_connections(redis_server, finished) <= 4
-        await finished
-
-
 def test_nothing_is_ever_unpickled_or_evaluated() -> None:
     forbidden = re.compile(
         r"\b(?:pickle|cPickle|marshal|shelve|dill|jsonpickle|loadstring|cjson|cmsgpack)\b|\beval\(|\bexec\("
@@ -142,22 +120,3 @@ def test_nothing_is_ever_unpickled_or_evaluated() -> None:
         for match in forbidden.finditer(path.read_text(encoding="utf-8"))
     ]
     assert found == []
-
-
-async def test_shards_are_as_many_as_the_hours_before_call_for(
-    open_index: OpenIndex, redis_server: RedisServer
-) -> None:
-    """Of an empty window a guess, then 16 postings a shard; what is in shards of one size is found from another."""
-    index = await open_index(redis_server.url)
-    generation = 1 << 16
-    begin = -START % generation  # a generation's first second
-    articles = [Article(f"story {number}", at=begin + number) for number in range(400)]
-    await asyncio.gather(*(check(index, article) for article in articles))
-
-    copies = [article.copy(at=begin + generation) for article in articles]
-    found = await asyncio.gather(*(check(index, copy) for copy in copies))
-
-    assert [match.original for match in found if match] == [article.id for article in articles]
-    with redis_server.client() as client:
-        names = sorted(client.scan_iter(match="*:bands:*"))
-        assert [client.hget(name, "bits") for name in names] == [b"18", b"16"]

@@ -67,24 +67,3 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
         warning.startswith(f"{name} is of another type, but must be a ") and warning.endswith("delete this key (DEL)")
         for warning in (await index.summary()).warnings
     )
-
-
-@pytest.mark.parametrize("damage", [{"joined": "many"}, {"sources": "odd"}, {"levels": "-5"}])
-async def test_a_damaged_story_is_nobody_elses_loss(
-    open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str, damage: dict[str, str]
-) -> None:
-    index = await open_index(redis_url)
-    stories = [(Article(f"story {number}"), Article(f"copy {number}", at=MINUTE)) for number in range(2)]
-    for original, copy in stories:
-        await joined(index, Join(_member(original), _member(copy)))
-        await index.claim(Claim(original.id, "watch"))
-    (damaged, _), (other, _) = stories
-    keys.hset(f"{{neardup:{namespace}:{CONFIG}}}:story:{damaged.id}", mapping=damage)
-
-    with pytest.raises(StoreError) as raised:
-        await joined(index, Join(_member(damaged), _member(Article("late", at=HOUR))))
-    story = await joined(index, Join(_member(other), _member(Article("later", at=HOUR))))
-
-    assert not isinstance(raised.value, StoreUnavailable)
-    assert story.items == 3
-    assert [each.id for each in await index.open_events()] == [other.id]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,63 +142,6 @@ async def test_a_swap_whose_answer_was_lost_counts_once(
     assert granted is not None
     assert granted == await index.claim(claim)
     assert interruptions.swaps == [None] * (len(joins) + 2)
-
-
-async def test_documents_under_way_together_disturb_each_other_in_no_story(
-    open_index: OpenIndex,
-    redis_url: str,
-    redis_keys: Redis,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    interruptions = Interrupted()
-    index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
-    joins = [joining(first, f"{n}", MINUTE, f"{n}.example") for n in range(30) for first in (FIRST, OTHER)]
-    random.Random(1).shuffle(joins)
-
-    stories = await asyncio.gather(*(joined(index, each) for each in joins))
-
-    assert interruptions.swaps == [1] * len(joins)
-    for first in (FIRST, OTHER):
-        own = [story for story, each in zip(stories, joins, strict=True) if each.first == first]
-        assert [story.items for story in own] == [*range(2, 32)], "each answer is the story after its own join"
-    assert stories[-1] == await joined(index, joins[-1])
-
-
-async def test_a_story_that_became_a_part_of_another_costs_no_conflict(
-    open_index: OpenIndex,
-    redis_url: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    interruptions = Interrupted()
-    index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
-    await joined(index, join("a", MINUTE, "a.example"))
-    await index.unite(FIRST.id, OTHER)
-    interruptions.swaps.clear()
-
-    mixed = [join("b", MINUTE, "b.example"), joining(OTHER, "c", MINUTE, "c.example"), join("d", MINUTE, "d.example")]
-    stories = await asyncio.gather(*(joined(index, each) for each in mixed))
-
-    assert {story.id for story in stories} == {FIRST.id}
-    assert sorted(story.items for story in stories) == [4, 5, 6]
-    assert interruptions.swaps == [1, 1, 1]
-
-
-async def test_one_damaged_story_fails_only_its_own_joins(
-    open_index: OpenIndex, redis_url: str, redis_keys: Redis
-) -> None:
-    index = await open_index(redis_url)
-    await joined(index, join("a", MINUTE, "a.example"))
-    name = f"{index.layout.prefix}:story:{FIRST.id}"  # type: ignore[attr-defined]
-    for field, value in (("joined", str(1 << 40)), ("sources", "odd"), ("languages", "en " + "9" * 5000)):
-        before = redis_keys.hgetall(name)
-        redis_keys.hset(name, field, value)
-        steps = [replace(join(field, MINUTE, "b.example"), registered_before=OTHER.id), joining(OTHER, field, MINUTE)]
-        damaged, whole = await asyncio.gather(*(joined(index, each) for each in steps), return_exceptions=True)
-        assert isinstance(damaged, Exception)
-        assert f"story {FIRST.id}" in str(damaged)
-        assert not isinstance(whole, BaseException)
-        assert redis_keys.hgetall(name) == before | {field.encode(): value.encode()}, "nothing is written"
-        redis_keys.hset(name, mapping=before)
 
 
 async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_read(

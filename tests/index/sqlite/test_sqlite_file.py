@@ -17,18 +17,13 @@ from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member, Verdict
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.index import Index, Selection
-from scrapy_neardup.index.horizon import HorizonState
 from scrapy_neardup.index.sqlite.file import (
     APPLICATION,
     VERSION,
     SQLiteFile,
-    read_horizon_state,
-    save_horizon_state,
 )
-from scrapy_neardup.index.sqlite.index import SQLiteIndex
 
 SOURCE = digest("wire.example", 4)
-EVERYTHING = Selection()
 
 
 @pytest.fixture
@@ -229,25 +224,6 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
 
 
-async def test_a_purge_lets_others_write_in_between(open_index: OpenIndex, file: Path) -> None:
-    index = await open_index(f"sqlite:///{file}")
-    assert isinstance(index, SQLiteIndex)
-    for number in range(30):
-        await check(index, Article(f"story {number}", source="wire.example", short=True))
-    statements: list[str] = []
-    await index._in_thread(lambda: index._file.connection.set_trace_callback(statements.append))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scrapy_neardup.index.sqlite.survey._AT_ONCE", 10)
-        assert await index.purge(Selection(source="wire.example", source_hash=SOURCE)) == 30
-
-    held, most = 0, 0
-    for statement in statements:
-        held = 0 if statement.startswith("BEGIN") else held + statement.startswith("DELETE FROM documents_")
-        most = max(most, held)
-    assert most == 10
-
-
 # Files that may only be read
 
 
@@ -291,14 +267,3 @@ async def test_a_file_that_may_only_be_read_can_be_looked_into(
         await check(index, Article())
     assert _content(file) == before
     assert [each.name for each in file.parent.iterdir()] == [file.name]
-
-
-async def test_the_state_of_the_window_is_read_as_it_was_saved(
-    open_index: OpenIndex, sqlite_url: str, sqlite_file: Path
-) -> None:
-    await check(await open_index(sqlite_url), Article())
-    state = HorizonState(400, 300, 200, 100.5)
-    with closing(sqlite3.connect(sqlite_file)) as sql:
-        ((space,),) = sql.execute("SELECT id FROM spaces")
-        save_horizon_state(sql, space, state)
-        assert read_horizon_state(sql, space) == state
