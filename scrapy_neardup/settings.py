@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import difflib
-import json
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
-from os import PathLike
-from types import UnionType
 from typing import Any, Literal, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
-from scrapy_neardup.content import Sketching, platform_of, require_domain
+from scrapy_neardup import checks
+from scrapy_neardup.content import Sketching, platform_of
 from scrapy_neardup.document import TAGS, without_password
-from scrapy_neardup.evidence.minima import SET_MEASURES
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import ALLOWED_STORES, Policy, Scope, check_url
+from scrapy_neardup.index import Policy, Scope
 from scrapy_neardup.rules.policy import names_of
 from scrapy_neardup.sketch import FACTORY, PRESETS, Preset, SketchOptions, ahead_options
 from scrapy_neardup.sketch.signatures import signer_for
-from scrapy_neardup.sketch.signatures.presets import option_name, preset_with
+from scrapy_neardup.sketch.signatures.presets import preset_with
 from scrapy_neardup.stories import ALLOWED_RULES
 from scrapy_neardup.stories.rules import MIN_SOURCES
 
@@ -34,202 +30,8 @@ OnStoreError = Literal["keep", "close"]
 DEFAULT_DROPPED_FEED = "neardup-dropped/%(name)s-%(day)s.jsonl"
 """The default of ``NEARDUP_DROPPED_FEED``. The path is relative to the data directory."""
 
-ITEM_FIELDS: dict[str, str | None] = {
-    "text": "text",
-    "url": "url",
-    "title": "title",
-    "language": "language",
-    "time": None,
-}
-"""The item field in which each part of a document is looked for."""
 
-_BOOLEANS = {
-    **dict.fromkeys(("1", "true", "yes", "on"), True),
-    **dict.fromkeys(("0", "false", "no", "off", ""), False),
-}
-
-_WRITTEN_NONE = ("None", "null")  # on the command line
-_ALLOWED_STREAMS = "the name of a stream in the store's Redis, or redis://host/0#name"
-_SECRET_NAME = re.compile("SECRET?S?|PASSWORD|TOKEN")  # an unknown name may be a misspelt one
-
-Check = Callable[[Any], Any]
-"""Takes the value that a user gave, and returns the value that is used. Raises ValueError to say what is allowed."""
-
-
-def _boolean(value: Any) -> bool:
-    text = str(value).strip().lower()
-    if not isinstance(value, str | bool | int) or text not in _BOOLEANS:
-        raise ValueError("must be True or False")
-    return _BOOLEANS[text]
-
-
-def _one_of(*allowed: str) -> Check:
-    def check(value: Any) -> str:
-        if value not in allowed:
-            raise ValueError(f"must be one of {', '.join(map(repr, allowed))}")
-        return str(value)
-
-    return check
-
-
-def _number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False, unit: str = "") -> Check:
-    """Return the check of a number. ``unit`` is shown behind the limits."""
-    allowed = f"must be {'a whole number' if kind is int else 'a number'} from {low} to {high}{unit}"
-
-    def check(value: Any) -> int | float | str:
-        if or_auto and value == "auto":
-            return "auto"
-        try:
-            number = kind(value)
-            exact = not isinstance(value, bool) and number == float(value)
-        except (TypeError, ValueError, OverflowError):
-            exact = False
-        if not exact or not low <= number <= high:
-            raise ValueError(f"{allowed}, or 'auto'" if or_auto else allowed)
-        return number
-
-    return check
-
-
-def _optional(check: Check) -> Check:
-    return lambda value: None if value in (None, *_WRITTEN_NONE) else check(value)
-
-
-def _from_json(value: Any) -> Any:
-    """Return a list or mapping that was written as JSON, as on the command line. Other values stay as they are."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"is not JSON ({error})") from None
-    return value
-
-
-def _text(pattern: str, allowed: str) -> Check:
-    def check(value: Any) -> str:
-        if not isinstance(value, str) or not re.fullmatch(pattern, value):
-            raise ValueError(f"must be {allowed}")
-        return value
-
-    return check
-
-
-def _store(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(ALLOWED_STORES)
-    check_url(value)
-    return value
-
-
-def _list(value: Any, kinds: type | UnionType, allowed: str) -> list[Any]:
-    """Return the members of a list, or of a text with commas between them."""
-    value = _from_json(value)
-    items = value.split(",") if isinstance(value, str) else value
-    if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, kinds) for each in items):
-        raise ValueError(f"must be {allowed}")
-    stripped = [each.strip() if isinstance(each, str) else each for each in items]
-    return [each for each in stripped if each != ""]
-
-
-def _item_classes(value: Any) -> tuple[str | type, ...]:
-    return tuple(_list(value, str | type, "a list of item classes or of their import paths"))
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    return tuple(sorted(set(_list(value, str, "a list of words"))))
-
-
-def _field_names(value: Any) -> dict[str, str]:
-    """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
-    allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
-    value = _from_json(value)
-    names = dict(value) if isinstance(value, Mapping) else {tag: tag for tag in _list(value, str, allowed)}
-    if unknown := [tag for tag in names if tag not in TAGS]:
-        raise ValueError(f"{unknown[0]!r} is not a tag; must be {allowed}")
-    if not names or not all(isinstance(target, str) and target for target in names.values()):
-        raise ValueError(f"must be {allowed}")
-    if len(set(names.values())) < len(names):
-        raise ValueError("two tags cannot share one field")
-    return names
-
-
-def _item_fields(value: Any) -> dict[str, str | None]:
-    """Return the item field of each part of a document. Parts that are not given keep their usual fields."""
-    allowed = f"must map {', '.join(ITEM_FIELDS)} to names of item fields, or to None"
-    value = _from_json(value)
-    if not isinstance(value, Mapping) or not all(isinstance(each, str | None) for each in value.values()):
-        raise ValueError(allowed)
-    if unknown := [part for part in value if part not in ITEM_FIELDS]:
-        raise ValueError(f"{unknown[0]!r} is no part of a document; {allowed}")
-    return {**ITEM_FIELDS, **value}
-
-
-def _sources(value: Any) -> frozenset[str]:
-    """Return sources, from domains or urls of them."""
-    return frozenset(map(require_domain, _list(value, str, "a list of domains such as 'example.com'")))
-
-
-def _webhook_format(value: Any) -> str:
-    from scrapy_neardup.stories.messages import check_format
-
-    return check_format(value)
-
-
-def _owners(value: Any) -> dict[str, str]:
-    from scrapy_neardup.stories.owners import ALLOWED_OWNERS, read_owners
-
-    try:
-        return read_owners(_from_json(value), require_domain)
-    except ValueError as error:
-        raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
-
-
-_HOURS = "(?:[01][0-9]|2[0-3]):[0-5][0-9]-(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-
-
-def _zone_name(value: Any) -> str:
-    try:
-        return ZoneInfo(value).key
-    except (ValueError, OSError, TypeError, ZoneInfoNotFoundError):
-        known = "a time zone such as 'Europe/Berlin'; a system without time zones needs pip install tzdata"
-        raise ValueError(f"must be {known}") from None
-
-
-def _path(allowed: str) -> Check:
-    def check(value: Any) -> str:
-        if not isinstance(value, str | PathLike) or not str(value):
-            raise ValueError(f"must be {allowed}")
-        return str(value)
-
-    return check
-
-
-def _feed(value: Any) -> str | None:
-    """Return the URI of a feed. None means no feed, and so do the ways to write None on the command line."""
-    return None if value in (None, "", *_WRITTEN_NONE) else str(_path("the URI of a feed, or None")(value))
-
-
-Shown = Callable[[str, Any], Any]
-"""Takes the name and the value of a setting, and returns the value in a form that messages may show."""
-
-
-def _without_secrets(name: str, value: Any) -> Any:
-    """Return a value that may be secret in a form that messages may show: at most the scheme of a url."""
-    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    if not isinstance(text, str):
-        return value if isinstance(value, bool | int | float | None) and not _SECRET_NAME.search(name) else "***"
-    scheme, separator, _ = text.partition("://")
-    if separator and re.fullmatch(r"[\w+.-]*", scheme):
-        return f"{scheme}://***"
-    return "***" if _SECRET_NAME.search(name) or re.search("[:@/]", text) else text
-
-
-def _without_password(name: str, value: Any) -> Any:
-    is_url = isinstance(value, str) and ("://" in value or "@" not in value)
-    return without_password(value) if is_url else _without_secrets(name, value)
-
-
-def _setting(default: Any, check: Check, shown: Shown | None = None) -> Any:
+def _setting(default: Any, check: checks.Check, shown: checks.Shown | None = None) -> Any:
     """Return the field of a setting. A default that is a mapping is copied for each object."""
     given: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
     return field(**given, metadata={"check": check, "shown": shown}, repr=shown is None)
@@ -241,47 +43,8 @@ def _checked(each: Field[Any], name: str, value: Any) -> Any:
     except SettingsError:  # it names a part of the value
         raise
     except ValueError as error:
-        shown: Shown | None = each.metadata["shown"]
+        shown: checks.Shown | None = each.metadata["shown"]
         raise SettingsError(name, shown(name, value) if shown else value, str(error)) from None
-
-
-_PRESET_OPTIONS: dict[str, Check] = {
-    "num_perm": _number(int, 5, 512),
-    "bands": _number(int, 1, 256, or_auto=True),
-    "rows": _number(int, 1, 64),
-    "shingle_words": _number(int, 1, 20),
-    "shingle_characters": _number(int, 1, 50),
-    "threshold": _number(float, 0.05, 1),
-    "related_threshold": _number(float, 0.01, 1),
-    "topic_threshold": _number(float, 0.05, 1),
-    "names": _boolean,
-    "measure": _one_of(*SET_MEASURES),
-    "stemming": _text(r"[a-z]+", "a language of Snowball, as 'english'"),
-    "stop_words": _words,
-    "heaviest_terms": _number(int, 0, 1_000_000),
-    "common_share": _number(float, 0, 0.5),
-    "sample": _number(int, 0, 1_000_000),
-    "lead_share": _number(float, 0.01, 1),
-    "collisions": _number(int, 0, 511),
-    "features": _text(r"\w+(\.\w+)+", "the import path of a callable"),
-    "reference": _text(r".+", "the path of a reference file"),
-    "min_block_words": _number(int, 0, 1000),
-}
-
-
-def _preset_options(value: Any) -> dict[str, Any]:
-    value = _from_json(value)
-    if not isinstance(value, Mapping):
-        raise ValueError('must map parameters of the preset to values, as {"threshold": 0.5}')
-    checked = {}
-    for name, given in value.items():
-        if name not in _PRESET_OPTIONS:
-            raise ValueError(f"{name!r} is no parameter; must be among {', '.join(_PRESET_OPTIONS)}")
-        try:
-            checked[name] = _PRESET_OPTIONS[name](given)
-        except ValueError as error:
-            raise SettingsError(option_name(name), given, str(error)) from None
-    return checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,48 +54,250 @@ class NearDupSettings:
     ``from_mapping`` checks values; the constructor does not.
     """
 
-    enabled: bool = _setting(True, _boolean)
-    action: Action = _setting("tag", _one_of(*get_args(Action)))
-    dry_run: bool = _setting(False, _boolean)
-    drop_share: float = _setting(0.7, _number(float, 0, 1))
-    delivered: Delivered = _setting("stored", _one_of(*get_args(Delivered)))
-    dropped_feed: str | None = _setting(DEFAULT_DROPPED_FEED, _feed, _without_password)
-    keep_sources: frozenset[str] = _setting(frozenset(), _sources)
-    record: str | None = _setting(None, _feed, _without_password)
-    data_dir: str | None = _setting(None, _optional(_path("the path of a directory, or None")))
-    store: str = _setting("sqlite:///neardup.sqlite", _store, _without_password)
-    namespace: str = _setting("default", _text(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
-    window: int = _setting(24 * 3600, _number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
-    preset: str = _setting("news", _one_of(*PRESETS))
-    preset_options: dict[str, Any] = _setting({}, _preset_options)
-    scope: Scope = _setting("all", _one_of(*get_args(Scope)))
-    keep_updates: bool = _setting(True, _boolean)
-    min_words: int = _setting(20, _number(int, 1, 10_000))
-    item_fields: dict[str, str | None] = _setting(ITEM_FIELDS, _item_fields)
-    item_classes: tuple[str | type, ...] = _setting((), _item_classes)
-    fields: dict[str, str] = _setting({tag: tag for tag in TAGS}, _field_names)
-    extractor: str = _setting("trafilatura", _text(r"[\w.]+", "the name or import path of an extractor"))
-    extract_workers: int | Literal["auto"] | None = _setting(None, _optional(_number(int, 0, 256, or_auto=True)))
-    extract_timeout: float = _setting(10.0, _number(float, 0.01, 3600, unit=" seconds"))
-    extract_memory: int | None = _setting(2_000_000_000, _optional(_number(int, 10_000_000, 10**15, unit=" bytes")))
-    max_html_bytes: int = _setting(5_000_000, _number(int, 1, 1 << 31, unit=" bytes"))
-    on_store_error: OnStoreError = _setting("keep", _one_of(*get_args(OnStoreError)))
-    store_timeout: float = _setting(2.0, _number(float, 0.01, 600, unit=" seconds"))
-    event_rule: str = _setting("sources", _text(r"[\w.]+", ALLOWED_RULES))
-    events_per_day: float = _setting(17.0, _number(float, 0, 1_000_000))
-    events_min_sources: int = _setting(MIN_SOURCES, _number(int, 2, 1000))
-    events_timezone: str = _setting("UTC", _zone_name)
-    events_quiet: str | None = _setting(None, _optional(_text(_HOURS, "hours such as '22:00-07:00', or None")))
-    source_owners: dict[str, str] = _setting({}, _owners)
-    events_feed: str | None = _setting(None, _optional(_text(r".+", "the URI of a feed, or None")), _without_password)
-    events_stream: str | None = _setting(None, _optional(_text(r".+", _ALLOWED_STREAMS)), _without_password)
+    enabled: bool = _setting(True, checks.boolean)
+    """False turns the plugin off."""
+
+    action: Action = _setting("tag", checks.one_of(*get_args(Action)))
+    """What happens to a duplicate. With ``'tag'`` all items are kept. With ``'drop'`` a duplicate is dropped if a
+    document that is kept holds at least ``NEARDUP_DROP_SHARE`` of its text.
+
+    A dropped item is first written to ``NEARDUP_DROPPED_FEED``. Then the pipeline raises ``NearDuplicate``, a
+    ``DropItem``. The tag ``neardup_would_drop`` shows which items would be dropped. See docs/try.md.
+    """
+
+    dry_run: bool = _setting(False, checks.boolean)
+    """True judges and tags all items, and drops none. Documents go to the namespace
+    ``<NEARDUP_NAMESPACE>.dry-run``, and the live window stays as it is. Events go to the signal and to
+    ``NEARDUP_EVENTS_FEED`` only."""
+
+    drop_share: float = _setting(0.7, checks.number(float, 0, 1))
+    """With ``'drop'`` a duplicate is dropped only if this share of its text is in a document that is kept. So a drop
+    costs at most about 30 % of the text of an item. A higher value keeps more copies; 0 drops every duplicate.
+
+    If a source prints a text again under another title, the share must be 0.9. The share is an estimate with a
+    standard error of about 0.03. Boilerplate of the item's own site does not count. Text that is known as boilerplate
+    only from other sites counts as missing from the match, so nobody can have an article dropped by printing its
+    sentences. The presets ``simhash`` and ``multiref`` use the similarity instead.
+    """
+
+    delivered: Delivered = _setting("stored", checks.one_of(*get_args(Delivered)))
+    """When an item counts as delivered. Later crawls treat only copies of delivered items as duplicates, so what a
+    killed crawl lost is new to the next one. See docs/delivery.md.
+
+    - ``'stored'``: when each feed that holds the item is stored; an item in no feed, when it is scraped.
+    - ``'scraped'``: when it has passed all item pipelines. Choose this if your own pipeline stores items and you use
+      no feeds.
+    """
+
+    dropped_feed: str | None = _setting(DEFAULT_DROPPED_FEED, checks.feed, checks.hide_password)
+    """The feed that gets each dropped item, with all its tags, before it is dropped. None means no feed.
+
+    The default is a file a day (UTC) for each spider, in ``NEARDUP_DATA_DIR``. It leaves out pages that came again
+    with the same text, and files are removed after 30 days. A feed that you name is a uri as in
+    ``NEARDUP_EVENTS_FEED``, with ``%(name)s``, ``%(time)s`` and ``%(day)s``. It gets every dropped item, and nothing
+    is removed from it.
+
+    A local file is complete even if the crawl is killed. If an item cannot be written, it is kept.
+    """
+
+    keep_sources: frozenset[str] = _setting(frozenset(), checks.sources)
+    """Domains of publishers whose items are never dropped, such as ``["reuters.com", "bbc.co.uk"]``. The name of a
+    platform such as ``blogspot.com`` stands for all of its blogs."""
+
+    record: str | None = _setting(None, checks.feed, checks.hide_password)
+    """The feed that gets each judged document with its text, for ``replay`` and ``report``:
+    ``"recorded/%(time)s.jsonl.gz"``. It is packed with gzip unless the name ends in ``.jsonl``, ``.jl``, ``.ndjson``
+    or ``.json``. The uri is as in ``NEARDUP_EVENTS_FEED``. None records nothing.
+
+    Each document is on the disk before it is judged. Texts are cut after 400,000 characters. Only your user can read
+    the file. The plugin never removes it, and appends to a file that exists. See docs/try.md.
+    """
+
+    data_dir: str | None = _setting(None, checks.optional(checks.path("the path of a directory, or None")))
+    """The directory of the files that a crawl keeps: the window, the dropped items, and events that wait for a
+    receiver. With None it is the first of these that can be written to:
+
+    1. ``.scrapy`` beside ``scrapy.cfg``
+    2. ``scrapy-neardup/<project>`` in the user's data directory (``$XDG_DATA_HOME``, or ``~/.local/share`` on Linux)
+    3. ``.scrapy/<project>`` in the working directory
+
+    ``<project>`` is the name that scrapyd gives the project, or else its ``BOT_NAME``. Crawls of one directory share
+    a window. The log says where it is. Only your user can read the files. See docs/deployment.md.
+    """
+
+    store: str = _setting("sqlite:///neardup.sqlite", checks.store, checks.hide_password)
+    """Where the window is kept, together with the text that was learned of each site.
+
+    - ``sqlite:///path`` is a file for all processes of a machine. A relative path is in ``NEARDUP_DATA_DIR``. An
+      absolute one has four slashes: ``sqlite:////var/lib/neardup.sqlite``.
+    - ``redis://``, ``rediss://``, ``unix://``, ``redis+sentinel://`` and ``redis+cluster://`` name a Redis that any
+      number of machines share. See docs/redis.md.
+    - ``memory://`` is forgotten when the process ends.
+    """
+
+    namespace: str = _setting("default", checks.matching(r"[A-Za-z0-9_.-]{1,64}", "1 to 64 of A-Z a-z 0-9 _ . -"))
+    """Crawls with the same namespace and store share a window, unless their settings make different fingerprints. See
+    docs/versions.md."""
+
+    window: int = _setting(24 * 3600, checks.number(int, 7200, 31 * 24 * 3600, unit=" seconds (2 hours to 31 days)"))
+    """How far back a document is compared. See docs/howto/window.md."""
+
+    preset: str = _setting("news", checks.one_of(*PRESETS))
+    """The method of detection with all its parameters. See docs/choosing-a-preset.md."""
+
+    preset_options: dict[str, Any] = _setting({}, checks.preset_options)
+    """Values that replace parameters of the preset, such as ``{"threshold": 0.5}``.
+    docs/choosing-a-preset.md#parameters lists them. On the command line give JSON: ``-s
+    'NEARDUP_PRESET_OPTIONS={"threshold": 0.5}'``."""
+
+    scope: Scope = _setting("all", checks.one_of(*get_args(Scope)))
+    """With ``'same-source'`` a document is compared only with documents of its own source, with ``'cross-source'`` only
+    with those of others. A page that comes again under its url is always recognised."""
+
+    keep_updates: bool = _setting(True, checks.boolean)
+    """True makes a copy whose figures changed an ``update``, and also a page that comes again with another text. With
+    False both are duplicates if they are alike enough."""
+
+    min_words: int = _setting(20, checks.number(int, 1, 10_000))
+    """Shorter texts are ``unchecked`` with the reason ``too-short``, unless the window holds exactly the same text. In
+    scripts without spaces two characters count as a word. If too few words are left without the boilerplate, the
+    reason is ``boilerplate``."""
+
+    item_fields: dict[str, str | None] = _setting(checks.ITEM_FIELDS, checks.item_fields)
+    """The item fields that hold the parts of a document. Name only those that differ: ``{"text": "body", "time":
+    "published"}``. A part with the field None is not read.
+
+    - ``text``: an item with a text is judged by it, and its page is not extracted.
+    - ``url``: says whether the page's text belongs to the item. See
+      docs/how-it-works.md#which-text-belongs-to-an-item.
+    - ``title``: an item without it gets the title of its page.
+    - ``language``: a code such as ``pt-BR``. An item without it gets the language that its page names.
+    - ``time``: when the document was seen: a ``datetime``, ISO 8601 text or Unix seconds, UTC if it has no zone. With
+      None it is the time of the check. A time that is missing, wrong or in the future counts as now. See
+      docs/howto/publication-time.md.
+    """
+
+    item_classes: tuple[str | type, ...] = _setting((), checks.item_classes)
+    """Only items of these classes (or import paths of classes) are judged; all others pass unchanged. An empty list
+    means all items."""
+
+    fields: dict[str, str] = _setting({tag: tag for tag in TAGS}, checks.field_names)
+    """Which tags an item gets, and their names. A list selects tags; a mapping selects and renames them, such as
+    ``{"neardup_status": "dup"}``. The default is all tags under their own names."""
+
+    extractor: str = _setting("trafilatura", checks.matching(r"[\w.]+", "the name or import path of an extractor"))
+    """What finds the main content of a page: ``'trafilatura'``, ``'resiliparse'`` (three times as fast; run ``pip
+    install resiliparse``), or the import path of a callable ``(html: str, url: str) -> str``. It runs outside the
+    event loop, once for each response. Verdicts come in the order of the responses."""
+
+    extract_workers: int | Literal["auto"] | None = _setting(
+        None, checks.optional(checks.number(int, 0, 256, or_auto=True))
+    )
+    """How many worker processes extract pages. ``'auto'`` is one for each core that the crawl may use. 0 is one thread
+    in the crawl's own process, for extractors that share objects with the spider: a thread cannot be stopped, and a
+    crash of it ends the crawl. None means one process for a built-in extractor and one thread for your own.
+
+    A process imports your extractor by its path, so it must be in a module. A process is replaced after 2,000 pages.
+    """
+
+    extract_timeout: float = _setting(10.0, checks.number(float, 0.01, 3600, unit=" seconds"))
+    """Seconds for one page. A page that takes longer is ``unchecked`` with the reason ``extraction-failed``. A response
+    that holds up the verdicts of later ones is passed over after this time.
+
+    Hostile pages of one source cannot stall a crawl of several sources: each source may use a tenth of this time
+    beyond what pages usually take. After that a few dozen of its pages are ``extraction-failed`` too.
+    """
+
+    extract_memory: int | None = _setting(
+        2_000_000_000, checks.optional(checks.number(int, 10_000_000, 10**15, unit=" bytes"))
+    )
+    """How much memory a worker process may take for pages, besides what it needs to start. A page that takes more is
+    ``unchecked`` with the reason ``extraction-failed``. None means no limit. The limit works on Linux, and not for
+    threads."""
+
+    max_html_bytes: int = _setting(5_000_000, checks.number(int, 1, 1 << 31, unit=" bytes"))
+    """A larger page is not extracted, and is ``unchecked`` with the reason ``extraction-failed``."""
+
+    on_store_error: OnStoreError = _setting("keep", checks.one_of(*get_args(OnStoreError)))
+    """What happens if the store is lost or damaged. With ``'keep'`` items are kept as ``unchecked``. With ``'close'``
+    the spider stops, with the reason ``neardup_store_unavailable``."""
+
+    store_timeout: float = _setting(2.0, checks.number(float, 0.01, 600, unit=" seconds"))
+    """How long to wait for the store. After that it counts as lost: until it is back, items pass at full speed as
+    ``unchecked`` with the reason ``store-unavailable``."""
+
+    event_rule: str = _setting("sources", checks.matching(r"[\w.]+", ALLOWED_RULES))
+    """The rule that makes a story an event: ``'sources'`` (many new independent sources within an hour), ``'count'``
+    (more than 15 items within 4 hours), or the import path of your own. See docs/events.md#rules."""
+
+    events_per_day: float = _setting(17.0, checks.number(float, 0, 1_000_000))
+    """About how many ``breaking`` events a day the rule ``sources`` may raise. With more events in the last 7 days, the
+    rule asks for more sources than ``NEARDUP_EVENTS_MIN_SOURCES``. See docs/events.md#rules."""
+
+    events_min_sources: int = _setting(MIN_SOURCES, checks.number(int, 2, 1000))
+    """The minimum of sources for an alert: so many new independent sources within an hour make a story
+    ``breaking``, and two thirds of them ``watch``. ``NEARDUP_EVENTS_PER_DAY`` may raise the number. A team with
+    six sites sets it to 3. """
+
+    events_timezone: str = _setting("UTC", checks.zone_name)
+    """The time zone of messages and of other texts for people, such as ``'Europe/Berlin'``. Times in the keys of a
+    report stay in UTC."""
+
+    events_quiet: str | None = _setting(
+        None, checks.optional(checks.matching(checks.HOURS, "hours such as '22:00-07:00', or None"))
+    )
+    """Hours such as ``'22:00-07:00'``, in ``NEARDUP_EVENTS_TIMEZONE``, in which the webhook gets only ``breaking``
+    events. The others of these hours are not sent later; the feed and the stream have them."""
+
+    source_owners: dict[str, str] = _setting({}, checks.owners)
+    """Sources of one owner count once for events. Map owners to sources, ``{"Press Ltd": ["a.example", "b.example"]}``,
+    or sources to owners, or name a JSON file that does. A source that is not listed is its own owner. All blogs of a
+    platform have one owner unless you name others.
+
+    If ``NEARDUP_ITEM_FIELDS`` names a time, only listed sources count for events at the times that their pages give;
+    all others count when they are seen.
+    """
+
+    events_feed: str | None = _setting(
+        None, checks.optional(checks.matching(r".+", "the URI of a feed, or None")), checks.hide_password
+    )
+    """A feed of events as JSON lines: a path, or a uri of any storage that Scrapy knows, such as ``s3://``, ``ftp://``
+    or ``stdout:``. ``%(name)s`` and ``%(time)s`` stand for spider and time. A file is appended to. S3 and the like
+    are written when the spider closes."""
+
+    events_stream: str | None = _setting(
+        None, checks.optional(checks.matching(r".+", checks.ALLOWED_STREAMS)), checks.hide_password
+    )
+    """A Redis stream that gets each event: the name of a stream in the Redis of ``NEARDUP_STORE``, or
+    ``redis://host:6379/0#name``. It keeps about the newest 10,000 entries."""
+
     events_webhook: str | None = _setting(
-        None, _optional(_text(r"https?://[^/\s]+\S*", "an http or https url, or None")), _without_secrets
+        None,
+        checks.optional(checks.matching(r"https?://[^/\s]+\S*", "an http or https url, or None")),
+        checks.hide_secrets,
     )
-    events_webhook_format: str = _setting("plain", _webhook_format)
+    """A url that gets each event as a JSON POST. An event that the receiver does not take waits in
+    ``NEARDUP_DATA_DIR``, and is tried again, also by the next crawl. It may arrive twice, with the same ``id``.
+    See docs/events.md#delivery.
+
+    Write user and password into the url. A ``.netrc`` is not read, for its ``default`` entry would go to every
+    receiver. The proxies of the environment and ``REQUESTS_CA_BUNDLE`` are used.
+    """
+
+    events_webhook_format: str = _setting("plain", checks.webhook_format)
+    """The form of what the webhook gets. docs/howto/alerts.md shows the messages.
+
+    - ``'plain'``: the whole special report, for your own receiver
+    - ``'slack'``, ``'discord'``, ``'teams'``: a message for these chats
+    - a template with fields, such as ``'{level}: {news} {newest}'``, for receivers that take ``{"text": ...}``
+    - the import path of a function that takes the report, and returns a text, a dict, or None to send nothing
+    """
+
     events_webhook_secret: str | None = _setting(
-        None, _optional(_text(r".+", "a text of one line, or None")), _without_secrets
+        None, checks.optional(checks.matching(r".+", "a text of one line, or None")), checks.hide_secrets
     )
+    """A secret that signs each POST: ``X-Neardup-Signature`` is then ``sha256=`` and the hexadecimal HMAC-SHA256 of the
+    body."""
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> NearDupSettings:
@@ -340,17 +305,17 @@ class NearDupSettings:
         known = _names()
         for name in values:
             if isinstance(name, str) and name.startswith(PREFIX) and name not in known:
-                if name[len(PREFIX) :].lower() in _PRESET_OPTIONS:
+                if name[len(PREFIX) :].lower() in checks.PRESET_OPTIONS:
                     meant = f'no such setting; set NEARDUP_PRESET_OPTIONS = {{"{name[len(PREFIX) :].lower()}": ...}}'
                     raise SettingsError(name, values[name], meant)
-                if name[len(PREFIX) :].lower().removesuffix("_field") in ITEM_FIELDS:
+                if name[len(PREFIX) :].lower().removesuffix("_field") in checks.ITEM_FIELDS:
                     part = name[len(PREFIX) :].lower().removesuffix("_field")
                     raise SettingsError(
-                        name, values[name], f'no such setting; set NEARDUP_ITEM_FIELDS = {{"{part}": ...}}'
+                        name, values[name], f'no such setting; set NEARDUP_checks.ITEM_FIELDS = {{"{part}": ...}}'
                     )
                 near = difflib.get_close_matches(name[len(PREFIX) :], [each[len(PREFIX) :] for each in known], 1)
                 meant = f"; is it {PREFIX}{near[0]}?" if near else ""
-                raise SettingsError(name, _without_secrets(name, values[name]), f"no such setting{meant}")
+                raise SettingsError(name, checks.hide_secrets(name, values[name]), f"no such setting{meant}")
         checked = {each.name: _checked(each, name, values[name]) for name, each in known.items() if name in values}
         if "event_rule" not in checked and "preset" in checked:
             checked["event_rule"] = PRESETS[checked["preset"]].event_rule
@@ -369,8 +334,8 @@ class NearDupSettings:
             try:
                 Address.read(server)
             except ValueError as error:
-                allowed = f"must be {_ALLOWED_STREAMS}; {without_password(server)!r} {error}"
-                shown = _without_password("", self.events_stream)
+                allowed = f"must be {checks.ALLOWED_STREAMS}; {without_password(server)!r} {error}"
+                shown = checks.hide_password("", self.events_stream)
                 raise SettingsError(PREFIX + "EVENTS_STREAM", shown, allowed) from None
 
     @property

@@ -1,24 +1,17 @@
-"""The reference has every stat, every signal and every option of a command; the navigation has every page."""
+"""Every stat that the code counts is explained; the navigation has every page."""
 
 from __future__ import annotations
 
 import os
 import re
-from argparse import ArgumentParser
-from importlib import import_module
 from pathlib import Path
 
-import pytest
-
-from scrapy_neardup import signals
-from scrapy_neardup.commands import SUBCOMMANDS
+from scrapy_neardup.crawl.stats import STATS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-SETTINGS = (DOCS / "settings.md").read_text(encoding="utf-8")
-COMMANDS = (DOCS / "commands.md").read_text(encoding="utf-8")
 STAT = re.compile(r'\bcount\(f?"([a-z_{][a-z_/{}.]+)"\)|"neardup/([a-z_/]+)"|yield f?"((?:run|hints)/[a-z_{}.]+)"')
-# The page gives one name to the stats whose last part is a verdict, a level or a hint.
+# The table gives one name to the stats whose last part is a verdict, a level or a hint.
 ONE_NAME = {
     "{verdict.status}/{detail}": "<status>",
     "events/{event.level}": "events/<level>",
@@ -26,39 +19,11 @@ ONE_NAME = {
 }
 
 
-def stats() -> set[str]:
+def test_every_stat_is_in_the_table() -> None:
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "scrapy_neardup").rglob("*.py")]
     found = {next(filter(None, each)) for text in texts for each in STAT.findall(text)}
-    return {ONE_NAME.get(name, name) for name in found}
-
-
-def options(subcommand: str) -> list[list[str]]:
-    """Return the spellings of each option."""
-    parser = ArgumentParser(add_help=False)
-    import_module(f"scrapy_neardup.commands.{subcommand.replace('-', '_')}").add_arguments(parser)
-    return [list(action.option_strings) for action in parser._actions if action.option_strings]
-
-
-def test_every_stat_has_a_row() -> None:
-    found = stats()
-    assert {"checked", "dropped", "store/errors", "run/kept", "hints/<name>"} <= found
-    assert [name for name in found if f"`neardup/{name}`" not in SETTINGS] == []
-
-
-@pytest.mark.parametrize("step", ["extract", "sketch", "check"])
-def test_every_timing_has_a_row(step: str) -> None:
-    assert f"`neardup/{step}/ms_" in SETTINGS
-
-
-@pytest.mark.parametrize("name", [name for name, value in vars(signals).items() if type(value) is object])
-def test_every_signal_has_a_row(name: str) -> None:
-    assert f"\n| `{name}` |" in SETTINGS
-
-
-@pytest.mark.parametrize("subcommand", SUBCOMMANDS)
-def test_every_option_is_in_the_section_of_its_command(subcommand: str) -> None:
-    section = COMMANDS.partition(f"\n## {subcommand}\n")[2].partition("\n## ")[0]
-    assert [each for each in options(subcommand) if not any(spelling in section for spelling in each)] == []
+    timings = {f"{step}/ms_<figure>" for step in ("extract", "sketch", "check")}
+    assert {ONE_NAME.get(name, name) for name in found} | timings == set(STATS)
 
 
 def test_every_guide_is_in_the_list_of_guides() -> None:

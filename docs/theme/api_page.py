@@ -1,4 +1,4 @@
-"""Write docs/api.md from the code: ``PYTHONPATH=. python tests/support/api_page.py > docs/api.md``."""
+"""Write the page of the public API, from the docstrings and signatures of the code."""
 
 from __future__ import annotations
 
@@ -22,16 +22,13 @@ GROUPS = {
 }
 CALLED_BY_SCRAPY = set(GROUPS["What Scrapy loads"].split())
 LONGEST_LINE = 100
-HEAD = """# Public API
-
-You can import every name on this page from `scrapy_neardup`. It keeps its name and meaning. Everything else in the
-package is private: it may change in any version. The page is written from the code, and a test compares the two.
-"""
 
 
 def page() -> str:
-    """Return the whole page."""
-    return "\n".join([HEAD, *_groups(), *_signals()])
+    """Return the page without its first paragraph. Raise ValueError if it lacks a public name."""
+    if missing := set(scrapy_neardup.__all__) - {name for names in GROUPS.values() for name in names.split()}:
+        raise ValueError(f"docs/theme/api_page.py: no group has {sorted(missing)}")
+    return "\n".join([*_groups(), *_signals()])
 
 
 def _groups() -> Iterator[str]:
@@ -115,7 +112,3 @@ def _first_paragraph(found: object) -> str:
 
 def _in_markdown(text: str) -> str:
     return " ".join(text.replace("``", "`").split())
-
-
-if __name__ == "__main__":
-    print(page(), end="")

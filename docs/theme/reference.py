@@ -1,0 +1,122 @@
+"""Write the reference of settings, stats, commands and the public API, from the code."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+from dataclasses import MISSING, fields
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+
+import api_page
+
+from scrapy_neardup import commands
+from scrapy_neardup import settings as settings_module
+from scrapy_neardup.crawl.stats import STATS
+from scrapy_neardup.settings import PREFIX, NearDupSettings
+
+DOCS = Path(__file__).parents[1]
+PLACE = re.compile(
+    r"^\*The site shows (settings|options|stats|the API) here\b(?:, those of (.+?))?:.*\*$", re.MULTILINE
+)
+"""The line of a page that is replaced. On GitHub it says where the text is."""
+
+
+def with_reference(markdown: str) -> str:
+    """Return a page with the reference in the places that its source names."""
+    return PLACE.sub(_written, markdown)
+
+
+def check_that_all_are_shown(pages: str) -> None:
+    """Raise ValueError if a setting or a subcommand has no place in these pages."""
+    shown = {name for place in PLACE.finditer(pages) for name in (place[2] or "").split(", ")}
+    wanted = {each.name.upper() for each in fields(NearDupSettings)} | set(commands.SUBCOMMANDS)
+    if missing := wanted - shown:
+        raise ValueError(f"docs/settings.md and docs/commands.md have no place for {sorted(missing)}")
+
+
+def _written(place: re.Match[str]) -> str:
+    if place[1] == "settings":
+        return settings(place[2].split(", "))
+    if place[1] == "options":
+        return options(place[2])
+    return stats() if place[1] == "stats" else api_page.page()
+
+
+def settings(names: list[str]) -> str:
+    """Return the entries of settings, folded under a line with their names."""
+    folded = ", ".join(f"<code>{name}</code>" for name in names)
+    entries = "\n".join(_setting(name) for name in names)
+    return f'<details markdown="1">\n<summary>{folded}</summary>\n\n{entries}\n</details>'
+
+
+def setting_texts() -> dict[str, str]:
+    """Return the docstring of each attribute of NearDupSettings, by its name in capital letters."""
+    tree = ast.parse(inspect.getsource(settings_module))
+    (body,) = [each.body for each in tree.body if isinstance(each, ast.ClassDef) and each.name == "NearDupSettings"]
+    texts = {}
+    for each, following in pairwise(body):
+        match each, following:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                texts[name.upper()] = inspect.cleandoc(text)
+    return texts
+
+
+def _setting(name: str) -> str:
+    (found,) = [each for each in fields(NearDupSettings) if each.name.upper() == name]
+    default = found.default if found.default is not MISSING else found.default_factory()  # type: ignore[misc]
+    shown = f"`{default!r}`" if name != "FIELDS" else "all tags"
+    heading = f'### {PREFIX}{name} {{ #{(PREFIX + name).lower()} data-toc-label="{name}" }}'
+    allowed = _allowed(found.metadata["check"])
+    return f"{heading}\n\nDefault: {shown}. A value {allowed}.\n\n{_linked(setting_texts()[name])}\n"
+
+
+def _allowed(check: settings_module.checks.Check) -> str:
+    """Return what the check of a setting says of a value that is never right."""
+    try:
+        check(object())
+    except ValueError as error:
+        allowed = str(error)
+    return re.sub(r"^.*?(?:^|; )(?=must )", "", allowed) if "must" in allowed else "names a store"
+
+
+def _linked(text: str) -> str:
+    """Return a docstring in Markdown. Names of settings and of pages become links."""
+    text = text.replace("``", "`")
+    text = re.sub(rf"`({PREFIX}\w+)`", lambda name: f"[`{name[1]}`](settings.md#{name[1].lower()})", text)
+    return re.sub(r"docs/([\w/-]+\.md)(#[\w-]+)?", lambda page: f"[{_title(page[1])}]({page[1]}{page[2] or ''})", text)
+
+
+def _title(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+
+
+def stats() -> str:
+    """Return the table of stats."""
+    rows = [f"| `neardup/{name}` | {_linked(meaning)} |" for name, meaning in STATS.items()]
+    return "\n".join(["| stat | counts |", "|---|---|", *rows])
+
+
+def options(subcommand: str) -> str:
+    """Return the usage and the options of a subcommand, with an example."""
+    parser = argparse.ArgumentParser(prog=f"scrapy neardup {subcommand}", add_help=False)
+    import_module(f"{commands.__name__}.{subcommand.replace('-', '_')}").add_arguments(parser)
+    rows = [f"| {_spelling(action)} | {_help(action)} |" for action in parser._actions]
+    example = f"```sh\nscrapy neardup {subcommand} {commands.EXAMPLES[subcommand]}\n```"
+    return "\n".join([example, "", *(["| argument | meaning |", "|---|---|", *rows] if rows else [])])
+
+
+def _spelling(action: argparse.Action) -> str:
+    name = action.metavar or "|".join(map(str, action.choices or [])) or action.dest.upper()
+    name = str(name).replace("|", "\\|")
+    if not action.option_strings:
+        return f"`{name}`"
+    spelled = ", ".join(action.option_strings)
+    return f"`{spelled}`" if action.nargs == 0 else f"`{spelled} {name}`"
+
+
+def _help(action: argparse.Action) -> str:
+    return _linked(action.help or "").replace("<", "&lt;")

@@ -1,0 +1,251 @@
+"""Checks of the values that users give to settings. A wrong value raises ValueError, which says what is allowed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from os import PathLike
+from types import UnionType
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from scrapy_neardup.content import require_domain
+from scrapy_neardup.document import TAGS, without_password
+from scrapy_neardup.evidence.minima import SET_MEASURES
+from scrapy_neardup.exceptions import SettingsError
+from scrapy_neardup.index import ALLOWED_STORES, check_url
+from scrapy_neardup.sketch.signatures.presets import option_name
+
+ITEM_FIELDS: dict[str, str | None] = {
+    "text": "text",
+    "url": "url",
+    "title": "title",
+    "language": "language",
+    "time": None,
+}
+"""The item field in which each part of a document is looked for."""
+
+_BOOLEANS = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off", ""), False),
+}
+
+_WRITTEN_NONE = ("None", "null")  # on the command line
+ALLOWED_STREAMS = "the name of a stream in the store's Redis, or redis://host/0#name"
+_SECRET_NAME = re.compile("SECRET?S?|PASSWORD|TOKEN")  # an unknown name may be a misspelt one
+
+Check = Callable[[Any], Any]
+"""Takes the value that a user gave, and returns the value that is used. Raises ValueError to say what is allowed."""
+
+
+def boolean(value: Any) -> bool:
+    text = str(value).strip().lower()
+    if not isinstance(value, str | bool | int) or text not in _BOOLEANS:
+        raise ValueError("must be True or False")
+    return _BOOLEANS[text]
+
+
+def one_of(*allowed: str) -> Check:
+    def check(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(map(repr, allowed))}")
+        return str(value)
+
+    return check
+
+
+def number(kind: type[int] | type[float], low: float, high: float, *, or_auto: bool = False, unit: str = "") -> Check:
+    """Return the check of a number. ``unit`` is shown behind the limits."""
+    allowed = f"must be {'a whole number' if kind is int else 'a number'} from {low} to {high}{unit}"
+
+    def check(value: Any) -> int | float | str:
+        if or_auto and value == "auto":
+            return "auto"
+        try:
+            found = kind(value)
+            exact = not isinstance(value, bool) and found == float(value)
+        except (TypeError, ValueError, OverflowError):
+            exact = False
+        if not exact or not low <= found <= high:
+            raise ValueError(f"{allowed}, or 'auto'" if or_auto else allowed)
+        return found
+
+    return check
+
+
+def optional(check: Check) -> Check:
+    return lambda value: None if value in (None, *_WRITTEN_NONE) else check(value)
+
+
+def _from_json(value: Any) -> Any:
+    """Return a list or mapping that was written as JSON, as on the command line. Other values stay as they are."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"is not JSON ({error})") from None
+    return value
+
+
+def matching(pattern: str, allowed: str) -> Check:
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise ValueError(f"must be {allowed}")
+        return value
+
+    return check
+
+
+def store(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(ALLOWED_STORES)
+    check_url(value)
+    return value
+
+
+def _list(value: Any, kinds: type | UnionType, allowed: str) -> list[Any]:
+    """Return the members of a list, or of a text with commas between them."""
+    value = _from_json(value)
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple | set | frozenset) or not all(isinstance(each, kinds) for each in items):
+        raise ValueError(f"must be {allowed}")
+    stripped = [each.strip() if isinstance(each, str) else each for each in items]
+    return [each for each in stripped if each != ""]
+
+
+def item_classes(value: Any) -> tuple[str | type, ...]:
+    return tuple(_list(value, str | type, "a list of item classes or of their import paths"))
+
+
+def words(value: Any) -> tuple[str, ...]:
+    return tuple(sorted(set(_list(value, str, "a list of words"))))
+
+
+def field_names(value: Any) -> dict[str, str]:
+    """Return the field of each tag. A list selects tags; a mapping selects and renames them."""
+    allowed = f"a list of tags, or map tags to names: {', '.join(TAGS)}"
+    value = _from_json(value)
+    names = dict(value) if isinstance(value, Mapping) else {tag: tag for tag in _list(value, str, allowed)}
+    if unknown := [tag for tag in names if tag not in TAGS]:
+        raise ValueError(f"{unknown[0]!r} is not a tag; must be {allowed}")
+    if not names or not all(isinstance(target, str) and target for target in names.values()):
+        raise ValueError(f"must be {allowed}")
+    if len(set(names.values())) < len(names):
+        raise ValueError("two tags cannot share one field")
+    return names
+
+
+def item_fields(value: Any) -> dict[str, str | None]:
+    """Return the item field of each part of a document. Parts that are not given keep their usual fields."""
+    allowed = f"must map {', '.join(ITEM_FIELDS)} to names of item fields, or to None"
+    value = _from_json(value)
+    if not isinstance(value, Mapping) or not all(isinstance(each, str | None) for each in value.values()):
+        raise ValueError(allowed)
+    if unknown := [part for part in value if part not in ITEM_FIELDS]:
+        raise ValueError(f"{unknown[0]!r} is no part of a document; {allowed}")
+    return {**ITEM_FIELDS, **value}
+
+
+def sources(value: Any) -> frozenset[str]:
+    """Return sources, from domains or urls of them."""
+    return frozenset(map(require_domain, _list(value, str, "a list of domains such as 'example.com'")))
+
+
+def webhook_format(value: Any) -> str:
+    from scrapy_neardup.stories.messages import check_format
+
+    return check_format(value)
+
+
+def owners(value: Any) -> dict[str, str]:
+    from scrapy_neardup.stories.owners import ALLOWED_OWNERS, read_owners
+
+    try:
+        return read_owners(_from_json(value), require_domain)
+    except ValueError as error:
+        raise ValueError(f"{error}; must be {ALLOWED_OWNERS}") from None
+
+
+HOURS = "(?:[01][0-9]|2[0-3]):[0-5][0-9]-(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+
+
+def zone_name(value: Any) -> str:
+    try:
+        return ZoneInfo(value).key
+    except (ValueError, OSError, TypeError, ZoneInfoNotFoundError):
+        known = "a time zone such as 'Europe/Berlin'; a system without time zones needs pip install tzdata"
+        raise ValueError(f"must be {known}") from None
+
+
+def path(allowed: str) -> Check:
+    def check(value: Any) -> str:
+        if not isinstance(value, str | PathLike) or not str(value):
+            raise ValueError(f"must be {allowed}")
+        return str(value)
+
+    return check
+
+
+def feed(value: Any) -> str | None:
+    """Return the URI of a feed. None means no feed, and so do the ways to write None on the command line."""
+    return None if value in (None, "", *_WRITTEN_NONE) else str(path("the URI of a feed, or None")(value))
+
+
+Shown = Callable[[str, Any], Any]
+"""Takes the name and the value of a setting, and returns the value in a form that messages may show."""
+
+
+def hide_secrets(name: str, value: Any) -> Any:
+    """Return a value that may be secret in a form that messages may show: at most the scheme of a url."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if not isinstance(text, str):
+        return value if isinstance(value, bool | int | float | None) and not _SECRET_NAME.search(name) else "***"
+    scheme, separator, _ = text.partition("://")
+    if separator and re.fullmatch(r"[\w+.-]*", scheme):
+        return f"{scheme}://***"
+    return "***" if _SECRET_NAME.search(name) or re.search("[:@/]", text) else text
+
+
+def hide_password(name: str, value: Any) -> Any:
+    is_url = isinstance(value, str) and ("://" in value or "@" not in value)
+    return without_password(value) if is_url else hide_secrets(name, value)
+
+
+PRESET_OPTIONS: dict[str, Check] = {
+    "num_perm": number(int, 5, 512),
+    "bands": number(int, 1, 256, or_auto=True),
+    "rows": number(int, 1, 64),
+    "shingle_words": number(int, 1, 20),
+    "shingle_characters": number(int, 1, 50),
+    "threshold": number(float, 0.05, 1),
+    "related_threshold": number(float, 0.01, 1),
+    "topic_threshold": number(float, 0.05, 1),
+    "names": boolean,
+    "measure": one_of(*SET_MEASURES),
+    "stemming": matching(r"[a-z]+", "a language of Snowball, as 'english'"),
+    "stop_words": words,
+    "heaviest_terms": number(int, 0, 1_000_000),
+    "common_share": number(float, 0, 0.5),
+    "sample": number(int, 0, 1_000_000),
+    "lead_share": number(float, 0.01, 1),
+    "collisions": number(int, 0, 511),
+    "features": matching(r"\w+(\.\w+)+", "the import path of a callable"),
+    "reference": matching(r".+", "the path of a reference file"),
+    "min_block_words": number(int, 0, 1000),
+}
+
+
+def preset_options(value: Any) -> dict[str, Any]:
+    value = _from_json(value)
+    if not isinstance(value, Mapping):
+        raise ValueError('must map parameters of the preset to values, as {"threshold": 0.5}')
+    checked = {}
+    for name, given in value.items():
+        if name not in PRESET_OPTIONS:
+            raise ValueError(f"{name!r} is no parameter; must be among {', '.join(PRESET_OPTIONS)}")
+        try:
+            checked[name] = PRESET_OPTIONS[name](given)
+        except ValueError as error:
+            raise SettingsError(option_name(name), given, str(error)) from None
+    return checked
