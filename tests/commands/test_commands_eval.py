@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -117,21 +116,6 @@ def test_eval_of_all_presets(neardup: Neardup, gold: Path) -> None:
         assert tuple(preset["labels"]["cluster"]) == PROTOCOLS
 
 
-def test_eval_extracts_pages_and_says_which_it_cannot(neardup: Neardup, tmp_path: Path) -> None:
-    paragraphs = "".join(f"<p>{edited(story(1), n)}</p>" for n in range(3))
-    (tmp_path / "page.html").write_text(f"<html><body><article>{paragraphs}</article></body></html>")
-    rows = [
-        {"id": "a", "file": "page.html", "cluster": "x"},
-        {"id": "b", "file": "page.html", "cluster": "x"},
-        {"id": "c", "file": "gone.html", "cluster": "x"},
-    ]
-    done = neardup("eval", str(write(tmp_path / "pages.jsonl", rows)), "--json", code=1)
-    assert "gone.html: No such file or directory" in done.stderr
-    found = json.loads(done.stdout)
-    assert found["errors"] == 1
-    assert found["presets"]["news"]["labels"]["cluster"]["online"]["precision"] == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -150,15 +134,6 @@ def test_eval_says_what_is_wrong(neardup: Neardup, gold: Path, arguments: list[s
     assert "Traceback" not in done.stderr
 
 
-def test_eval_names_the_lines_whose_labels_are_wrong(neardup: Neardup, gold: Path) -> None:
-    rows = [json.loads(line) for line in gold.read_text().splitlines()]
-    del rows[4]["cluster"]
-    rows[7]["id"] = rows[6]["id"]
-    done = neardup("eval", str(write(gold, rows)), code=2)
-    assert "gold.jsonl:5: the label 'cluster' is missing" in done.stdout + done.stderr
-    assert "gold.jsonl:8: line 7 has the same id 'storm2'" in done.stdout + done.stderr
-
-
 def test_a_background_that_contains_the_labelled_documents_does_not_count_against_them(
     neardup: Neardup, gold: Path, tmp_path: Path
 ) -> None:
@@ -171,35 +146,6 @@ def test_a_background_that_contains_the_labelled_documents_does_not_count_agains
     said = " ".join(done.stderr.split())
     assert f"{background}:1: this document of --background is labelled too" in said
     assert "Documents left out: 13" in said
-
-
-def test_a_single_document_cannot_be_measured(neardup: Neardup, tmp_path: Path) -> None:
-    one = str(write(tmp_path / "one.jsonl", [{"id": 1, "text": story(1), "cluster": "a"}]))
-    for command in ("eval", "tune"):
-        done = neardup(command, one, code=2)
-        assert "one.jsonl: a single document makes no pair, so there is nothing to measure" in done.stderr
-
-
-def test_clusters_of_one_document_have_no_recall(neardup: Neardup, tmp_path: Path) -> None:
-    rows = [{"id": n, "text": story(n), "cluster": str(n)} for n in range(3)]
-    alone = str(write(tmp_path / "alone.jsonl", rows))
-    done = neardup("eval", alone, "--seeds", "1")
-    assert "No cluster has two documents, so there are no copies to find" in done.stderr
-    assert re.search(r"online +│ +1\.0000 +│ +- +│ +- ", done.stdout)
-    done = neardup("eval", alone, "--seeds", "1", "--json", "--fail-on", "recall<0.9", code=1)
-    rates = json.loads(done.stdout)["presets"]["news"]["labels"]["cluster"]["online"]
-    assert rates == {"precision": 1, "recall": None, "f1": None, "f1_by_order": None}
-    assert "No cluster has two documents, so there are no copies to find" in done.stderr
-    assert "recall cannot be measured (--fail-on)" in done.stderr
-    neardup("eval", alone, "--seeds", "1", "--fail-on", "precision<0.9")
-    assert "alone.jsonl: no cluster has two documents, so there are no copies" in neardup("tune", alone, code=2).stderr
-
-
-@pytest.mark.slow
-def test_tune_prints_the_curve_and_a_threshold(neardup: Neardup, gold: Path) -> None:
-    printed = neardup("tune", str(gold), "--label", "merged", "--from", "0.3", "--to", "0.5", "--step", "0.1").stdout
-    assert all(f" {threshold} " in printed for threshold in ("0.3", "0.4", "0.5"))
-    assert 'NEARDUP_PRESET_OPTIONS = {"threshold": 0.4' in printed  # all three find the same
 
 
 @pytest.mark.slow
@@ -248,13 +194,6 @@ def test_explain_two_files(neardup: Neardup, tmp_path: Path) -> None:
     assert "[3 words, under 8] By A. Writer" in printed
 
 
-def test_explain_lines_of_a_feed(neardup: Neardup, gold: Path) -> None:
-    found = json.loads(neardup("explain", f"{gold}#storm0", f"{gold}#gale1", "--json").stdout)
-    assert found["status"] == "duplicate"
-    assert found["texts"]["resemblance"] > 0.9
-    assert found["texts"]["shared"]
-
-
 @pytest.fixture
 def site() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
@@ -283,14 +222,6 @@ def test_explain_fetches_urls(neardup: Neardup, site: str, tmp_path: Path) -> No
     for path, message in (("gone", "cannot be fetched: HTTP Error 404"), ("large", "over NEARDUP_MAX_HTML_BYTES")):
         done = neardup("explain", "a.txt", f"{site}/{path}", code=2)
         assert message in done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("content", ["", "   \n", "<html><body><script>var x = 1;</script></body></html>"])
-def test_explain_says_that_a_page_has_no_text(neardup: Neardup, tmp_path: Path, content: str) -> None:
-    (tmp_path / "a.txt").write_text(story(1))
-    (tmp_path / "b.html").write_text(content)
-    done = neardup("explain", "a.txt", "b.html", code=1)
-    assert "b.html: no text found" in done.stderr
 
 
 @pytest.mark.parametrize(

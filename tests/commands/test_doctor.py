@@ -68,13 +68,6 @@ def test_the_add_on_has_a_line(project: Project, given: str, state: str, found: 
     assert mend in lines["add-on"]["mend"]
 
 
-def test_a_project_without_a_reactor_of_its_own_judges_nothing(project: Project) -> None:
-    project.prepare(ITEM_A_PAGE, {"TWISTED_REACTOR": None})
-    status, lines = findings(project.folder)
-    assert (status, lines["add-on"]["state"]) == (1, "failed")
-    assert "TWISTED_REACTOR = None: no item is judged" in lines["add-on"]["found"]
-
-
 def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     pipelines = {"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300}
     middleware = {"scrapy_neardup.NearDupSpiderMiddleware": 10}
@@ -82,20 +75,6 @@ def test_a_plugin_that_is_wired_by_hand(project: Project) -> None:
     assert findings(project.folder)[1]["add-on"]["state"] == "ok"
     project.prepare(ITEM_A_PAGE, {"ADDONS": {}, "ITEM_PIPELINES": pipelines})
     assert findings(project.folder)[1]["add-on"]["found"].endswith("NearDupSpiderMiddleware in SPIDER_MIDDLEWARES")
-
-
-def test_subclasses_of_the_parts_are_found(project: Project) -> None:
-    own = "import scrapy_neardup as ours\n\n\nclass Own(ours.{}):\n    pass\n"
-    for name in ("Addon", "CapturePipeline", "NearDupPipeline", "NearDupSpiderMiddleware"):
-        project.write(f"news/own_{name.lower()}.py", own.format(name))
-    by_hand = {
-        "ADDONS": {},
-        "ITEM_PIPELINES": {"news.own_capturepipeline.Own": 1, "news.own_nearduppipeline.Own": 300, "no.such.Part": 400},
-        "SPIDER_MIDDLEWARES": {"news.own_neardupspidermiddleware.Own": 10},
-    }
-    for settings in (by_hand, {"ADDONS": {"news.own_addon.Own": 500}}):
-        project.prepare(ITEM_A_PAGE, settings)
-        assert findings(project.folder)[1]["add-on"]["found"] == "these settings turn the plugin on"
 
 
 @pytest.mark.every_store
@@ -165,15 +144,6 @@ def test_a_server_that_evicts(redis_server: RedisServer, tmp_path: Path) -> None
     assert "Use noeviction" in found["eviction"]["mend"]
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    start = time.monotonic()
-    status, found = findings(tmp_path, "--store", "redis://user:secret@127.0.0.1:1/0")
-    assert time.monotonic() - start < 10
-    assert (status, found["store"]["state"]) == (1, "failed")
-    assert "redis://***@127.0.0.1:1/0" in found["store"]["found"]
-    assert found["extractor"]["state"] == "ok", "one failure does not hide the others"
-
-
 @pytest.mark.slow
 def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
     with Redis.from_url(redis_server.url) as client:
@@ -182,23 +152,6 @@ def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
         status, found = findings(tmp_path, "--store", redis_server.url)
     assert time.monotonic() - start < 12
     assert (status, found["store"]["state"]) == (1, "failed")
-
-
-def test_a_file_that_is_no_window(tmp_path: Path) -> None:
-    (tmp_path / "window.sqlite").write_bytes(b"not a database, though it has the name of one " * 100)
-    status, found = findings(tmp_path, "--store", "sqlite:///window.sqlite")
-    assert (status, found["store"]["state"]) == (1, "failed")
-    assert "window.sqlite" in found["store"]["found"]
-
-
-@pytest.mark.parametrize("folder", ["/dev/null/data", "/proc/data", "a-file"])
-def test_a_data_directory_that_cannot_be_made(tmp_path: Path, folder: str) -> None:
-    (tmp_path / "a-file").touch()
-    status, found = findings(tmp_path, "-s", f"NEARDUP_DATA_DIR={folder}")
-    assert status == 1
-    for check in ("data directory", "store"):
-        assert found[check]["state"] == "failed"
-        assert "set NEARDUP_DATA_DIR to a directory that this user may write to" in found[check]["mend"]
 
 
 @pytest.mark.parametrize(
@@ -222,12 +175,3 @@ def test_an_extractor_that_fails_and_one_that_finds_nothing(project: Project) ->
     for name, state, status in (("fail", "failed", 1), ("nothing", "warning", 0)):
         done, found = findings(project.folder, "-s", f"NEARDUP_EXTRACTOR=news.own.{name}")
         assert (done, found["extractor"]["state"]) == (status, state)
-
-
-def test_events_that_were_refused_are_named(tmp_path: Path) -> None:
-    folder = tmp_path / "data/neardup-events/webhook"
-    folder.mkdir(parents=True)
-    (folder / "one.json.refused").touch()
-    status, found = findings(tmp_path, "-s", f"NEARDUP_DATA_DIR={tmp_path / 'data'}")
-    assert (status, found["events"]["state"]) == (0, "warning")
-    assert "1 event set aside" in found["events"]["found"]

@@ -63,21 +63,3 @@ def test_explain_weighs_terms_as_a_window_does(neardup: Neardup) -> None:
     assert found["terms"] == []
     assert found["status"] == "original"
     assert "terms that the topics share 0 < 5" in found["why"]
-
-
-def test_explain_shows_no_topic_if_topics_are_off(neardup: Neardup) -> None:
-    for off in (("--preset", "cedar"), ("-s", 'NEARDUP_PRESET_OPTIONS={"topic_threshold": 1}')):
-        assert json.loads(neardup("explain", *PAIR, *off, "--json"))["topic"] is None
-        assert "Topics" not in neardup("explain", *PAIR, *off)
-
-
-def test_topics_do_not_count_for_a_copy(neardup: Neardup) -> None:
-    printed = neardup("explain", "a.jsonl#a", "a.jsonl#a")
-    assert "score of the topics" not in printed
-
-
-def test_reasons_go_on_indented_on_a_narrow_terminal(neardup: Neardup, tmp_path: Path) -> None:
-    printed = run_scrapy(tmp_path, "neardup", "explain", *PAIR, environment={"COLUMNS": "60"}).stdout
-    reasons = printed.partition("B after A: related\n")[2].partition("\n\n")[0].splitlines()
-    assert len(reasons) > 2
-    assert all(line.startswith("  ") and len(line) <= 60 for line in reasons)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
 
 import pytest
 from newsdesk import text
@@ -45,37 +42,7 @@ def test_a_window_that_is_not_there_is_named_with_the_settings_that_name_it(proj
     assert "a NEARDUP_STORE in its custom_settings, give that with --store" in line
 
 
-def test_a_window_outside_a_project_and_one_of_an_option_are_named_too(tmp_path: Path) -> None:
-    (line,) = neardup(tmp_path, "status", "-s", f"NEARDUP_DATA_DIR={tmp_path}").stderr.splitlines()
-    assert f"{tmp_path}/neardup.sqlite: there is no such file; it is the window of a crawl outside a project" in line
-    (line,) = neardup(tmp_path, "status", "--store", STORE).stderr.splitlines()
-    assert line.endswith("window.sqlite: there is no such file; --store names it, relative to the current directory")
-    (line,) = neardup(tmp_path, "status", "--store", "memory://").stderr.splitlines()
-    assert "memory://: such a window ends with its process" in line
-
-
-def test_purge_names_a_namespace_that_is_not_there(project: Project) -> None:
-    project.crawl(FERRY)
-    done = neardup(project.folder, "purge", "--yes", "--namespace", "mistyped")
-    assert (done.returncode, done.stdout) == (0, "Removed 0 documents.\n")
-    assert "This store has the namespaces default." in done.stderr
-
-
 # Documents that are not there
-
-
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
-        ("in.jsonl#2", "no line has the id '2'; line 2 has the id 'd2'"),
-        ("in.jsonl", "a file of JSON lines holds many documents; name one, as in.jsonl#d1"),
-        ("in.jsonl#69b91504a82af0c4", "no line has the id '69b91504a82af0c4'; line 1 has the id 'd1'"),
-    ],
-)
-def test_an_unknown_id_is_told_one_of_the_file(tmp_path: Path, wanted: str, said: str) -> None:
-    record(tmp_path, text("one"), text("two"))
-    done = neardup(tmp_path, "explain", wanted, "in.jsonl#d1")
-    assert (done.returncode, done.stderr) == (2, f"scrapy neardup explain: error: in.jsonl: {said}\n")
 
 
 # Commands that only read
@@ -193,101 +160,4 @@ def test_a_reader_that_closes_its_pipe_ends_a_command_that_prints_a_table(projec
 # 80 columns
 
 
-def test_similar_breaks_no_url(project: Project) -> None:
-    crawl = project.crawl(FERRY.replace("/ferry", f"/{'a-long-path-' * 7}ferry"))
-    urls = [item["url"] for item in crawl.items]
-    done = neardup(project.folder, "similar", urls[-1], columns=80)
-    assert done.stdout.startswith(f"6 documents like {urls[-1]}\n")
-    for url in urls[:-1]:
-        assert f"\n    {url}\n" in done.stdout
-    assert done.stdout.count(f"\n    original: {urls[0]}\n") == 5
-
-
-def test_the_usage_can_be_read_at_80_columns(tmp_path: Path) -> None:
-    done = run_scrapy(tmp_path, "neardup", environment={"COLUMNS": "80"})
-    assert done.returncode == 2
-    assert "explain" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
-
-
-@pytest.mark.parametrize("length", [1, 4])
-def test_doctor_breaks_no_path(tmp_path: Path, length: int) -> None:
-    folder = tmp_path / ("a-long-name-of-a-folder-" * length) / "data"
-    done = neardup(tmp_path, "doctor", "-s", f"NEARDUP_DATA_DIR={folder}", columns=80)
-    assert done.returncode == 0, done.stderr
-    assert str(folder) in done.stdout
-    for line in done.stdout.splitlines():
-        assert len(line) <= 80 or line.split()[0].startswith(str(folder)), "a long path begins its line"
-        assert line[:4].isupper() or line.startswith(("ok ", "    "))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX terminals")
-@pytest.mark.parametrize("command", [("events",), ("report", "a file that is not there.jsonl")])
-def test_a_message_on_a_terminal_is_wrapped_between_words(tmp_path: Path, command: tuple[str, ...]) -> None:
-    terminal, end = os.openpty()
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "60", "TERM": "xterm"}
-    arguments = [sys.executable, "-m", "scrapy", "neardup", *command, "-s", f"NEARDUP_DATA_DIR={tmp_path}"]
-    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=end, env=environment)
-    os.close(end)
-    with open(terminal, encoding="utf-8", closefd=True) as shown:
-        first, *others = read_until_closed(shown)
-    assert process.wait() == 2
-    assert first.startswith(f"scrapy neardup {command[0]}: error:")
-    assert all(line.startswith("  ") for line in others)
-    assert all(len(line) <= 60 or str(tmp_path) in line for line in (first, *others))
-
-
-def read_until_closed(terminal: IO[str]) -> list[str]:
-    """Return the lines of a terminal. Linux raises an error at the end of the last process that has it open."""
-    lines = []
-    with suppress(OSError):
-        lines += terminal  # keeps the lines that came before the error
-    return [line.rstrip() for line in lines]
-
-
-def test_the_heading_of_watch_is_wrapped_between_words(project: Project) -> None:
-    project.crawl(FERRY)
-    store = "sqlite:///.scrapy/neardup.sqlite"
-    lines = neardup(project.folder, "watch", "--once", "--store", store, columns=60).stdout.splitlines()
-    assert lines[0].endswith(" UTC  default")
-    assert lines[1] == f"  {store}"
-
-
-def test_status_shows_the_settings_that_people_ask_for(tmp_path: Path) -> None:
-    record(tmp_path, text("one"))
-    settings = "--store", STORE, "-s", 'NEARDUP_PRESET_OPTIONS={"min_block_words": 9, "threshold": 0.6}'
-    neardup(tmp_path, "replay", "in.jsonl", *settings)
-    shown = " ".join(neardup(tmp_path, "status", *settings, columns=80).stdout.replace("│", " ").split())
-    thresholds = "threshold 0.6, related_threshold 0.25, topic_threshold 0.28"
-    assert f"settings preset news, {thresholds}, min_block_words 9, scope all, window 24 hours configuration" in shown
-    full = json.loads(neardup(tmp_path, "status", *settings, "--json").stdout)
-    assert full["configuration"]["num_perm"] == 256
-
-
 # One thing, one number
-
-
-def test_watch_counts_stories_that_became_one_once(project: Project) -> None:
-    spider = f"""
-    class News(scrapy.Spider):
-        name = "news"
-        start_urls = ["data:,"]
-
-        def parse(self, response):
-            for number, body in enumerate({[BUDGET, BUDGET, STRIKE, STRIKE, BOTH]!r}):
-                yield {{"url": f"https://source{{number}}.example/news", "text": body}}
-    """
-    project.crawl(spider)
-    done = neardup(project.folder, "watch", "--once", "--json")
-    view = json.loads(done.stdout)
-    (story,) = view["stories"]
-    assert story["hour"] == 3, "two copies, and the report that shows that both stories are one"
-
-
-@pytest.mark.parametrize(("action", "said"), [("tag", "would be dropped"), ("drop", "dropped")])
-def test_watch_says_whether_items_are_dropped(project: Project, action: str, said: str) -> None:
-    project.crawl(FERRY, NEARDUP_ACTION=action)
-    done = neardup(project.folder, "watch", "--once", columns=80)
-    assert re.search(rf"│ {said} +│", done.stdout)
-    assert "running events, items counted up to now" in done.stdout
-    assert "1 event, items counted up to now" in neardup(project.folder, "events").stdout

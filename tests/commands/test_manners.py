@@ -15,10 +15,10 @@ import pytest
 from news_site import NewsSite, article, page
 from newsdesk import text
 from projects import ITEM_A_PAGE, Project
-from scrapy_processes import neardup, run_scrapy, start_scrapy
+from scrapy_processes import neardup, start_scrapy
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.commands import EXAMPLES, INTERRUPTED, PIPE_CLOSED, SUBCOMMANDS
+from scrapy_neardup.commands import INTERRUPTED, PIPE_CLOSED
 from scrapy_neardup.settings import TAGS
 
 STORE = "sqlite:///window.sqlite"
@@ -74,27 +74,6 @@ def test_a_replay_reads_and_writes_a_pipe(tmp_path: Path) -> None:
     done = neardup(tmp_path, "replay", "-", "-O", "-", "--json", answer=lines(rows()))
     assert [json.loads(line)["status"] for line in done.stdout.splitlines()] == ["original", "duplicate"] * 3
     assert json.loads(done.stderr)["documents"] == 6, "the summary does not mix with the verdicts"
-
-
-@pytest.mark.parametrize("command", ["eval", "tune"])
-def test_labelled_documents_come_through_a_pipe(tmp_path: Path, command: str) -> None:
-    done = neardup(tmp_path, command, "-", "--json", "--seeds", "1", answer=lines(rows()))
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)
-
-
-def test_explain_and_similar_read_a_pipe(folder: Path) -> None:
-    done = neardup(folder, "explain", "in.jsonl#0", "-", "--json", answer=text(0))
-    assert json.loads(done.stdout)["kind"] == "exact"
-    found = neardup(folder, "similar", "-", "--store", STORE, "--namespace", "sports", "--json", answer=text("fire"))
-    assert [json.loads(line)["url"] for line in found.stdout.splitlines()] == [WIRE, COPY]
-
-
-def test_an_error_names_the_pipe(tmp_path: Path) -> None:
-    done = neardup(tmp_path, "replay", "-", answer="[1]\n")
-    first, second = errors(done)
-    assert first == "standard input:1: must be a JSON object, not list"
-    assert second.startswith("standard input: no line is a document with an id and a text")
 
 
 # Ended early
@@ -184,19 +163,6 @@ def test_tables_can_be_read_at_80_columns(folder: Path, arguments: tuple[str, ..
 # Input that is not what it should be
 
 
-def test_an_empty_file_is_named(folder: Path) -> None:
-    done = neardup(folder, "replay", "empty.jsonl")
-    assert (done.returncode, done.stdout, errors(done)) == (0, "", ["empty.jsonl: the file has no documents"])
-
-
-@pytest.mark.parametrize("command", [("status",), ("events",), ("similar", "in.jsonl#0")], ids=lambda each: each[0])
-def test_a_mistyped_namespace_is_told_the_others(folder: Path, command: tuple[str, ...]) -> None:
-    done = neardup(folder, *command, "--store", STORE, "--namespace", "sport")
-    assert done.returncode == 0
-    assert "The window of namespace 'sport' in window.sqlite is empty." in done.stderr
-    assert "This store has the namespaces sports." in done.stderr
-
-
 @pytest.mark.every_store
 async def test_every_store_knows_its_other_namespaces(shared_url: str, namespace: str) -> None:
     await _fill_namespace(shared_url, namespace)
@@ -213,48 +179,9 @@ async def _fill_namespace(store: str, namespace: str) -> None:
     await detector.close()
 
 
-def test_a_source_that_matches_nothing(folder: Path) -> None:
-    done = neardup(folder, "purge", "--source", "wier.example", "--store", STORE, "--namespace", "sports")
-    nothing = "Nothing to remove: the window has no document of wier.example"
-    assert (done.returncode, done.stdout) == (0, f"{nothing}.\n")
-
-
-@pytest.mark.parametrize(
-    ("parameter", "low", "present", "high"), [("threshold", 0.4, 0.45, 0.6), ("topic_threshold", 0.1, 0.28, 0.3)]
-)
-def test_a_flat_tuning_curve_says_so(
-    folder: Path, tmp_path: Path, parameter: str, low: float, present: float, high: float
-) -> None:
-    (tmp_path / "others.jsonl").write_text(lines([{"id": "other", "text": text("other")}]), encoding="utf-8")
-    given = "--parameter", parameter, "--from", str(low), "--to", str(high)
-    done = neardup(folder, "tune", "in.jsonl", "--seeds", "1", *given, "--background", str(tmp_path / "others.jsonl"))
-    said = " ".join(done.stdout.split())
-    assert f"All thresholds from {low} to {high} have the same rates" in said
-    assert "the one nearest to the present setting is suggested" in said
-    assert f'\nNEARDUP_PRESET_OPTIONS = {{"{parameter}": {present}}}\n' in done.stdout, "the default stays"
-
-
 def test_eval_and_tune_judge_the_same_orders(folder: Path) -> None:
     said = [" ".join(neardup(folder, command, "--help").stdout.split()) for command in ("eval", "tune")]
     assert all("random orders in which the documents are judged (default: 5)" in each for each in said)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [b"%PDF-1.7\n", b"PK\x03\x04", b"\x1f\x8b", b"a\0b"],
-)
-def test_a_file_that_is_no_text_is_named(folder: Path, tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "given"
-    path.write_bytes(content)
-    done = neardup(folder, "explain", str(path), "in.jsonl#0")
-    assert done.returncode == 2
-    (line,) = errors(done)
-    assert line.startswith(f"scrapy neardup explain: error: {path}: is neither HTML nor text")
-
-
-def test_text_in_utf_16_is_text(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "given.txt").write_bytes(text(0).encode("utf-16"))
-    assert neardup(folder, "explain", str(tmp_path / "given.txt"), "in.jsonl#0").returncode == 0
 
 
 # Documents of the window
@@ -311,28 +238,11 @@ def test_eval_fails_on_a_limit(folder: Path, limit: str, status: int) -> None:
 # Settings
 
 
-@pytest.mark.parametrize("name", SUBCOMMANDS)
-def test_help_has_an_example(tmp_path: Path, name: str) -> None:
-    done = neardup(tmp_path, name, "--help")
-    assert done.returncode == 0
-    assert f"usage: scrapy neardup {name} " in done.stdout
-    assert f"example: scrapy neardup {name} {EXAMPLES[name]}" in " ".join(done.stdout.split())
-
-
 def test_a_wrong_setting_of_a_command_is_one_line(folder: Path) -> None:
     done = neardup(folder, "replay", "in.jsonl", "-s", "NEARDUP_WINDOW=5")
     assert done.returncode == 2
     (line,) = errors(done)
     assert line.startswith("scrapy neardup replay: error: NEARDUP_WINDOW = '5': must be")
-
-
-@pytest.mark.parametrize("command", [("crawl", "news"), ("neardup", "status")], ids=" ".join)
-def test_a_wrong_setting_of_a_project_is_one_line(project: Project, command: tuple[str, ...]) -> None:
-    project.prepare(ITEM_A_PAGE, {"NEARDUP_ACTION": "delete"})
-    done = run_scrapy(project.folder, *command)
-    assert done.returncode != 0
-    (line,) = errors(done)
-    assert "error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'" in line
 
 
 @pytest.mark.parametrize(
@@ -351,12 +261,6 @@ def test_values_on_the_command_line_may_be_json(folder: Path, setting: str) -> N
     assert done.returncode == 0, done.stderr
     dropped = [json.loads(line)["would_drop"] for line in done.stdout.splitlines()]
     assert sum(dropped) == (1 if "KEEP" in setting else 3)
-
-
-def test_json_that_is_broken_is_a_wrong_setting(folder: Path) -> None:
-    done = neardup(folder, "replay", "in.jsonl", "-s", 'NEARDUP_KEEP_SOURCES=["a.example"')
-    assert done.returncode == 2
-    assert "is not JSON" in done.stderr
 
 
 # Feeds

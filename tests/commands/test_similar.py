@@ -59,27 +59,6 @@ def test_reports_that_joined_by_topic_show_its_score(folder: Path) -> None:
     )
 
 
-def test_other_members_of_the_story_are_listed_too(folder: Path) -> None:
-    *_, last = similar(folder, FIRST)
-    assert (last["url"], last["like"]) == (THIRD, "story")
-    printed = neardup(folder, "similar", FIRST, *STORE).stdout
-    like, _, others = printed.partition("In its story by way of another document:")
-    assert THIRD not in like
-    assert THIRD in others
-
-
-def test_a_page_is_not_like_itself(folder: Path) -> None:
-    """The first page was crawled twice."""
-    assert FIRST not in {row["url"] for row in similar(folder, FIRST)}
-    printed = neardup(folder, "similar", FIRST, *STORE).stdout
-    assert printed.count(FIRST) == 1, "only in the heading"
-    assert f"    original: {FIRE}" not in neardup(folder, "similar", FIRE, *STORE).stdout
-
-
-def test_an_update_is_listed_as_one(folder: Path) -> None:
-    assert [(row["url"], row["like"]) for row in similar(folder, FIRE)] == [(NEWER, "update")]
-
-
 def test_explain_says_by_which_terms_two_documents_of_the_window_were_joined(folder: Path) -> None:
     found = json.loads(neardup(folder, "explain", FIRST, SECOND, *STORE, "--json").stdout)
     assert found["status"] == "related"
@@ -87,13 +66,6 @@ def test_explain_says_by_which_terms_two_documents_of_the_window_were_joined(fol
     assert f"score of the topics {found['topic']['score']:.2f} >= topic_threshold = 0.28" in found["why"]
     printed = neardup(folder, "explain", FIRST, SECOND, *STORE).stdout
     assert f"Topics: {found['topic']['score']:.3f}\n" in printed
-
-
-def test_explain_calls_an_update_an_update(folder: Path) -> None:
-    printed = neardup(folder, "explain", FIRE, NEWER, *STORE).stdout
-    assert "B after A: update" in printed
-    assert "4 -> 12" in printed
-    assert "When B came, its match was A\n" in printed
 
 
 def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(folder: Path) -> None:
@@ -107,14 +79,6 @@ def test_explain_says_of_which_documents_of_the_window_only_exact_repeats_match(
     assert "Topics" not in printed
 
 
-def test_explain_names_the_match_by_title_and_url(folder: Path) -> None:
-    printed = neardup(folder, "explain", FIRE, THIRD, *STORE).stdout
-    assert "B after A: original" in printed
-    _, _, match = printed.partition("When B came, its match was ")
-    assert match.splitlines()[0].endswith(": News from b.e")
-    assert match.splitlines()[1] == f"   {SECOND}"
-
-
 @pytest.mark.parametrize(
     "arguments", [("explain", FIRST, UNKNOWN), ("similar", "https://fire.example:1/new")], ids=lambda each: each[0]
 )
@@ -123,9 +87,3 @@ def test_a_page_that_the_window_lacks_is_told_where_to_look(folder: Path, argume
     assert done.returncode == 2
     assert "the window does not have this page (scrapy neardup status shows where it is" in done.stderr
     assert "So the page itself was tried: cannot be fetched: " in done.stderr
-
-
-@pytest.mark.parametrize("arguments", [("similar", FIRST), ("explain", FIRST, SECOND), ("explain", FIRE, THIRD)])
-def test_lines_end_before_column_80_and_go_on_indented(folder: Path, arguments: tuple[str, ...]) -> None:
-    done = neardup(folder, *arguments, *STORE, columns=80)
-    assert max(len(line) for line in done.stdout.splitlines() if "://" not in line) <= 80

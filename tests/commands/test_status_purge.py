@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 import sqlite3
@@ -13,13 +12,11 @@ from typing import Any
 
 import pytest
 from projects import Project
-from redis import Redis
 from scrapy_processes import neardup
 from servers import RedisServer
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Claim, counted
-from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.stories.event import Draft
 from scrapy_neardup.stories.outbox_files import OutboxFiles
@@ -62,15 +59,6 @@ async def _status(detector: NearDupDetector, text: str, url: str = "") -> str:
 
 
 @pytest.mark.every_store
-async def test_the_summary_counts_documents_and_stories(detector: NearDupDetector) -> None:
-    summary = await detector.summary()
-
-    assert (summary.documents, summary.stories, summary.events, summary.other_configs) == (3, 1, 0, ())
-    assert any(name in summary.server["server"] for name in ("SQLite", "Redis", "Valkey"))
-    assert summary.warnings == ()
-
-
-@pytest.mark.every_store
 @pytest.mark.parametrize("source", ["wire.example", "https://amp.wire.example/any/page"])
 async def test_a_purged_source_is_named_by_nothing(detector: NearDupDetector, source: str) -> None:
     assert await detector.purge(source=source, dry_run=True) == 2, "its document and the copy that names it"
@@ -89,13 +77,6 @@ async def test_a_purged_copy_leaves_its_original(detector: NearDupDetector) -> N
 
     assert await _status(detector, ONE) == "duplicate"
     assert "copy.example" not in {member.source for member in await detector.index.members(story)}
-
-
-@pytest.mark.parametrize("url", ["http://m.wire.example/a", "https://www.wire.example/a?utm_medium=rss#top"])
-async def test_a_page_is_purged_in_any_form_of_its_url(detector: NearDupDetector, url: str) -> None:
-    assert await detector.purge(url=url) == 2
-
-    assert (await detector.summary()).documents == 1
 
 
 async def test_a_dry_run_removes_nothing(detector: NearDupDetector) -> None:
@@ -125,12 +106,6 @@ async def test_nothing_is_purged_of_another_source_page_or_namespace(
 
     assert (await detector.summary()).documents == 3
     await other.close()
-
-
-@pytest.mark.parametrize("wrong", [{"source": "//"}, {"url": "wire"}])
-async def test_what_is_no_source_or_page_is_refused(detector: NearDupDetector, wrong: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"is (not a source|no web address|not a web address)"):
-        await detector.purge(**wrong)
 
 
 @pytest.mark.every_store
@@ -234,22 +209,6 @@ def test_status_shows_the_window_of_the_project(project: Path) -> None:
         assert shown in text
 
 
-def test_status_is_one_object_for_machines(project: Path) -> None:
-    status = json.loads(neardup(project, "status", "--json").stdout)
-
-    assert (status["namespace"], status["documents"], status["stories"], status["events"]) == ("papers", 3, 1, 0)
-    assert status["documents_per_hour"] == {"2023-11-14T22:00Z": 3}
-    assert status["bytes"] > 0
-
-
-def test_status_of_a_store_that_is_not_there_makes_none(tmp_path: Path) -> None:
-    done = neardup(tmp_path, "status", "--store", "sqlite:///nothing.sqlite")
-
-    assert done.returncode == 2
-    assert "nothing.sqlite: there is no such file" in done.stderr + done.stdout
-    assert not (tmp_path / "nothing.sqlite").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "answer", "what"),
     [
@@ -325,16 +284,6 @@ def test_purge_of_a_source_removes_its_events_from_the_outbox(project: Path) -> 
     assert len(names) == 3
 
 
-def test_purge_of_a_page_that_only_the_outbox_has(project: Path) -> None:
-    folder = project / ".scrapy/neardup-events/stream"
-    folder.mkdir(parents=True)
-    (folder / "1.json").write_text(json.dumps(event(1, "https://m.gone.example/a")), encoding="utf-8")
-    (folder / "2.json").write_text(json.dumps(event(2, "https://gone.example/b")), encoding="utf-8")
-    done = neardup(project, "purge", "--url", "https://gone.example/a?utm_source=x", answer="y\n")
-    assert "0 documents of https://gone.example/a?utm_source=x and 1 waiting event?" in done.stderr
-    assert [path.name for path in folder.iterdir()] == ["2.json"]
-
-
 @pytest.mark.parametrize(
     ("window", "is_own"),
     [
@@ -386,36 +335,3 @@ def test_purge_of_a_source_names_the_feeds_that_it_does_not_change(project: Path
         assert "%(" not in said
         assert "secret" not in said
     assert "Not changed" not in neardup(project, "purge", "--yes").stderr
-
-
-def test_purge_of_a_wrong_url_says_so(project: Path) -> None:
-    done = neardup(project, "purge", "--url", "wire", "--yes")
-
-    assert done.returncode == 2
-    assert "'wire' is not a web address" in done.stderr + done.stdout
-
-
-def test_a_purged_redis_namespace_leaves_no_key(redis_server: RedisServer, tmp_path: Path) -> None:
-    async def fill() -> None:
-        detector = NearDupDetector(NearDupSettings(store=redis_server.url, namespace="papers"))
-        await detector.open()
-        for url in (FIRST, COPY):
-            await detector.check(detector.document(ONE, url=url))
-        await detector.close()
-
-    asyncio.run(fill())
-    done = neardup(tmp_path, "purge", "--store", redis_server.url, "--namespace", "papers", "--yes")
-
-    assert done.stdout.strip() == "Removed 2 documents."
-    with closing(Redis.from_url(redis_server.url)) as client:
-        assert client.keys() == []
-
-
-async def test_a_store_that_is_away_cannot_be_purged(redis_server: RedisServer) -> None:
-    detector = NearDupDetector(NearDupSettings(store=redis_server.url, store_timeout=0.3))
-    await detector.open()
-    redis_server.stop()
-
-    with pytest.raises(StoreError, match=str(redis_server.port)):
-        await detector.purge()
-    await detector.close()

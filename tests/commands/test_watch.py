@@ -9,7 +9,6 @@ import pty
 import select
 import signal
 import time
-from pathlib import Path
 
 import pytest
 from documents import START
@@ -52,16 +51,6 @@ def test_two_crawls_are_seen_together(project: Project, site: NewsSite) -> None:
     assert view["events"] == []
 
 
-def test_running_events_are_shown_at_80_columns(project: Project) -> None:
-    project.crawl(FERRY)
-    done = neardup(project.folder, "watch", "--once", "--store", STORE, columns=80)
-    assert done.returncode == 0, done.stderr
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    shown = " ".join(done.stdout.split())
-    assert "all │ 7 │ 7 │ 7 │" in shown
-    assert "breaking │ 7 │ 7 │" in shown
-
-
 def test_a_threshold_of_breaking_that_has_jumped_is_a_warning(project: Project) -> None:
     async def run_events() -> None:
         detector = NearDupDetector(NearDupSettings(store=f"sqlite:///{project.folder}/window.sqlite"))
@@ -84,13 +73,6 @@ def test_a_threshold_of_breaking_that_has_jumped_is_a_warning(project: Project) 
     assert warning in " ".join(watched.stdout.split())
     assert (view["breaking_over"], warning in view["warning"]) == (8, True)
     assert (found["state"], warning in found["mend"]) == ("warning", True)
-
-
-def test_an_empty_window_says_so(project: Project) -> None:
-    project.crawl(FERRY)
-    done = neardup(project.folder, "watch", "--once", "--store", STORE, "--namespace", "mistyped")
-    assert done.returncode == 0
-    assert "This store has the namespaces default." in done.stderr
 
 
 def test_the_live_view_ends_with_ctrl_c(project: Project) -> None:
@@ -142,9 +124,3 @@ def test_running_events_come_first_and_fit_into_the_terminal(events: int, height
         assert f", {height - 6} of {events}" in lines[1]
     if events < 9:
         assert any(line.startswith("items") for line in lines[:height])
-
-
-def test_a_store_that_is_not_there(tmp_path: Path) -> None:
-    done = neardup(tmp_path, "watch", "--once", "--store", "redis://127.0.0.1:1/0")
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1

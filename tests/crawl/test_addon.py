@@ -47,13 +47,6 @@ def test_alone_it_adds_its_components_and_nothing_else() -> None:
     assert after == {**before, **OURS}
 
 
-@pytest.mark.parametrize("path", ["scrapy_neardup.pipeline.NearDupPipeline", "scrapy_neardup.NearDupPipeline"])
-@pytest.mark.parametrize("order", [700, None])
-def test_a_place_given_by_path_stays(path: str, order: int | None) -> None:
-    before, after = written({"ITEM_PIPELINES": {FILES: 200, path: order}})
-    assert after == {**before, **OURS, "ITEM_PIPELINES": {FILES: 200, path: order, CapturePipeline: 1}}
-
-
 @pytest.mark.parametrize("order", [700, None])
 def test_a_place_given_by_class_stays(order: int | None) -> None:
     given = {
@@ -83,20 +76,6 @@ def test_the_user_keeps_the_last_word() -> None:
     settings = Settings({"ITEM_PIPELINES": {FILES: 200}})
     Addon().update_settings(settings)
     assert settings.getpriority("ITEM_PIPELINES") == Settings({"ITEM_PIPELINES": {}}).getpriority("ITEM_PIPELINES")
-
-
-def test_updating_twice_is_updating_once() -> None:
-    settings = Settings()
-    Addon().update_settings(settings)
-    once = plain(settings)
-    Addon().update_settings(settings)
-    assert plain(settings) == once
-
-
-@pytest.mark.parametrize("enabled", [False, "False", "0", 0])
-def test_disabled_it_leaves_the_settings_alone(enabled: object) -> None:
-    before, after = written({"NEARDUP_ENABLED": enabled})
-    assert after == before
 
 
 @pytest.mark.parametrize("wrong", [{"NEARDUP_EXTRACTOR": "news.nowhere"}, {"NEARDUP_ITEM_CLASSES": ["news.Nobody"]}])
@@ -146,13 +125,6 @@ def test_disabled_the_crawl_is_as_it_was(project: Project, site: NewsSite, wirin
     assert all(set(item) == {"page"} for item in crawl.items)
     assert crawl.neardup == {}
     assert not (project.folder / ".scrapy").exists()
-
-
-def test_one_spider_of_a_project_opts_out(project: Project, site: NewsSite) -> None:
-    spider = ITEM_A_PAGE + '    custom_settings = {"NEARDUP_ENABLED": False}\n'
-    crawl = project.crawl(spider, urls=twins(site))
-    assert all(set(item) == {"page"} for item in crawl.items)
-    assert crawl.neardup == {}
 
 
 def test_without_asyncio_the_crawl_goes_on_untagged_and_is_told_the_mend(project: Project, site: NewsSite) -> None:

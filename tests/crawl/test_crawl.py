@@ -199,16 +199,6 @@ def test_hourly_crawls_share_a_window(project: Project, site: NewsSite) -> None:
     assert told["abridged"] == ["checked duplicate news False", f"found abridged news {first['wire']}", "dropped"]
 
 
-@pytest.mark.slow
-def test_a_source_that_is_crawled_again_is_dropped_as_a_whole(project: Project, site: NewsSite) -> None:
-    """Its pages are duplicates of themselves: they are dropped, however many they are."""
-    urls = [site.publish(f"/{number}", page(article(number))) for number in range(60)]
-    assert project.crawl(ITEM_A_PAGE, urls=urls).statuses == {"original": 60}
-    again = project.crawl(ITEM_A_PAGE, urls=[f"{url}?utm_source=feed" for url in urls], NEARDUP_ACTION="drop")
-    assert again.neardup["dropped"] == 60
-    assert again.items == []
-
-
 def test_a_page_is_known_by_its_canonical_url(project: Project, site: NewsSite) -> None:
     """The same page at another url, and with another text: an update of itself, not a story of its own."""
     urls = [

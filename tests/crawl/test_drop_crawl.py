@@ -31,19 +31,6 @@ def test_an_article_that_holds_another_and_adds_to_it_is_kept(project: Project, 
     assert crawl.neardup["dropped"] == 1
 
 
-def test_the_share_and_the_sources_that_are_kept_are_settings(project: Project, site: NewsSite) -> None:
-    urls = [site.publish(f"/{name}", page(FERRY, title="Ferry aground")) for name in range(3)]
-
-    kept = project.crawl(
-        ITEM_A_PAGE, urls=urls, **DROP, NEARDUP_KEEP_SOURCES="127.0.0.1", NEARDUP_NAMESPACE="keep"
-    ).items
-    tagged = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_NAMESPACE="tag")
-
-    assert [item["neardup_would_drop"] for item in kept] == [False] * 3
-    assert sorted(item["neardup_would_drop"] for item in tagged.items) == [False, True, True]
-    assert tagged.neardup["would_drop"] == 2
-
-
 def test_a_wall_longer_than_the_articles_drops_none_of_them(project: Project, site: NewsSite) -> None:
     wall = article("wall", 400)
     headlines = [
@@ -62,26 +49,6 @@ def test_a_wall_longer_than_the_articles_drops_none_of_them(project: Project, si
 
     assert len(first.items) >= len(urls) - 2
     assert second.statuses == {"original": 5}
-
-
-def test_an_article_under_another_address_is_the_same_page(project: Project, site: NewsSite) -> None:
-    old = site.publish("/news/ferry-aground-4711823.html", page(FERRY, title="Ferry aground off Skerrow"))
-    moved = site.publish("/sea/ferry-off-skerrow-4711823.html", page(FERRY, title="Ferry off Skerrow"))
-    rewritten = site.publish("/sea/ferry-free-4711823.html", page(article("free"), title="Ferry free off Skerrow"))
-    printed = site.publish("/news/ferry-aground-4711823-print.html", page(FERRY, title="Ferry aground off Skerrow"))
-
-    crawl = project.crawl(ITEM_A_PAGE, urls=[old, moved, rewritten, printed], **IN_ORDER)
-
-    items = by_page(crawl.items)
-    verdicts = [(items[url]["neardup_status"], items[url]["neardup_kind"]) for url in (old, moved, rewritten, printed)]
-    assert verdicts == [("original", None), ("duplicate", "revisit"), ("update", None), ("duplicate", "revisit")]
-
-
-def test_a_section_number_makes_no_updates(project: Project, site: NewsSite) -> None:
-    headlines = ["Ferry aground", "Council budget", "Painter honoured", "Glacier melting"]
-    urls = [site.publish(f"/4711823/on-{title[:4]}", page(article(title), title=title)) for title in headlines]
-
-    assert project.crawl(ITEM_A_PAGE, urls=urls, **IN_ORDER).statuses == {"original": 4}
 
 
 def test_an_item_says_what_it_was_compared_with(project: Project, site: NewsSite) -> None:

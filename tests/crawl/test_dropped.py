@@ -7,7 +7,6 @@ import re
 import signal
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from news_site import NewsSite, article, page
@@ -19,7 +18,6 @@ from scrapy.utils.test import get_crawler
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.crawl.feeds import DailyFeed
 from scrapy_neardup.document import TAGS
-from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 
 DROP = {"NEARDUP_ACTION": "drop", **NOTING}
@@ -102,22 +100,6 @@ async def test_a_crawl_of_many_days_has_a_file_a_day_and_old_ones_go(tmp_path: P
     assert (january, february) == ([{"n": 1}, {"n": 2}], [{"n": 3}])
 
 
-@pytest.mark.parametrize(
-    "settings", [{"NEARDUP_ACTION": "tag"}, {"NEARDUP_DRY_RUN": True}, {"NEARDUP_DROPPED_FEED": None}]
-)
-def test_without_drops_and_without_the_feed_nothing_is_written(
-    project: Project, site: NewsSite, settings: dict[str, Any]
-) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), **{**DROP, **settings})
-    assert crawl.neardup["would_drop" if "NEARDUP_DROPPED_FEED" not in settings else "dropped"] == 3
-    assert default_feeds(project) == []
-
-
-def test_a_crawl_that_drops_nothing_leaves_no_file(project: Project, site: NewsSite) -> None:
-    assert project.crawl(ITEM_A_PAGE, urls=copies(site, 1), **DROP).statuses == {"original": 1}
-    assert default_feeds(project) == []
-
-
 def test_the_feed_goes_where_a_scrapy_feed_can_go_and_is_appended_to(project: Project, site: NewsSite) -> None:
     uri = f"file://{project.folder}/out/100%25-%(name)s-%(batch_id)02d.jsonl"
     for run in (1, 2):
@@ -139,27 +121,10 @@ def test_a_uri_that_no_feed_can_be_stored_under_stops_the_start(project: Project
     assert site.requested == []
 
 
-@pytest.mark.parametrize(
-    ("name", "uri"),
-    [("NEARDUP_DROPPED_FEED", "out/%(no_such_thing)s.jsonl"), ("NEARDUP_EVENTS_FEED", "ftp:///without-a-host")],
-)
-def test_a_uri_that_lacks_something_stops_the_start_too(project: Project, site: NewsSite, name: str, uri: str) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), **{**DROP, name: uri})
-    assert f"error: {name} = {uri!r}" in crawl.log.splitlines()[-1]
-    assert "Traceback" not in crawl.log
-    assert site.requested == []
-
-
 @pytest.mark.parametrize("off", [None, "", "None", "null"])
 def test_the_feed_is_turned_off_in_python_and_on_the_command_line(off: str | None) -> None:
     assert NearDupSettings().dropped_feed == DEFAULT_DROPPED_FEED
     assert NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": off}).dropped_feed is None
-
-
-def test_a_feed_is_a_path_or_a_uri() -> None:
-    assert NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": Path("out.jsonl")}).dropped_feed == "out.jsonl"
-    with pytest.raises(SettingsError, match="NEARDUP_DROPPED_FEED = 7"):
-        NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": 7})
 
 
 EVERY_TYPE = '''
@@ -302,41 +267,3 @@ def test_an_item_that_cannot_be_written_is_kept(project: Project, site: NewsSite
     assert "dropped" not in crawl.neardup
     (error,) = crawl.lines("ERROR", "NEARDUP_DROPPED_FEED: dropped items cannot be written")
     assert "No space left" in error
-
-
-FILLING = """
-from io import BytesIO
-
-
-class Full(BytesIO):
-    def write(self, line):
-        if self.tell():
-            raise OSError("No space left")
-        return super().write(line)
-
-
-class Filling:
-    def __init__(self, uri, *, feed_options=None):
-        pass
-
-    def open(self, spider):
-        return Full()
-
-    def store(self, file):
-        pass
-"""
-
-
-def test_the_log_says_so_if_the_feed_fails_after_its_first_row(project: Project, site: NewsSite) -> None:
-    project.write("news/filling.py", FILLING)
-    filling = {"NEARDUP_DROPPED_FEED": "filling:rows", "FEED_STORAGES": {"filling": "news.filling.Filling"}}
-    crawl = project.crawl(ITEM_A_PAGE, urls=copies(site), LOG_LEVEL="INFO", **filling, **DROP)
-    assert crawl.statuses == {"original": 1, "duplicate": 2}
-    assert len(crawl.lines("INFO", "dropped items are written to")) == 1
-    assert len(crawl.lines("ERROR", "NEARDUP_DROPPED_FEED: dropped items cannot be written", "No space left")) == 1
-
-
-def test_renamed_tags_are_renamed_in_the_feed(project: Project, site: NewsSite) -> None:
-    project.crawl(ITEM_A_PAGE, urls=copies(site), NEARDUP_FIELDS={"neardup_status": "verdict"}, **DROP)
-    (feed,) = default_feeds(project)
-    assert [set(row) for row in lines(feed)] == [{"page", "verdict"}] * 3

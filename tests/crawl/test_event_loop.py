@@ -45,14 +45,6 @@ async def rounds_of(turn: Callable[[], Awaitable[object]], count: int) -> list[t
     return seen
 
 
-@settings(deadline=None)
-@given(st.integers(1, 40))
-def test_each_goes_on_in_a_round_of_its_own_and_in_the_order_they_came(count: int) -> None:
-    seen = asyncio.run(rounds_of(FairTurns().yield_turn, count))
-    assert [number for number, _ in seen] == list(range(count))
-    assert len({at for _, at in seen}) == count
-
-
 async def test_each_response_reaches_the_spider_in_a_round_of_its_own() -> None:
     request, response = Request("http://a.example/"), Response("http://a.example/")
     middleware = NearDupDownloaderMiddleware.from_crawler(get_crawler())

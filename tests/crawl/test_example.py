@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
@@ -102,32 +101,6 @@ def test_check_truth_fails_on_a_wrong_tag(project: Path, items: list[Row]) -> No
     done = run_python(project, "check_truth.py", "wrong.jsonl")
     assert done.returncode == 1
     assert duplicate["url"] in done.stdout
-
-
-def test_every_page_has_its_truth_line(items: list[Row], truth: list[Row]) -> None:
-    assert Counter(item["url"] for item in items) == Counter(row["url"] for row in truth)
-
-
-def test_site_is_large_and_varied(truth: list[Row]) -> None:
-    sources = json.loads((EXAMPLE / "newsroom/site/sources.json").read_text(encoding="utf-8"))
-    assert len({row["url"] for row in truth}) >= 60
-    assert len({row["source"] for row in truth}) >= 12
-    assert len({source["template"] for source in sources}) >= 10
-    assert {source["encoding"] for source in sources} > {"utf-8"}
-
-
-def test_pages_come_in_the_order_of_publication_within_one_day(items: list[Row]) -> None:
-    times = [item["published"] for item in items]
-    assert times == sorted(times)
-    assert times[0][:10] == times[-1][:10]
-
-
-def test_a_second_run_gives_the_same_statuses(project: Path, scrapy: Scrapy, items: list[Row]) -> None:
-    scrapy("crawl", "newswire", "-O", "again.jsonl")
-    again = read_lines(project / "again.jsonl")
-    assert [(row["url"], row["neardup_status"]) for row in again] == [
-        (row["url"], row["neardup_status"]) for row in items
-    ]
 
 
 def test_feed_and_drop_feed_together_hold_every_page(project: Path, scrapy: Scrapy, truth: list[Row]) -> None:
@@ -266,55 +239,3 @@ def test_feeds_reads_a_sitemap_index_and_a_packed_news_sitemap(
     assert {item["published"] for item in items.values()} == {STAMP}
     assert {item["feed"] for item in items.values()} == {publisher.url("/news.xml.gz")}
     assert "/archive.xml" not in publisher.asked
-
-
-def test_feeds_takes_the_newest_items_only(project: Path, scrapy: Scrapy, publisher: Publisher) -> None:
-    rss = RSS.format(base=publisher.url(""), old=format_datetime(OLD), recent=format_datetime(RECENT))
-    publisher.pages["/rss.xml"] = ("application/rss+xml", rss.encode())
-    arguments = ("-a", f"feeds={publisher.url('/rss.xml')}", "-a", "max_age_hours=100", "-a", "max_items=1")
-    assert set(crawl_feeds(project, scrapy, *arguments)) == {"New by RSS"}
-    assert "/rss-old" not in publisher.asked
-
-
-def test_feeds_passes_by_what_is_no_feed(scrapy: Scrapy, publisher: Publisher) -> None:
-    publisher.pages["/page"] = publisher.pages["/index"] = ("text/html", b"<p>Neither feed nor sitemap")
-    publisher.pages["/broken.xml.gz"] = ("application/gzip", b"\x1f\x8b\x08broken")
-    done = scrapy(
-        *("crawl", "feeds", *FAST),
-        *("-a", f"feeds={publisher.url('/page')}"),
-        *("-a", f"sitemaps={publisher.url('/index')},{publisher.url('/broken.xml.gz')}"),
-    )
-    assert f"No entries in {publisher.url('/page')}" in done.stderr
-    assert f"No sitemap at {publisher.url('/index')}" in done.stderr
-    assert f"Cannot unpack the sitemap {publisher.url('/broken.xml.gz')}" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "needs -a feeds=URL,URL or -a sitemaps=URL,URL"),
-        (("feeds=news.example/rss",), "-a feeds: 'news.example/rss' is not an http(s) address"),
-        (("sitemaps=https://news.example/map.xml", "max_items=0"), "-a max_items=0: must be a whole number"),
-        (
-            ("sitemaps=https://news.example/map.xml", "max_age_hours=soon"),
-            "-a max_age_hours=soon: must be a whole number",
-        ),
-        (("_job=1", "feed=https://news.example/rss"), "-a feed: use feeds, sitemaps, max_age_hours and max_items"),
-    ],
-)
-def test_feeds_says_which_argument_is_wrong(project: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = run_scrapy(project, "crawl", "feeds", *(part for argument in arguments for part in ("-a", argument)))
-    assert done.returncode != 0
-    assert message in done.stderr.splitlines()[-1]
-    assert "Traceback" not in done.stderr
-
-
-def test_feeds_without_feedparser_says_how_to_install_it(project: Path, scrapy: Scrapy) -> None:
-    missing = project / "feedparser.py"
-    missing.write_text("raise ImportError\n")
-    done = scrapy("crawl", "feeds", "-a", "feeds=https://news.example/rss")
-    missing.unlink()
-    assert done.returncode != 0
-    assert done.stderr.splitlines()[-1] == ("The feeds spider: reading feeds needs feedparser: pip install feedparser")
-    assert "Traceback" not in done.stderr

@@ -9,7 +9,6 @@ import stat
 import subprocess
 import zipfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,14 +141,6 @@ def test_a_crawl_under_scrapyd_has_the_directory_of_its_project(tmp_path: Path) 
         assert files(place) == EVERYTHING
 
 
-def test_without_a_home_the_files_are_in_the_working_directory(tmp_path: Path) -> None:
-    (tmp_path / "news.py").write_text(script("CrawlerProcess"))
-    done = run(tmp_path, "news.py", home="/dev/null")
-    assert f"INFO: The window of the last 24 hours is in {tmp_path}/.scrapy/scrapybot/neardup.sqlite\n" in done.stderr
-    assert " ERROR: " not in done.stderr
-    assert files(tmp_path / ".scrapy/scrapybot") == EVERYTHING
-
-
 def test_a_crawl_that_can_keep_no_file_says_so_and_goes_on(tmp_path: Path) -> None:
     (tmp_path / ".scrapy").write_text("a file in the way")
     (tmp_path / "news.py").write_text(script("CrawlerProcess"))
@@ -192,18 +183,3 @@ def test_a_name_of_a_project_is_a_name_of_one_directory(home: Path) -> None:
     parent = home / ".local/share/scrapy-neardup"
     for name in ("../../etc", "a/b", "..", "", "x" * 300, "\x00", "новости"):
         assert Path(place(PROJECT=name, BOT_NAME=name)).parent == parent
-
-
-def test_a_file_of_the_store_lies_in_the_data_directory_unless_its_path_is_absolute(home: Path) -> None:
-    settings = NearDupSettings(data_dir="/data", store="sqlite:///sub/window.sqlite")
-    assert locate_files(settings, {}).store == "sqlite:////data/sub/window.sqlite"
-    for store in ("sqlite:////var/lib/window.sqlite", "memory://", "redis://host/0"):
-        assert locate_files(replace(settings, store=store), {}).store == store
-
-
-def test_looking_makes_no_directory(home: Path) -> None:
-    place()
-    Path("scrapy.cfg").write_text("[settings]\ndefault = news.settings\n")
-    place()
-    assert not home.exists()
-    assert os.listdir() == ["scrapy.cfg"]

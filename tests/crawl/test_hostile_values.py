@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from long_form import tries
-from news_site import article, page
 from projects import HAS_REACTORLESS
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
@@ -219,17 +218,6 @@ def test_a_bug_of_ours_costs_no_item_and_is_logged_once(
         assert "a bug in scrapy-neardup" in told.message
         assert told.message.isprintable()
         caplog.clear()
-
-
-@needs_no_reactor
-def test_what_a_page_says_of_itself_is_no_condition(crawling: Crawling, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: object) -> str:
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr("scrapy_neardup.middleware.read_head", fail)
-    (item,) = crawling.items(response_of(page(article("ferry")).encode()), [{}])
-    assert item["neardup_status"] == "original"
-    assert crawling.stats["neardup/errors"] == 1
 
 
 def test_the_detector_never_raises_for_values(redis_url: str, namespace: str) -> None:

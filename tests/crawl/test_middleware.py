@@ -96,32 +96,6 @@ def test_none_of_the_items_of_a_page_is_dropped_for_another(
     assert second.stats["waiting_contexts"] == 0
 
 
-FIRST_DROPPED = """
-from scrapy.exceptions import DropItem
-
-
-class Sieve:
-    def process_item(self, item):
-        if item["number"] == 0:
-            raise DropItem("the first one")
-        return item
-
-
-class News(Pages):
-    custom_settings = {"ITEM_PIPELINES": {Sieve: 100}}
-
-    def parse(self, response):
-        for number in range(3):
-            yield {"number": number, "title": f"Title {number}"}
-"""
-
-
-def test_if_the_first_item_of_a_page_is_dropped_the_next_one_is_judged(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(FIRST_DROPPED, urls=[site.publish("/page", page(article("page")))], **NOTING)
-    assert [(item["number"], item["neardup_status"]) for item in crawl.items] == [(1, "original"), (2, "original")]
-    assert crawl.stats["neardup/check/ms_count"] == 1
-
-
 OWN_AND_PAGE = """
 class News(Pages):
     def parse(self, response):
@@ -238,66 +212,6 @@ def test_a_page_has_the_text_of_all_items_that_name_one_of_its_addresses(project
     assert crawl.neardup["unchecked/no-text"] == len(other)
 
 
-BY_URL = """
-def extract(html, url):
-    name = url.rpartition("/")[2]
-    return " ".join(f"{name}{number}" for number in range(100))
-"""
-
-
-@pytest.mark.parametrize("workers", [0, 1])
-def test_an_extractor_of_the_users_own_is_asked_for_each_url(project: Project, site: NewsSite, workers: int) -> None:
-    """Three urls with one JavaScript shell: the extractor gets the articles elsewhere, by the url."""
-    project.write("news/by_url.py", BY_URL)
-    shell = "<html><body><div id='app'></div><script src='/app.js'></script></body></html>"
-    urls = [site.publish(f"/{name}", shell) for name in ("one", "two", "three")]
-    settings = {"NEARDUP_EXTRACTOR": "news.by_url.extract", "NEARDUP_EXTRACT_WORKERS": workers}
-    assert project.crawl(ITEM_A_PAGE, urls=urls, **settings).statuses == {"original": 3}
-
-
-OWN_TEXT = """
-class News(Pages):
-    async def start(self):
-        yield {"name": "start with text", "text": self.text}
-        yield {"name": "start without text"}
-        async for request in super().start():
-            yield request
-
-    def request(self, url):
-        return scrapy.Request(url, errback=self.failed)
-
-    def parse(self, response):
-        name = response.url.rpartition("/")[2]
-        values = {"string": "An own text. " * 3, "list": ["An own", "text."], "blank": " ", "none": None, "number": 5}
-        yield {"name": name, "text": values[name]}
-
-    def failed(self, failure):
-        yield {"name": "failed"}
-"""
-
-
-def test_items_with_a_text_of_their_own_skip_extraction(project: Project, site: NewsSite) -> None:
-    names = ("string", "list", "blank", "none", "number")
-    urls = [site.publish(f"/{name}", page(article(name))) for name in names]
-    refused = "http://127.0.0.1:9/"
-    crawl = project.crawl(
-        OWN_TEXT, "-a", f"text={article('start')}", urls=[*urls, refused], RETRY_ENABLED=False, **NOTING
-    )
-
-    assert extracted(project) == {"blank": 1, "none": 1, "number": 1}
-    assert {item["name"]: (item["neardup_status"], item["neardup_reason"]) for item in crawl.items} == {
-        "start with text": ("original", None),
-        "start without text": ("unchecked", "no-text"),
-        "string": ("unchecked", "too-short"),
-        "list": ("unchecked", "too-short"),
-        "blank": ("original", None),
-        "none": ("original", None),
-        "number": ("original", None),
-        "failed": ("unchecked", "no-text"),
-    }
-    assert crawl.stats["waiting_contexts"] == 0
-
-
 def test_no_page_is_extracted_for_requests_alone(project: Project, site: NewsSite) -> None:
     spider = """
         class News(Pages):
@@ -340,31 +254,6 @@ class Sieve:
             raise RuntimeError("and another")
         return item
 """
-
-
-@pytest.mark.slow
-def test_100_items_replaced_on_their_way_keep_each_its_own_text(project: Project, site: NewsSite) -> None:
-    """A second crawl meets the texts of the first at other urls: each copy must name its own original."""
-    originals = [site.publish(f"/first/{number}", page(article(number))) for number in range(100)]
-    again = [site.publish(f"/again/{number}", page(article(number))) for number in range(100)]
-    project.write("news/pipelines.py", PIPELINES)
-    settings = {
-        **NOTING,
-        "ITEM_PIPELINES": {"news.pipelines.Replace": 100, "news.pipelines.Rename": 200},
-        "CONCURRENT_REQUESTS": 100,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 100,
-        "LOG_LEVEL": "INFO",
-    }
-    first = project.crawl(ITEM_A_PAGE, urls=originals, **settings)
-    assert first.statuses == {"original": 100}
-    assert first.stats["waiting_contexts"] == 0
-    second = project.crawl(ITEM_A_PAGE, urls=again, **settings)
-    assert second.statuses == {"duplicate": 100}
-    for item in second.items:
-        assert item["neardup_original"] == item["page"].replace("/again/", "/first/")
-        assert item["neardup_kind"] == "exact"
-        assert item["replaced"]
-        assert item["renamed"]
 
 
 @pytest.mark.parametrize("order", [0, 100], ids=["before the capture", "after the capture"])
@@ -420,49 +309,3 @@ def test_a_request_and_an_item_class_opt_out(project: Project, site: NewsSite) -
     assert crawl.neardup["checked"] == 2
     assert extracted(project) == {"in": 1}
     assert crawl.stats["waiting_contexts"] == 0
-
-
-WAITING = """
-import sqlite3
-
-from scrapy import signals
-
-
-class News(Pages):
-    parsed = left = most = 0
-
-    @classmethod
-    def from_crawler(cls, crawler, *args, **kwargs):
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.item_left, signals.item_scraped)
-        return spider
-
-    def parse(self, response):
-        if not self.parsed:
-            self.lock = sqlite3.connect("window.sqlite", check_same_thread=False)
-            self.lock.execute("BEGIN IMMEDIATE")
-        self.parsed += 1
-        self.most = max(self.most, self.parsed - self.left)
-        yield response.json()
-
-    def item_left(self, item):
-        self.left += 1
-
-    def closed(self, reason):
-        self.lock.close()
-        self.crawler.stats.set_value("most", self.most)
-"""
-
-
-def test_small_items_that_wait_for_their_verdicts_hold_responses_back(project: Project, site: NewsSite) -> None:
-    """While nobody answers checks, memory does not grow with the number of responses."""
-    answers = [
-        Answer(json.dumps({"url": f"https://a.example/{n}", "text": article(n)}).encode(), "application/json")
-        for n in range(200)
-    ]
-    urls = [site.publish(f"/{number}.json", answer) for number, answer in enumerate(answers)]
-    crawl = project.crawl(
-        WAITING, urls=urls, NEARDUP_STORE=f"sqlite:///{project.folder}/window.sqlite", NEARDUP_STORE_TIMEOUT=1
-    )
-    assert crawl.stats["item_scraped_count"] == 200
-    assert crawl.stats["most"] <= 64

@@ -225,36 +225,6 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     assert crawl.stats["waiting_contexts"] == 0
 
 
-WAITING = """
-import asyncio
-from news.noted import Noted
-
-
-class News(Noted):
-    def checked(self, item, verdict):
-        super().checked(item, verdict)
-        self.others = getattr(self, "others", 0) + 1
-        if self.others == 10:
-            self.all_others.set()
-
-    async def parse(self, response):
-        if not hasattr(self, "all_others"):
-            self.all_others = asyncio.Event()
-        if response.url.endswith("waits"):
-            await self.all_others.wait()
-        yield {"page": response.url}
-"""
-
-
-@pytest.mark.slow
-def test_a_callback_that_waits_for_the_others_is_passed_over(project: Project, site: NewsSite) -> None:
-    urls = [site.publish(f"/{name}", page(article(name))) for name in ("waits", *range(10))]
-    project.crawl(WAITING, urls=urls, NEARDUP_EXTRACTOR="news.noting.extract", NEARDUP_EXTRACT_TIMEOUT=4)
-
-    received, checked = noted(project.folder)
-    assert checked == [*(name for name in received if name != "waits"), "waits"]
-
-
 HANGING = """
 import time
 
@@ -315,25 +285,6 @@ RESPONSES = st.lists(st.lists(st.integers(0, 5), max_size=5), max_size=6)
 
 
 @settings(deadline=None)
-@given(RESPONSES)
-def test_turns_come_by_response_and_item(responses: list[list[int]]) -> None:
-    async def run() -> None:
-        order, seen = ResponseOrder(3600), list[tuple[int, int]]()
-        places = [order.take_place() for _ in responses]
-        started = await asyncio.gather(
-            *(
-                respond(place, seen, number, items)
-                for number, (place, items) in enumerate(zip(places, responses, strict=True))
-            )
-        )
-        await asyncio.gather(*(task for tasks in started for task in tasks))
-        assert seen == [(number, serial) for number, items in enumerate(responses) for serial in range(len(items))]
-        assert not order.places
-
-    asyncio.run(run())
-
-
-@settings(deadline=None)
 @given(RESPONSES, st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4))))
 def test_items_that_are_cancelled_are_left_out(responses: list[list[int]], lost: set[tuple[int, int]]) -> None:
     async def run() -> None:
@@ -381,22 +332,6 @@ async def test_a_place_that_is_held_is_not_passed_over() -> None:
     first.close()
     await waiting
     assert seen == [(0, 0), (1, 0)]
-
-
-async def test_a_place_that_two_hold_is_held_until_both_let_go() -> None:
-    order, seen = ResponseOrder(0), list[tuple[int, int]]()
-    first, second = order.take_place(), order.take_place()
-    (waiting,) = await respond(second, seen, 1, [0])
-    for last in (0, 1):
-        holders = [first.pause_lateness(), first.pause_lateness()]
-        for holder in holders:
-            holder.__enter__()
-        holders[1 - last].__exit__(None, None, None)
-        for _ in range(10):
-            await asyncio.sleep(0)
-        assert seen == []
-        holders[last].__exit__(None, None, None)
-    await waiting  # passed over at last
 
 
 async def test_places_that_are_late_together_are_passed_over_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,6 @@ from projects import ITEM_A_PAGE, NOTING, Item, Project
 RECORDED = "recorded.jsonl.gz"
 NOTED = {"NEARDUP_RECORD": RECORDED, **NOTING}
 
-SEVERAL = """
-class News(Pages):
-    def parse(self, response):
-        for text in TEXTS:
-            yield {"url": response.url, "text": text}
-"""
-
 
 def recorded(path: Path) -> list[Item]:
     return [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
@@ -56,24 +49,6 @@ def test_a_replay_of_the_record_gives_the_verdicts_of_the_crawl(project: Project
 
 
 CANONICAL = '<head><link rel="canonical" href="/other">'
-
-
-def test_texts_that_share_a_page_are_no_versions_of_each_other_in_a_replay_either(
-    project: Project, site: NewsSite
-) -> None:
-    spider = SEVERAL.replace("TEXTS", repr([article("wire"), article("plan"), article("wire") + " The end."]))
-    crawl = project.crawl(spider, urls=[site.publish("/", page("A list"))], **NOTED)
-    rows = recorded(project.folder / RECORDED)
-    assert [row.get("url_is_own") for row in rows] == [None, False, False]
-    statuses = [item["neardup_status"] for item in crawl.items]
-    assert statuses == ["original", "original", "duplicate"]
-    assert [row["status"] for row in replayed(project)] == statuses
-
-
-def test_items_without_a_text_are_not_recorded(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/", page(""))], **NOTED)
-    assert crawl.statuses == {"unchecked": 1}
-    assert not (project.folder / RECORDED).exists()
 
 
 def test_dropped_documents_are_recorded_too_and_nobody_else_can_read_them(project: Project, site: NewsSite) -> None:
@@ -122,14 +97,6 @@ KILLED = """
         import os, signal
         os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-@pytest.mark.parametrize("uri", ["foo://user:secret@x/recorded", "out/%(no_such_thing)s"])
-def test_a_uri_under_which_nothing_can_be_stored_stops_the_start(project: Project, site: NewsSite, uri: str) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=[site.url], NEARDUP_RECORD=uri)
-    assert crawl.lines("NEARDUP_RECORD = ")
-    assert "secret" not in crawl.log
-    assert site.requested == []
 
 
 def test_a_record_that_cannot_be_written_costs_no_item(project: Project, site: NewsSite) -> None:

@@ -29,14 +29,6 @@ def test_a_body_met_again_is_extracted_once(project: Project, site: NewsSite, wo
         assert len(line) <= 80
 
 
-def test_an_extractor_of_the_users_own_gets_the_same_page_once(project: Project, site: NewsSite) -> None:
-    """A url at a time: it may go by the url."""
-    spider = ITEM_A_PAGE + "    def request(self, url):\n        return scrapy.Request(url, dont_filter=True)\n"
-    urls = [site.publish(f"/{name}", page(article("the same"))) for name in ("one", "two")]
-    project.crawl(spider, urls=[*urls, *urls, *urls], **NOTING)
-    assert extracted(project) == {"one": 1, "two": 1}
-
-
 def test_what_is_no_page_is_never_given_to_the_extractor(project: Project, site: NewsSite) -> None:
     answers = {
         "image": Answer(b"\x89PNG\r\n\x1a\n" * 100, "image/png"),

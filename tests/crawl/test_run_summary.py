@@ -59,20 +59,6 @@ def test_the_block_is_the_last_thing_on_the_screen_and_names_the_next_command(pr
     assert block(log).endswith("Next: scrapy neardup report items.jsonl\n      scrapy neardup events\n")
 
 
-def test_changed_figures_are_listed_the_dead_first() -> None:
-    summary = RunSummary(NearDupSettings())
-    for number in range(3):
-        changes = ("homes: 4 -> 9", "dead: 3 -> 7") if number else ("homes: 4 -> 9",)
-        verdict = Verdict("update", story="a", changes=changes)
-        summary.add(verdict, title="Bridge collapse kills 7", url="https://a.example/1")
-    assert (
-        "Changed figures, with the items that print them:\n"
-        "      2 items, 7 dead, was 3                Bridge collapse kills 7\n"
-        "      3 items, 9 homes, was 4               Bridge collapse kills 7\n"
-    ) in summary.text()
-    assert summary.text(["day 1.jsonl"]).endswith("\nNext: scrapy neardup report 'day 1.jsonl'")
-
-
 def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSite) -> None:
     crawl = project.crawl(WITH_FIELDS.format(items=[]), urls=[site.publish("/", page("Nothing"))])
     assert block(crawl.log) == (
@@ -80,35 +66,6 @@ def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSi
         "  If you expected some, look for errors and dropped items in the log above.\n"
     )
     assert crawl.hints == {}
-
-
-def test_a_crawl_whose_items_were_all_left_alone_says_so(project: Project, site: NewsSite) -> None:
-    spider = WITH_FIELDS.format(items=[{"a": 1}] * 3) + OPTING_OUT
-    crawl = project.crawl(spider, urls=[site.publish("/", page("Nothing"))])
-    assert block(crawl.log) == ("scrapy-neardup: no item judged; 3 items of requests with neardup=False left alone\n")
-
-
-OPTING_OUT = """
-    def request(self, url):
-        return scrapy.Request(url, meta={"neardup": False})
-"""
-
-
-@pytest.mark.slow
-def test_items_without_a_page_are_told_why_they_have_no_text(project: Project) -> None:
-    crawl = project.crawl(FROM_START)
-    assert crawl.hints == {"no-page": 2}
-    assert "2 of 2 items had no text and came without a page, as items of start()" in " ".join(block(crawl.log).split())
-
-
-FROM_START = """
-class News(scrapy.Spider):
-    name = "news"
-
-    async def start(self):
-        for number in range(2):
-            yield {"url": f"https://paper{number}.example/ferry"}
-"""
 
 
 @pytest.mark.parametrize("with_text", [True, False])
@@ -148,13 +105,6 @@ def test_items_without_text_are_told_the_field_that_holds_it(project: Project, s
     assert "Hints" not in block(mended.log)
 
 
-def test_pages_without_text_are_another_hint(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(ITEM_A_PAGE, urls=[site.publish("/", "<html><body><script>1</script></body></html>")])
-    assert crawl.hints == {"no-text": 1}
-    said = " ".join(block(crawl.log).split())
-    assert "1 of 1 items had no text, and none was found on their page: set text in NEARDUP_ITEM_FIELDS" in said
-
-
 def test_items_without_the_field_of_their_time(project: Project, site: NewsSite) -> None:
     listing = site.publish("/list", page("Today's news"))
     items = [{"url": f"/{number}", "body": article(number), "published": "2026-11-20"} for number in range(3)]
@@ -169,40 +119,6 @@ def test_items_without_the_field_of_their_time(project: Project, site: NewsSite)
     )
     del fields["time"]
     assert project.crawl(WITH_FIELDS.format(items=items), **given, NEARDUP_ITEM_FIELDS=fields).hints == {}
-
-
-DECLARED = """
-class Article(scrapy.Item):
-    page = scrapy.Field()
-
-class Advert(scrapy.Item):
-    page = scrapy.Field()
-
-class News(Pages):
-    def parse(self, response):
-        yield Article(page=response.url)
-"""
-
-
-def test_item_classes_that_match_nothing(project: Project, site: NewsSite) -> None:
-    urls = [site.publish("/", page(article("wire")))]
-    crawl = project.crawl(DECLARED, urls=urls, NEARDUP_ITEM_CLASSES=["news.spiders.news.Advert"])
-    assert crawl.hints == {"item-classes": 1}
-    said = " ".join(block(crawl.log).split())
-    assert "NEARDUP_ITEM_CLASSES matched none of 1 item: add their class, Article" in said
-
-
-def test_items_that_take_no_tags(project: Project, site: NewsSite) -> None:
-    crawl = project.crawl(DECLARED, urls=[site.publish("/", page(article("wire")))])
-    assert crawl.hints == {"untagged": 1}
-    assert "derive Article from scrapy_neardup.NearDupItem" in " ".join(block(crawl.log).split())
-
-
-def test_a_store_that_was_away(project: Project, site: NewsSite) -> None:
-    urls = [site.publish(f"/{number}", page(article(number))) for number in range(2)]
-    crawl = project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_STORE="sqlite:////dev/null/window.sqlite")
-    assert crawl.hints == {"store-unavailable": 2}
-    assert "the store was away for 2 of 2 items" in block(crawl.log)
 
 
 def test_a_second_run_over_the_same_pages_is_told_how_to_begin_anew(project: Project, site: NewsSite) -> None:
@@ -267,17 +183,6 @@ def test_stories_that_became_one_are_counted_once() -> None:
     assert "Event a" not in text
     summary.unite({"c": "0"})
     assert dict(summary.stats())["run/stories"] == 1
-
-
-def test_an_event_whose_story_became_a_part_of_another_one_keeps_its_place() -> None:
-    summary = RunSummary(NearDupSettings())
-    summary.add(Verdict("related", story="a"), title="Story a", url="https://a.example/")
-    for hour, story in enumerate("abc"):
-        report = {"story": story, "level": "watch", "items": 3, "headline": f"Event {story}", "url": ""}
-        summary.add_event({**report, "time": f"2026-01-01T1{hour}:00:00Z", "measures": {"sources": 3}})
-    summary.unite({"a": "0"})
-    text = summary.text()
-    assert text.index("Event a") < text.index("Event b") < text.index("Event c")
 
 
 def test_a_url_takes_one_line() -> None:

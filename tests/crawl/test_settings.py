@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -148,15 +148,6 @@ def test_a_misspelt_name_is_told_the_right_one(name: str) -> None:
         NearDupSettings.from_mapping({wrong: "x"})
 
 
-def test_a_name_like_no_other_is_refused_too() -> None:
-    with pytest.raises(SettingsError, match=r"^NEARDUP_X = 1: no such setting$"):
-        NearDupSettings.from_mapping({"NEARDUP_X": 1})
-
-
-def test_settings_of_others_are_none_of_ours() -> None:
-    assert NearDupSettings.from_mapping({"BOT_NAME": "news", "neardup_action": "x"}) == NearDupSettings()
-
-
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
@@ -173,12 +164,6 @@ def test_the_command_line_gives_text(name: str, text: str, value: object) -> Non
     assert getattr(NearDupSettings.from_mapping({name: text}), FIELDS[name]) == value
 
 
-def test_settings_cannot_change_once_read() -> None:
-    settings = NearDupSettings()
-    with pytest.raises(FrozenInstanceError):
-        settings.action = "drop"  # type: ignore[misc]
-
-
 @given(st.dictionaries(st.sampled_from(["num_perm", "bands", "rows"]), st.integers(-1, 600), max_size=3))
 def test_bands_fit_into_the_signature_or_are_refused(options: dict[str, int]) -> None:
     try:
@@ -187,22 +172,6 @@ def test_bands_fit_into_the_signature_or_are_refused(options: dict[str, int]) ->
         assert error.name in set(map(option_name, ("num_perm", "bands", "rows")))  # noqa: PT017
     else:
         assert 0 < preset.bands * preset.rows <= preset.num_perm
-
-
-def test_a_threshold_for_which_there_are_no_bands_is_an_error_of_the_setting() -> None:
-    with pytest.raises(SettingsError, match=r"bands.*threshold = 1"):
-        NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": 1}})
-
-
-def test_bands_and_rows_can_be_left_to_the_optimiser() -> None:
-    low, high = (
-        NearDupSettings.from_mapping(
-            {"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": threshold}}
-        ).resolved_preset()
-        for threshold in (0.3, 0.9)
-    )
-    assert low.rows < high.rows
-    assert low.bands > high.bands
 
 
 @pytest.fixture
@@ -249,41 +218,6 @@ def test_a_wrong_setting_of_a_spider_stops_it(run: Callable[..., Crawl]) -> None
     assert line.endswith(
         "error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop' (in the custom_settings of the spider)"
     )
-    assert "Traceback" not in crawl.log
-
-
-@pytest.mark.parametrize("name", ["NEARDUP_DROPPED_FEED", "NEARDUP_EVENTS_FEED", "NEARDUP_RECORD"])
-def test_a_feed_whose_name_the_spider_cannot_fill_in_stops_it_in_one_line(run: Callable[..., Crawl], name: str) -> None:
-    crawl = run(**{"NEARDUP_ACTION": "drop", name: "%(town)s.jsonl"})
-    assert crawl.status == LATE_STATUS
-    (line,) = crawl.lines("ERROR")
-    assert f"scrapy: error: {name} = '%(town)s.jsonl': %(town)s cannot be filled in" in line
-    assert "Traceback" not in crawl.log
-
-
-@pytest.mark.parametrize(
-    ("name", "allowed"),
-    [
-        ("NEARDUP_WINDOW", "a whole number from 7200 to 2678400 seconds (2 hours to 31 days)"),
-        ("NEARDUP_EXTRACT_MEMORY", "a whole number from 10000000 to 1000000000000000 bytes"),
-        ("NEARDUP_STORE_TIMEOUT", "a number from 0.01 to 600 seconds"),
-    ],
-)
-def test_limits_are_shown_in_full_with_their_unit(name: str, allowed: str) -> None:
-    with pytest.raises(SettingsError, match=rf"^{name} = 0: must be {re.escape(allowed)}$"):
-        NearDupSettings.from_mapping({name: 0})
-
-
-def test_a_wrong_setting_stops_what_is_wired_by_hand(run: Callable[..., Crawl]) -> None:
-    crawl = run(
-        ADDONS={},
-        SPIDER_MIDDLEWARES={"scrapy_neardup.NearDupSpiderMiddleware": 10},
-        ITEM_PIPELINES={"scrapy_neardup.CapturePipeline": 1, "scrapy_neardup.NearDupPipeline": 300},
-        NEARDUP_ACTION="delete",
-    )
-    assert crawl.status == LATE_STATUS
-    (line,) = crawl.lines("ERROR")
-    assert line.endswith("scrapy: error: NEARDUP_ACTION = 'delete': must be one of 'tag', 'drop'")
     assert "Traceback" not in crawl.log
 
 

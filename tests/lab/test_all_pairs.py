@@ -44,14 +44,6 @@ def test_the_area_is_the_chance_that_a_pair_of_one_cluster_scores_higher(preset:
     assert area_under_roc(row, prints, clusters) == pytest.approx(wins / (len(within) * len(between)), abs=1e-6)
 
 
-def test_background_is_left_out_and_one_kind_of_pair_says_nothing() -> None:
-    prints, _ = _prints("news")
-
-    assert area_under_roc(PRESETS["news"], prints[:3], ["a", "a", "a"]) == 0.5
-    assert area_under_roc(PRESETS["news"], prints[:2] + prints[5:7], ["a", "a", None, "b"]) == 1
-    assert area_under_roc(PRESETS["news"], prints[:1], ["a"]) == 0.5
-
-
 # All pairs, from the threshold on.
 
 
@@ -93,14 +85,6 @@ def test_the_closure_joins_what_is_joined_by_steps() -> None:
     assert scored["one"].closure.f1 == 1
     assert scored["two"].closure.recall == 1
     assert scored["two"].closure.precision == pytest.approx((2 * 2 / 3 + 1 / 3) / 3)
-
-
-def test_documents_without_words_are_like_none() -> None:
-    row = PRESETS["ddd"]
-    prints = [Sketcher(row).fingerprint(Document("00" * 8, "", "", "", text, 0.0)) for text in ("", " ", "too short")]
-
-    assert score_all_pairs(row, prints, {"": ["a", "b", "c"]})[""].pairs.precision == 1
-    assert score_all_pairs(row, [], {"": []})[""].pairs.f1 == 1
 
 
 # A table of scores has the numbers of ``likeness_of``, to the bit, for every measure.

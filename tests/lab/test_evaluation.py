@@ -17,10 +17,10 @@ from published import Originals, online_once
 from scrapy_neardup.exceptions import InputError
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled, without_labelled
-from scrapy_neardup.lab.metrics import Score, b_cubed, mean, online, pairwise
+from scrapy_neardup.lab.metrics import Score, b_cubed, online, pairwise
 from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.protocols import Order, evaluate, shuffled
-from scrapy_neardup.lab.tune import GRIDS, Grid, Point, plateau, suggest
+from scrapy_neardup.lab.tune import GRIDS, Point, suggest
 from scrapy_neardup.settings import NearDupSettings
 
 BAKERY = (
@@ -70,38 +70,11 @@ def test_online_once_by_hand() -> None:
     assert numbers(online_once([order], clusters)) == approx(2 / 5, 2 / 3, 1 / 2)
 
 
-def test_a_link_between_two_background_documents_is_not_scored() -> None:
-    assert online(["A", "A", None, None], [None, 0, None, 2]) == Score(1, 1, 1)
-    assert pairwise(["A", "A", None, None], [0, 0, 2, 2]) == Score(1, 1, 1)
-    assert b_cubed(["A", "A", None, None], [0, 0, 2, 2]) == Score(1, 1, 1)
-
-
 def test_a_labelled_document_linked_to_background_is_a_false_link() -> None:
     assert online([None, "A", "A"], [None, 0, 1]).precision == 0.5
 
 
-def test_nothing_found_is_precise_and_finds_nothing() -> None:
-    assert online(["A", "A"], [None, None]) == Score(1, 0, 0)
-    assert pairwise(["A", "A"], [0, 1]) == Score(1, 0, 0)
-
-
-def test_the_mean_is_taken_of_each_rate_by_itself() -> None:
-    assert numbers(mean([Score(1, 0, 0), Score(0.5, 1, 2 / 3)])) == approx(0.75, 0.5, 1 / 3)
-
-
 clusterings = st.lists(st.tuples(st.sampled_from(["A", "B", "C", None]), st.integers(0, 4)), max_size=30)
-
-
-@given(clusterings)
-def test_every_rate_is_a_share(rows: list[tuple[str | None, int]]) -> None:
-    clusters, predicted = [row[0] for row in rows], [row[1] for row in rows]
-    first: dict[int, int] = {}
-    links = [None if first.setdefault(name, n) == n else first[name] for n, name in enumerate(predicted)]
-    for score in (pairwise(clusters, predicted), b_cubed(clusters, predicted), online(clusters, links)):
-        assert all(0 <= rate <= 1 for rate in numbers(score))
-        low, high = sorted((score.precision, score.recall))
-        assert low <= score.f1 + 1e-12
-        assert score.f1 <= high + 1e-12
 
 
 @given(st.lists(st.sampled_from("ABCDE"), max_size=30))
@@ -172,14 +145,6 @@ async def test_originals_are_stricter_where_clusters_copy_each_other() -> None:
     assert scores["originals"].precision < scores["online"].precision
 
 
-async def test_a_page_that_could_not_be_extracted_is_in_no_story() -> None:
-    pages = [page(1, FERRY), page(2, "", "extraction-failed"), page(3, FERRY)]
-    (order,) = (await evaluate(pages, NearDupSettings(), [0])).orders
-    assert order.verdicts[1].reason == "extraction-failed"
-    assert order.stories[1] == 1
-    assert order.stories[0] == order.stories[2]
-
-
 def _recorded(number: int, cluster: str | None, *, original: bool) -> RecordedPage:
     made = page(number, FERRY)
     return replace(made, recorded=replace(made.recorded, extra={"cluster": cluster, "original": original}))
@@ -211,11 +176,6 @@ async def test_original_first_is_judged_in_orders_of_its_own() -> None:
     assert {order.order[0] for order in plain.orders} != {4}
 
 
-async def test_an_evaluation_needs_an_order() -> None:
-    with pytest.raises(ValueError, match="at least one order"):
-        await evaluate([], NearDupSettings(), [])
-
-
 def prose(seed: str, words: int) -> str:
     letters = random.Random(seed)
     return " ".join("".join(letters.choices("abdegiklmnoprstuv", k=7)) for _ in range(words)).capitalize() + "."
@@ -238,11 +198,6 @@ def point(threshold: float, precision: float, recall: float) -> Point:
     return Point(threshold, dict.fromkeys(("online", "pairwise", "b-cubed"), score))
 
 
-def test_thresholds_include_both_ends() -> None:
-    assert COPIES._replace(low=0.2, high=0.4, step=0.1).thresholds() == [0.2, 0.3, 0.4]
-    assert COPIES._replace(low=0.5, high=0.5).thresholds() == [0.5]
-
-
 def test_the_suggested_threshold() -> None:
     points = [point(0.3, 0.80, 0.95), point(0.4, 0.96, 0.94), point(0.5, 0.97, 0.90), point(0.6, 0.99, 0.70)]
     assert suggest(points, COPIES, 0, 0.45) is points[1]
@@ -256,26 +211,6 @@ def test_topics_need_precise_pairs_and_the_best_b_cubed_f1() -> None:
     high = Point(0.2, {"pairwise": Score.from_rates(0.95, 0.6), "b-cubed": Score.from_rates(1, 0.7)})
     assert suggest([low, high], GRIDS["topic_threshold"], 0.9, 0.1) is high
     assert suggest([low, high], GRIDS["topic_threshold"], 0.8, 0.2) is low
-
-
-@pytest.mark.parametrize("grid", GRIDS.values())
-@pytest.mark.parametrize(("present", "suggested"), [(0.26, 0.25), (0.1, 0.1), (0.05, 0.2), (0.35, 0.2)])
-def test_a_flat_curve_is_no_reason_to_change_a_setting(grid: Grid, present: float, suggested: float) -> None:
-    thresholds = grid._replace(low=0.1, high=0.3, step=0.05).thresholds()
-    curve = [point(threshold, 1.0, 0.9) for threshold in thresholds]
-    found = suggest(curve, grid, 0.9, present)
-    assert found is not None
-    assert found.threshold == suggested
-    assert plateau(curve, curve[2], grid) == thresholds
-
-
-@pytest.mark.parametrize(("present", "suggested"), [(0.9, 0.6), (0.4, 0.6), (0.22, 0.2), (0.68, 0.7)])
-def test_only_neighbours_are_a_flat_curve(present: float, suggested: float) -> None:
-    """0.4 is worse than the thresholds on both sides."""
-    precisions = {0.2: 1.0, 0.3: 1.0, 0.4: 0.9, 0.5: 1.0, 0.6: 1.0, 0.7: 1.0}
-    found = suggest([point(each, precision, 0.9) for each, precision in precisions.items()], COPIES, 0, present)
-    assert found is not None
-    assert found.threshold == suggested
 
 
 Row = dict[str, Any]
@@ -321,23 +256,6 @@ def test_labels_that_cannot_be_relied_on(
         read_labelled(path, labels)
     assert f"{path}:{line}: " in str(error.value)
     assert message in str(error.value)
-
-
-def test_a_label_on_no_line_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no line has the label 'topic'; choose another with --label: cluster"):
-        read_labelled(written(tmp_path, row(1)), ["topic"])
-
-
-def test_many_errors_are_counted(tmp_path: Path) -> None:
-    with pytest.raises(InputError) as error:
-        read_labelled(written(tmp_path, row(0), *[row(n, None) for n in range(1, 31)]))
-    assert len(str(error.value).splitlines()) == 21
-    assert str(error.value).endswith("and 10 more")
-
-
-def test_a_file_without_documents(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no document"):
-        read_labelled(written(tmp_path))
 
 
 def test_background_needs_no_labels_but_sound_lines(tmp_path: Path) -> None:

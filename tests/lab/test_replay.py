@@ -7,7 +7,6 @@ import json
 import lzma
 import random
 import subprocess
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,21 +110,6 @@ def test_figures_that_changed_make_an_update(replay: Replay) -> None:
     assert out[1]["changes"][0].endswith(": 4 -> 12")
 
 
-def test_a_copy_of_an_update_names_both_what_it_matched_and_the_first_of_its_kind(replay: Replay) -> None:
-    report = f"At least 4 people were killed in the town of Skerrow. {text(3)}"
-    update = report.replace("4 people", "12 people")
-    out = replay(
-        [
-            {"id": "first", "url": "https://one.example/1", "time": NOON, "text": report},
-            {"id": "update", "url": "https://two.example/1", "time": NOON + 3600, "text": update},
-            {"id": "copy", "url": "https://three.example/1", "time": NOON + 7200, "text": update},
-        ]
-    )
-    assert (out[2]["status"], out[2]["kind"], out[2]["similarity"]) == ("duplicate", "exact", 1.0)
-    assert (out[2]["original"], out[2]["original_url"]) == ("first", "https://one.example/1")
-    assert (out[2]["match"], out[2]["match_url"]) == ("update", "https://two.example/1")
-
-
 def test_the_window_is_the_documents_own(replay: Replay) -> None:
     times = ["2019-11-15T00:00:00Z", "2019-11-15T23:59:00+00:00", "2019-11-17T00:00:00", 1574035200]
     out = replay([{"id": str(n), "time": time, "text": text(4)} for n, time in enumerate(times)])
@@ -150,17 +134,6 @@ def test_pages_are_extracted_and_verdicts_keep_the_order_of_the_input(replay: Re
     out = replay(rows, "--workers", 2)
     assert [row["id"] for row in out] == list(range(40))
     assert [row["original"] for row in out] == [number - 1 if number % 2 else None for number in range(40)]
-
-
-@pytest.mark.parametrize(("suffix", "opener"), [(".gz", gzip.open), (".xz", lzma.open)])
-def test_packed_input_is_read_as_it_is(tmp_path: Path, suffix: str, opener: Any) -> None:
-    source = tmp_path / f"input.jsonl{suffix}"
-    with opener(source, "wt", encoding="utf-8") as file:
-        file.write(json.dumps({"id": "a", "text": text(1)}) + "\n" + json.dumps({"id": "b", "text": text(1)}) + "\n")
-    done = scrapy_neardup("replay", source, "--json", folder=tmp_path)
-    summary = json.loads(done.stdout)
-    assert (summary["documents"], summary["errors"]) == (2, 0)
-    assert summary["verdicts"] == {"duplicate": 1, "duplicate/exact": 1, "original": 1}
 
 
 def test_wrong_lines_are_reported_with_file_and_line_and_nothing_else_is_lost(tmp_path: Path) -> None:
@@ -202,18 +175,6 @@ def test_a_store_that_lasts_remembers_the_replay_before(replay: Replay, tmp_path
     assert replay([row], "--store", store)[0]["status"] == "original"
     again = replay([row], "--store", store)[0]
     assert (again["status"], again["kind"], again["original_url"]) == ("duplicate", "revisit", "https://one.example/1")
-
-
-def test_settings_and_preset_can_be_given(replay: Replay) -> None:
-    rows = [{"id": 1, "text": text(1)}, {"id": 2, "text": " ".join(text(1).split()[:70])}]
-    assert replay(rows, "--preset", "news")[1]["status"] == "duplicate"
-    strict = replay(rows, "-s", 'NEARDUP_PRESET_OPTIONS={"measure": "resemblance", "threshold": 0.9}')
-    assert strict[1]["status"] == "related"
-
-
-def test_many_identical_documents_have_one_original(replay: Replay) -> None:
-    out = replay([{"id": n, "url": f"https://p{n}.example/", "text": text(1)} for n in range(500)])
-    assert Counter(row["status"] for row in out) == {"original": 1, "duplicate": 499}
 
 
 @pytest.mark.parametrize(
@@ -260,12 +221,6 @@ def test_the_input_is_never_the_output(tmp_path: Path) -> None:
     assert source.read_bytes() == before
 
 
-def test_an_output_is_left_alone_where_there_is_no_input(tmp_path: Path) -> None:
-    (tmp_path / "out.jsonl").write_text("precious")
-    scrapy_neardup("replay", "missing.jsonl", "-O", "out.jsonl", folder=tmp_path, code=2)
-    assert (tmp_path / "out.jsonl").read_text() == "precious"
-
-
 def test_input_may_come_through_a_pipe(tmp_path: Path) -> None:
     lines = "".join(json.dumps({"id": n, "text": text(n)}) + "\n" for n in range(50))
     done = run_scrapy(tmp_path, "neardup", "replay", "/dev/stdin", "--json", answer=lines)
@@ -280,33 +235,8 @@ def test_odd_characters_lose_no_line(replay: Replay) -> None:
     assert out[2]["reason"] == "no-text"
 
 
-def test_settings_before_the_name_of_the_command_count_too(tmp_path: Path) -> None:
-    (tmp_path / "input.jsonl").write_text(json.dumps({"id": 1, "text": text(1)}))
-    done = scrapy_neardup("-s", "NEARDUP_ACTION=wrong", "replay", "input.jsonl", folder=tmp_path, code=2)
-    assert "NEARDUP_ACTION = 'wrong'" in done.stderr
-
-
 def test_a_replay_alarms_nobody(replay: Replay) -> None:
     assert replay([{"id": 1, "text": text(1)}], "-s", "NEARDUP_EVENTS_STREAM=news")[0]["status"] == "original"
-
-
-@pytest.mark.slow
-def test_pages_with_one_canonical_url_are_one_page(replay: Callable[..., list[dict[str, Any]]]) -> None:
-    link = '<link rel="canonical" href="/news/1">'
-    rows = [
-        {
-            "id": number,
-            "url": f"https://paper.example/news/1/{number}",
-            "html": f"<html><head>{link}</head><body><article><p>{text(7)}</p></article></body></html>",
-        }
-        for number in range(2)
-    ]
-
-    assert [row["kind"] for row in replay(rows)] == [None, "revisit"]
-    assert [row["kind"] for row in replay([{**row, "html": row["html"].replace(link, "")} for row in rows])] == [
-        None,
-        "exact",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -52,35 +52,6 @@ def test_on_a_phone_nothing_is_too_wide_or_cut_without_a_hint(browser: Browser, 
         assert cut == []
 
 
-def test_filters_do_not_hide_the_stories_on_a_phone(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, "#stories", **PHONE) as watched:
-        page = watched.page
-        assert page.locator("#story-list > li").first.bounding_box()["y"] < PHONE["viewport"]["height"]  # type: ignore[index]
-        page.get_by_role("button", name="Filters").click()
-        page.get_by_role("combobox", name="Verdict").select_option("update")
-        assert page.locator("#story-list > li").count() == 3
-
-
-@pytest.mark.parametrize("part", ["story/0"])
-def test_labels_of_charts_can_be_read_on_a_phone(browser: Browser, day_report: Path, part: str) -> None:
-    with open_page(browser, day_report, f"#{part}", **PHONE) as watched:
-        sizes = watched.page.evaluate(
-            """() => [...document.querySelectorAll('svg.lanes text')].filter((node) => node.checkVisibility())
-                .map((node) => parseFloat(getComputedStyle(node).fontSize) * node.getScreenCTM().d)"""
-        )
-        assert len(sizes) > 5
-        assert min(sizes) >= 11
-        overlaps = watched.page.evaluate(
-            """() => [...document.querySelectorAll('svg.lanes')].map((chart) => {
-                const boxes = [...chart.querySelectorAll('text')].map((node) => node.getBoundingClientRect());
-                const isBeside = (one, other) => one.right <= other.left || one.bottom <= other.top + 3;
-                const meet = (one, other) => !isBeside(one, other) && !isBeside(other, one);
-                return boxes.filter((one, place) => boxes.slice(place + 1).some((other) => meet(one, other))).length;
-            }).reduce((sum, count) => sum + count)"""
-        )
-        assert overlaps == 0
-
-
 def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) -> None:
     with open_page(browser, day_report) as watched:
         page = watched.page
@@ -96,22 +67,6 @@ def test_the_page_works_by_keyboard_alone(browser: Browser, day_report: Path) ->
         press(page, "Enter")
         page.locator("#story-title").wait_for()
         assert page.evaluate("document.activeElement.id") == "story-title"
-
-
-def test_the_theme_is_chosen_and_kept(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, color_scheme="light") as watched:
-        page = watched.page
-        background = "getComputedStyle(document.body).backgroundColor"
-        light = page.evaluate(background)
-        page.get_by_role("button", name="Theme: auto").click()
-        page.get_by_role("button", name="Theme: light").click()
-        assert page.evaluate(background) != light
-        for _ in range(20):  # a browser hands localStorage to its next process a moment after the click
-            page.reload()
-            page.wait_for_selector("html[data-ready]")
-            if page.evaluate(background) != light:
-                break
-        assert page.evaluate(background) != light
 
 
 def test_a_story_prints_with_its_differences_and_without_controls(browser: Browser, day_report: Path) -> None:

@@ -43,23 +43,6 @@ def test_a_story_opens_to_its_timeline_and_its_members_with_why_each_joined(brow
         watched.page.locator("#story-list > li").first.wait_for()
 
 
-def test_a_related_item_says_whether_its_text_is_similar(browser: Browser, write_report: WriteReport) -> None:
-    unlike = {"neardup_similarity": 0.0, "neardup_containment": 0.0}
-    members = [item(), item(1, "related", neardup_containment=0.31), item(2, "related", **unlike)]
-    with open_page(browser, write_report(members), "#story/0") as watched:
-        why = texts(watched.page.locator(".members .why"))
-        assert why[1:] == ["similar text, not a copy, containment 31%", "the same event in other words"]
-
-
-def test_a_report_of_an_event_says_why_a_related_item_joined(browser: Browser, write_report: WriteReport) -> None:
-    unlike = {"neardup_similarity": 0.0, "neardup_containment": 0.0}
-    related = item(1, "related", text=None, **unlike)
-    member = {"url": related["url"], "time": related["published"], "why": "topic 0.43: budget, senate"}
-    event = {"level": "watch", "story": related["neardup_story"], "members": [member, 5], "growth": []}
-    with open_page(browser, write_report([item(), related, event]), "#story/0") as watched:
-        assert texts(watched.page.locator(".members .why"))[1] == "topic 0.43: budget, senate"
-
-
 def test_visits_of_a_page_are_folded_and_not_counted(browser: Browser, write_report: WriteReport) -> None:
     again = item(1, "duplicate", url=item()["url"], neardup_kind="revisit")
     with open_page(browser, write_report([item(), again, item(2, "duplicate")]), "#story/0") as watched:
@@ -75,30 +58,6 @@ def test_visits_of_a_page_are_folded_and_not_counted(browser: Browser, write_rep
         watched.page.get_by_role("combobox", name="Size").select_option("any, single items too")
         assert len(titles(watched.page)) == 1
         assert watched.page.locator("#story-list .stack").count() == 0
-
-
-def test_variants_of_an_article_show_their_paths(browser: Browser, write_report: WriteReport) -> None:
-    address = "https://paper0.example/ferry{}"
-    variants = [
-        item(url=address.format("")),
-        item(1, "duplicate", url=address.format("/amp"), neardup_match=address.format("")),
-    ]
-    with open_page(browser, write_report([*variants, item(2, "duplicate")]), "#story/0") as watched:
-        assert texts(watched.page.locator(".members .path")) == ["paper0.example/ferry", "paper0.example/ferry/amp"]
-        press(watched.page, "j")
-        paths = watched.page.locator("#story .compare .path")
-        paths.first.wait_for()
-        assert texts(paths) == ["paper0.example/ferry", "paper0.example/ferry/amp"]
-
-
-@pytest.mark.parametrize(("sources", "last"), [(15, "paper14.example"), (16, "2 other sources")])
-def test_the_last_lane_of_a_timeline_is_for_several_sources_or_named(
-    browser: Browser, write_report: WriteReport, sources: int, last: str
-) -> None:
-    page = write_report([item(n, "duplicate" if n else "original") for n in range(sources)])
-    with open_page(browser, page, "#story/0") as watched:
-        labels = watched.page.locator(".lanes text").all_text_contents()
-        assert (len(labels), labels[14]) == (15 + 2, last)
 
 
 def test_two_texts_stand_side_by_side_with_changed_figures_marked(browser: Browser, day_report: Path) -> None:
@@ -127,14 +86,6 @@ def test_what_one_text_lacks_is_marked_in_the_other(browser: Browser, write_repo
         assert "only in this item: missing in the match" in keys
 
 
-def test_two_long_texts_with_nothing_in_common_are_compared(browser: Browser, write_report: WriteReport) -> None:
-    left, right = (" ".join(f"{letter}{n * n % 7919}" for n in range(4000)) for letter in "ab")
-    page = write_report([item(text=left), item(1, "duplicate", text=right)])
-    with open_page(browser, page, "#story/0") as watched:
-        press(watched.page, "j", "j")
-        watched.page.locator("#story .compare .sides ins").first.wait_for(timeout=5000)
-
-
 def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_day: JudgedSite) -> None:
     recorded = [json.loads(line) for line in judged_day.documents.read_text(encoding="utf-8").splitlines()]
     by_title = {row["title"]: row["text"].split() for row in recorded}
@@ -152,25 +103,6 @@ def test_both_texts_are_shown_whole(browser: Browser, day_report: Path, judged_d
                 heads = texts(compare.locator(".title strong"))
                 assert [text.split() for text in shown] == [by_title[head] for head in heads]
             watched.page.goto(watched.page.url.partition("#")[0] + "#stories")
-
-
-def test_keys_step_through_members_and_changes_and_close(browser: Browser, day_report: Path) -> None:
-    with open_page(browser, day_report, "#stories") as watched:
-        open_story(watched.page, "River fever: twelve dead, dozens ill")
-        press(watched.page, "j", "j")
-        heading = watched.page.locator("#story .compare h3")
-        assert heading.inner_text() == "Item 3 of 4"
-        watched.page.locator("#story .compare ins").first.wait_for()
-        press(watched.page, "n", "n")
-        assert texts(watched.page.locator("#story .compare .at")) == ["31", "58"]
-        press(watched.page, "p")
-        assert texts(watched.page.locator("#story .compare .at")) == ["4", "12"]
-        press(watched.page, "k")
-        assert heading.inner_text() == "Item 2 of 4"
-        press(watched.page, "Escape")
-        assert watched.page.locator("#story .compare").count() == 0
-        press(watched.page, "Escape")
-        watched.page.locator("#story-list > li").first.wait_for()
 
 
 def test_a_copy_of_an_update_is_compared_with_its_match_or_its_original(browser: Browser, day_report: Path) -> None:
@@ -252,17 +184,6 @@ def test_a_day_is_chosen_for_news_stories_and_drops(browser: Browser, write_repo
         assert page.locator("#drop-list > li").count() == 2
 
 
-def test_drops_of_which_nothing_is_lost_are_folded(browser: Browser, write_report: WriteReport) -> None:
-    copies = [item(n, "duplicate", neardup_share=share) for n, share in ((1, 1.0), (2, 0.71), (3, 1.0))]
-    again = [item(n, "duplicate", url=item()["url"], neardup_kind="revisit", neardup_share=1.0) for n in range(48)]
-    with open_page(browser, write_report([item(), *copies, *again]), "#drops") as watched:
-        page = watched.page
-        assert page.locator("#drops-status").inner_text() == "1 item with text that its match lacks, 2 without."
-        assert page.locator("#drop-list > li").count() == 1
-        page.get_by_role("button", name="Show 2 items of which nothing would be lost").click()
-        assert page.locator("#drop-list > li").count() == 3
-
-
 def test_drops_begin_with_what_loses_most_and_open_side_by_side(browser: Browser, write_report: WriteReport) -> None:
     copies = [item(n, "duplicate", neardup_share=share) for n, share in ((1, 0.99), (2, 0.71), (3, 0.8))]
     with open_page(browser, write_report([item(), *copies]), "#drops") as watched:
@@ -330,23 +251,6 @@ def test_an_item_may_have_the_name_of_a_method_of_javascript(browser: Browser, w
     items = [item(), item(1, "related", url="toString", **unlike), item(2, "related", url="__proto__", **unlike)]
     with open_page(browser, write_report(items), "#story/0") as watched:
         assert texts(watched.page.locator(".members .why"))[1:] == ["the same event in other words"] * 2
-
-
-def test_an_item_without_a_text_says_so(browser: Browser, write_report: WriteReport) -> None:
-    with open_page(browser, write_report([item(text=None), item(1, "duplicate")]), "#story/0") as watched:
-        press(watched.page, "j", "j")
-        missing = watched.page.locator("#story .compare .empty")
-        missing.wait_for()
-        assert missing.inner_text() == "The text of this item is not in this page."
-
-
-def test_a_match_outside_the_feeds_is_named(browser: Browser, write_report: WriteReport) -> None:
-    page = write_report([item(1, "duplicate"), item(2, "duplicate")])
-    with open_page(browser, page, "#story/0") as watched:
-        press(watched.page, "j")
-        title = watched.page.locator("#story .compare .title").first
-        title.wait_for()
-        assert "https://paper0.example/0 is in none of these feeds." in title.inner_text()
 
 
 @pytest.mark.parametrize("items", [[], [{"name": "no article"}], [item(published=None, title=None, url=None)]])

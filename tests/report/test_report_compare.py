@@ -17,7 +17,6 @@ RESCUED = "The coast guard said that forty people were taken off by two tugs bef
 HOTELS = "The ferry company will pay for hotels and for the return of all its passengers."
 BUILT = "The ferry was overhauled in the spring, the company said in a short statement."
 WEATHER = "Meteorologists had warned of heavy seas off the coast since Monday morning at least."
-NOTICE = " ".join(f"notice{number}" for number in range(25))
 
 
 def compared(page: Page) -> list[tuple[str, str]]:
@@ -52,17 +51,6 @@ def test_short_lines_that_a_fingerprint_leaves_out_are_marked_and_are_no_changes
         assert watched.page.locator("#story .sides :is(ins, del)").count() == 0
 
 
-def test_a_byline_that_the_article_mentions_is_left_out_where_it_stands(
-    browser: Browser, write_report: WriteReport
-) -> None:
-    story = "\n".join((f"LONDON (Reuters) - {GROUNDED}", RESCUED, HOTELS))
-    pair = [item(text=f"{story}\nReuters\n"), item(1, "duplicate", text=story)]
-    with open_page(browser, write_report(pair), "#story/0") as watched:
-        rows = compared(watched.page)
-        assert rows[-1] == ("Reuters", "")
-        assert "No difference; 1 passage not compared." in facts(watched.page)
-
-
 @pytest.mark.parametrize(
     ("left", "right"),
     [
@@ -85,11 +73,3 @@ def test_a_deleted_line_stands_beside_the_place_it_was_deleted_from(
         assert deleted.split("\n") == [line for line in left if line and line not in right]
         tops = watched.page.locator("#story .sides .text").evaluate_all("cells => cells.map((cell) => cell.offsetTop)")
         assert tops[::2] == tops[1::2]
-
-
-def test_a_deleted_sentence_is_marked_from_its_beginning(browser: Browser, write_report: WriteReport) -> None:
-    left, right = f"{GROUNDED} {HOTELS} {BUILT}", f"{GROUNDED} {BUILT}"  # all begin with "The"
-    page = write_report([item(text=left), item(1, "duplicate", text=right)])
-    with open_page(browser, page, "#story/0") as watched:
-        compared(watched.page)
-        assert texts(watched.page.locator("#story .sides del")) == [HOTELS]

@@ -68,14 +68,6 @@ def test_an_event_has_one_number_of_items_and_of_sources(tmp_path: Path) -> None
     assert "3 items from" not in page
 
 
-def test_a_level_is_reached_at_the_time_of_the_item_that_raised_it(tmp_path: Path) -> None:
-    items = [item(n, "duplicate" if n else "original") for n in range(5)]
-    (story,) = events_in([*items, event(2), event(3, "update"), event(5, "ended", item=None)], tmp_path)
-    assert story.levels == [("breaking", START + 600), ("update", START + 1200), ("ended", START + DAY)]
-    (tagged,) = events_in([*items, item(5, "duplicate", neardup_event="breaking")], tmp_path)
-    assert tagged.levels == [("breaking", START + 3000)]
-
-
 def test_members_that_the_feeds_lack_are_part_of_their_story_but_not_of_the_items(tmp_path: Path) -> None:
     (story,) = events_in([item(), event(4)], tmp_path)
     assert (story.size, story.copies) == (4, 3)
@@ -89,12 +81,6 @@ def test_sources_of_one_owner_are_one_independent_source(tmp_path: Path) -> None
     items = [item(), item(1, "duplicate"), item(2, "duplicate", neardup_event="watch")]
     (story,) = events_in(items, tmp_path, source_owners=owners)
     assert story.owners == ["Group", "paper2.example"]
-
-
-def test_a_page_that_came_again_does_not_make_an_event_larger(tmp_path: Path) -> None:
-    again = item(3, "duplicate", url=item()["url"], neardup_kind="revisit")
-    (story,) = events_in([item(), item(1, "duplicate", neardup_event="breaking"), again], tmp_path)
-    assert (story.size, story.copies) == (2, 1)
 
 
 def test_a_figure_is_one_line_with_all_its_values_and_who_printed_the_newest_first(tmp_path: Path) -> None:
@@ -143,22 +129,6 @@ def test_the_news_tell_what_a_drop_would_lose_and_nothing_of_revisits(tmp_path: 
     (news,) = news_in(rows, tmp_path)
     assert (news.items, news.drops) == (3, 2)
     assert [row.number for row in news.losing] == [1]
-
-
-def test_a_timeline_has_a_dot_for_each_item_up_to_a_limit(tmp_path: Path) -> None:
-    rows = [item(n, "duplicate" if n else "original") for n in range(400)]
-    (story,) = news_in(rows, tmp_path)[0].largest
-    timeline = story.timeline()
-    assert timeline is not None
-    assert 100 < len(timeline.dots) <= 150
-    assert timeline.dots[0] == (0, "original")
-    assert Story(members=story.members[:1]).timeline() is None
-
-
-def test_a_report_of_an_event_with_wrong_values_does_no_harm(tmp_path: Path) -> None:
-    wrong = {"level": "breaking", "members": [5, {"url": 7}], "growth": [], "items": "many", "story": [], "figures": 3}
-    news_in([wrong, item()], tmp_path)
-    assert build_report(gather([tmp_path / "feed.jsonl"], NearDupSettings())).items == 1
 
 
 def test_every_event_of_the_day_is_in_the_news(judged_day: JudgedSite) -> None:

@@ -17,10 +17,8 @@ from report_items import item
 from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter
 
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.lab.feed import WrongLine
 from scrapy_neardup.report import build_report, gather
 from scrapy_neardup.report.clean import clean_line
-from scrapy_neardup.report.reading import read_rows
 from scrapy_neardup.report.rows import LONGEST_TITLE
 from scrapy_neardup.settings import NearDupSettings
 
@@ -46,10 +44,6 @@ def written(folder: Path, content: bytes, name: str = "feed") -> Path:
     path = folder / name
     path.write_bytes(content)
     return path
-
-
-def errors_of(path: Path) -> list[str]:
-    return [row.error for row in read_rows(path) if isinstance(row, WrongLine)]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress], ids=["plain", "gzip", "xz"])
@@ -95,16 +89,6 @@ def test_a_feed_that_was_cut_off_gives_the_items_before_its_end(tmp_path: Path, 
         assert "half written" in gathered.problems[0]
 
 
-def test_a_csv_line_without_its_last_cells_is_reported(tmp_path: Path) -> None:
-    path = written(tmp_path, b"url,title,neardup_status\nhttps://a.example/,A,original\nhttps://b.exa")
-    assert "half written" in errors_of(path)[0]
-
-
-def test_a_json_feed_that_two_crawls_wrote_is_read_whole(tmp_path: Path) -> None:
-    path = written(tmp_path, export("json", ITEMS[:1]) + export("json", ITEMS[1:]))
-    assert len(gather([path], NearDupSettings()).rows) == 4
-
-
 def test_a_wrong_line_in_the_middle_costs_one_line(tmp_path: Path) -> None:
     lines = [json.dumps(ITEMS[0]), '{"url": ', "[1]", json.dumps(ITEMS[1])]
     gathered = gather([written(tmp_path, "\n".join(lines).encode())], NearDupSettings())
@@ -116,10 +100,6 @@ def test_a_wrong_line_in_the_middle_costs_one_line(tmp_path: Path) -> None:
 def test_a_file_that_is_no_feed_is_refused_with_its_name(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(InputError, match=r"feed: is neither JSON lines nor JSON, and has no column 'url'"):
         gather([written(tmp_path, content)], NearDupSettings())
-
-
-def test_an_empty_feed_has_no_items(tmp_path: Path) -> None:
-    assert gather([written(tmp_path, b"")], NearDupSettings()).rows == []
 
 
 def test_renamed_tags_and_fields_are_found_by_the_settings(tmp_path: Path) -> None:
@@ -161,23 +141,6 @@ def test_visits_of_one_page_get_their_own_documents(tmp_path: Path) -> None:
     assert gathered.texts({0, 1}) == {0: "visit 0", 1: "visit 1"}
 
 
-def test_pages_that_several_runs_met_unchanged_are_counted_once(tmp_path: Path) -> None:
-    """Of two days, the second day meets all pages again and has eight real updates."""
-    again = [item(n, published=1_700_086_400 + n) for n in range(4)]
-    updates = [item(n, "update", published=1_700_090_000 + n) for n in range(8)]
-    runs = [[item(n) for n in range(4)], [*again, *updates]]
-    feeds = [written(tmp_path, export("jsonl", items), f"day{n}") for n, items in enumerate(runs)]
-    report = build_report(gather(feeds, NearDupSettings()))
-    assert (report.items, report.again) == (12, 4)
-    assert not any(note.is_warning for note in report.notes)
-
-
-def test_items_of_one_run_with_the_same_url_are_all_counted(tmp_path: Path) -> None:
-    feed = written(tmp_path, export("jsonl", [item(1), item(1)]), "feed")
-    assert build_report(gather([feed], NearDupSettings())).items == 2
-    assert build_report(gather([feed, feed], NearDupSettings())).items == 2
-
-
 def test_the_time_of_the_recording_is_the_clock_unless_the_settings_name_one(tmp_path: Path) -> None:
     feed = written(tmp_path, export("jsonl", [item(1)]), "feed")
     recorded = written(
@@ -215,8 +178,3 @@ def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
     (note,) = [each for each in report.notes if "verdict" in each.text]
     assert note.text == "These are documents without verdicts."
     assert "--documents" in note.remedy
-
-
-def test_the_feed_of_dropped_items_is_named(tmp_path: Path) -> None:
-    kept, dropped = (written(tmp_path, export("jsonl", [item(n, "duplicate")]), f"feed {n}") for n in (1, 2))
-    assert [row.is_dropped for row in gather([kept], NearDupSettings(), dropped=[dropped]).rows] == [False, True]

@@ -192,16 +192,6 @@ def test_a_match_is_the_latest_visit_before_and_an_original_the_first(tmp_path: 
     assert links.match(rows[3]) == rows[1]
 
 
-def test_a_few_wrong_times_do_not_squeeze_the_others_into_one_bar(tmp_path: Path) -> None:
-    items = [item(n % 100, published=1_700_000_000 + 60 * n) for n in range(300)]
-    items[0]["published"], items[1]["published"] = 0, "2099-01-01"
-    rows = gather([feed_of(items, tmp_path)], NearDupSettings()).rows
-    overview = overview_of(rows, [], Links(rows))
-    assert (overview.step, overview.outside) == (600, 2)
-    assert sum(bar.total for bar in overview.bars) == 300
-    assert max(bar.total for bar in overview.bars) <= 12
-
-
 def test_stories_that_a_crawl_united_are_one_story(tmp_path: Path) -> None:
     items = [
         item(neardup_story="a" * 16),
@@ -275,33 +265,6 @@ def test_a_feed_without_tags_says_how_to_turn_them_on(tmp_path: Path) -> None:
     assert "ADDONS" in notes_of(page)
 
 
-def test_versions_with_and_without_a_tag_are_shown_together(tmp_path: Path) -> None:
-    old = item(1, "duplicate")
-    del old["neardup_match"], old["neardup_share"]
-    later = item(2, "duplicate", neardup_status="reprint", neardup_match=None)
-    page = built([item(), old, later], tmp_path)
-    assert "No item says which document it was compared with" in notes_of(page)
-    assert "1 of 3 items is without a verdict." in notes_of(page)
-
-
-def test_missing_times_and_texts_are_said_with_the_setting_that_helps(tmp_path: Path) -> None:
-    notes = notes_of(built([item(published=None, text=None), item(1, published=None, text=None)], tmp_path))
-    assert 'for example with -s \'NEARDUP_ITEM_FIELDS={"time": "published"}\'. Or give --documents.' in notes
-    assert "NEARDUP_ITEM_FIELDS names" in notes
-    assert "--documents" in notes
-
-
-def test_a_match_of_an_earlier_crawl_is_said(tmp_path: Path) -> None:
-    assert "1 of 1 match is in none of these feeds" in notes_of(built([item(1, "duplicate")], tmp_path))
-
-
-@pytest.mark.parametrize("items", [[], [item(4, "unchecked", title=None, url=None, text=None, published=None)]])
-def test_a_feed_of_nothing_gives_a_page(tmp_path: Path, items: list[dict[str, Any]]) -> None:
-    page = built(items, tmp_path)
-    assert page.items == len(items)
-    assert page.notes
-
-
 def test_a_long_title_is_cut_and_a_long_text_too(tmp_path: Path) -> None:
     page = built([item(title="x" * 1_000_000, text="word " * 1_000_000)], tmp_path)
     assert len(page.html) < 250_000
@@ -333,14 +296,6 @@ def test_the_command_writes_a_page_and_says_what_is_in_it(judged_day: JudgedSite
     assert re.search(r"items +│ +88 ", done.stdout)
     assert re.search(r"texts in the page +│ +89 ", done.stdout)
     assert (tmp_path / "day.html").stat().st_size < 1_000_000
-
-
-def test_notes_fit_a_terminal(tmp_path: Path) -> None:
-    items = [item(n, "duplicate", text=None, published=None, neardup_match=None, neardup_story=None) for n in range(3)]
-    feed_of([*items, {"url": "https://a.example/"}], tmp_path)
-    said = neardup(tmp_path, "report", "items.jsonl", columns=80).stderr
-    assert "NEARDUP_ITEM_FIELDS names" in said
-    assert max(map(len, said.splitlines())) <= 80
 
 
 def test_standard_input_and_output(tmp_path: Path) -> None:

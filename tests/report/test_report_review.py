@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,20 +60,6 @@ def test_exported_labels_are_read_by_eval_and_tune(browser: Browser, day_report:
         assert done.returncode == 0, done.stderr
 
 
-def test_labels_say_what_was_marked(browser: Browser, write_report: WriteReport, tmp_path: Path) -> None:
-    copies = [item(n, status, neardup_kind=None) for n, status in enumerate(("duplicate", "duplicate", "related"), 1)]
-    with open_page(browser, write_report([item(), *copies]), "#review") as watched:
-        for _ in range(3):
-            is_wrong = "report 2" in watched.page.locator("#review .title strong").last.inner_text()
-            press(watched.page, "2" if is_wrong else "1")
-        lines = [json.loads(line) for line in exported(watched.page, tmp_path).read_text(encoding="utf-8").splitlines()]
-    urls = [f"https://paper{n}.example/{n}" for n in range(4)]
-    assert [line["id"] for line in lines] == urls
-    assert [line["cluster"] for line in lines] == [urls[0], urls[0], urls[2], urls[3]]
-    assert [line["story"] for line in lines] == [urls[0], urls[0], urls[2], urls[0]]
-    assert [line.get("original", False) for line in lines] == [True, False, True, True]
-
-
 def test_precision_comes_with_its_interval(browser: Browser, write_report: WriteReport) -> None:
     copies = [item(n, "duplicate", neardup_kind="exact") for n in range(1, 9)]
     with open_page(browser, write_report([item(), *copies]), "#review") as watched:
@@ -102,12 +87,3 @@ def test_what_another_page_left_in_the_storage_does_no_harm(browser: Browser, da
         watched.page.reload()
         watched.page.wait_for_selector("html[data-ready]")
         watched.page.locator("#review .compare h3", has_text="Pair 1 of").wait_for()
-
-
-def test_a_file_that_holds_no_labels_is_refused_in_words(browser: Browser, day_report: Path, tmp_path: Path) -> None:
-    strange = tmp_path / "labels.jsonl"
-    strange.write_text('not json\n{"id": "x", "review": [{"match": "y", "mark": "right"}]}\n[]\n{"review": 5}\n')
-    with open_page(browser, day_report, "#review") as watched:
-        watched.page.locator("#import").set_input_files(strange)
-        status = watched.page.locator("#review-status", has_text="Imported 0 marks.")
-        assert "1 mark of pairs that this page does not have, 2 lines that could not be read" in status.inner_text()
