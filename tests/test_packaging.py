@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[1]
 PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
 CITATION = " ".join((ROOT / "CITATION.cff").read_text("utf-8").split())
 VERSION = scrapy_neardup.__version__
-PAPERS = sorted((ROOT / "docs/systems").glob("*.md"))
 TOX = (ROOT / "tox.ini").read_text("utf-8")
 
 
@@ -101,28 +100,8 @@ def test_the_release_tries_every_extra_of_the_plugin() -> None:
     assert set(release.EXTRAS) == extras() - {"example"}  # the first crawl of the README needs that one
 
 
-def test_the_release_finds_this_python() -> None:
-    assert sys.version_info[:2] in release.pythons()
-
-
 def test_the_citation_names_this_version() -> None:
     assert f" version: {VERSION} " in CITATION
-
-
-@pytest.mark.parametrize("page", PAPERS, ids=lambda page: page.stem)
-def test_the_citation_names_the_paper_of_each_preset(page: Path) -> None:
-    reference = " ".join(page.read_text("utf-8").split("\n\n")[1].split())
-    authors, title = re.findall(r'^(.+?), "([^"]+)",', reference)[0]
-    assert title in CITATION
-    for given, family in (name.rsplit(" ", 1) for name in re.split(" and |, ", authors)):
-        assert f"given-names: {given} family-names: {family} " in f"{CITATION} "
-    assert f"notes: the preset {page.stem} " in CITATION
-
-
-def test_the_style_is_checked_by_one_version_of_ruff() -> None:
-    (version,) = re.findall(r"^deps = ruff(==.+)$", TOX, re.MULTILINE)
-    hooks = re.findall(r'"ruff(.*?)"', (ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
-    assert hooks == [version] * 2
 
 
 def test_the_workflow_calls_environments_of_tox_on_every_python() -> None:
@@ -138,21 +117,3 @@ def git(*arguments: str) -> str | None:
     """Return what a command of git prints about this folder, None if it fails."""
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
     return None if done.returncode else done.stdout.strip()
-
-
-@pytest.mark.skipif(not shutil.which("git"), reason="needs git")
-def test_the_figures_of_crawls_are_at_most_150_commits_old() -> None:
-    page = (ROOT / "docs/benchmarks.md").read_text("utf-8")
-    (commit,) = {*re.findall(r"measured at commit `([0-9a-f]{7,40})`", page)}
-    if git("rev-parse", "--show-cdup") != "":
-        pytest.skip("this is an archive of the sources, not a clone")
-    age = git("rev-list", "--count", f"{commit}..HEAD")
-    if (
-        age is None
-        and git("rev-parse", "--is-shallow-repository") == "true"
-        and int(git("rev-list", "--count", "HEAD") or 0) <= 150
-    ):
-        pytest.skip("this clone holds too few commits: git fetch --unshallow")
-    remedy = "run the commands of docs/benchmarks.md again, and name the commit there"
-    assert age is not None, f"{commit} is no commit of this clone: {remedy}"
-    assert int(age) <= 150, f"{commit} is {age} commits old: {remedy}"

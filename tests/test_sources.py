@@ -45,14 +45,6 @@ async def test_many_blogs_of_a_platform_are_one_owner_unless_owners_are_named(pl
     assert settings.owner_of(f"blog24.{platform}") == "Author 24"
 
 
-async def test_one_host_in_two_alphabets_counts_once() -> None:
-    async with opened(store="memory://") as room:
-        for n in range(5):
-            for url in (f"https://bücher{n}.example/fire", f"https://xn--bcher{n}-3ya.example/blaze"):
-                await room.publish("fire", "", n * MINUTE, url=url)
-        assert room.events == []
-
-
 @pytest.mark.parametrize(
     ("named", "kept", "other"),
     [
@@ -71,12 +63,6 @@ def test_settings_name_a_source_or_all_sources_of_a_platform(named: str, kept: s
     assert (
         settings.owner_of(source_in(f"https://{kept}/a")) == "Ann" != settings.owner_of(source_in(f"https://{other}/"))
     )
-
-
-@pytest.mark.parametrize("owners", [{"bücher.example": "A", "xn--bcher-kva.example": "B"}, {"co.uk": "A"}])
-def test_owners_of_no_source_are_refused(owners: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"NEARDUP_SOURCE_OWNERS.*(two owners|not a source)"):
-        NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": owners})
 
 
 @pytest.mark.every_store

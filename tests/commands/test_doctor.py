@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +147,7 @@ def test_a_server_that_evicts(redis_server: RedisServer, tmp_path: Path) -> None
 def test_a_server_that_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
     with Redis.from_url(redis_server.url) as client:
         client.execute_command("CLIENT", "PAUSE", 20_000, "ALL")
-        start = time.monotonic()
         status, found = findings(tmp_path, "--store", redis_server.url)
-    assert time.monotonic() - start < 12
     assert (status, found["store"]["state"]) == (1, "failed")
 
 

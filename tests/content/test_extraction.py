@@ -261,20 +261,3 @@ def test_an_extractor_that_never_returns_holds_up_neither_crawl_nor_exit(tmp_pat
     assert crawl.status == 0
     assert [item["neardup_reason"] for item in crawl.items] == ["extraction-failed"] * 40
     assert crawl.lines("WARNING", "all extraction threads are stuck")
-
-
-@pytest.mark.slow
-def test_resiliparse_stands_the_same_pages(tmp_path: Path) -> None:
-    """It cannot be interrupted, so what would take it minutes is not begun."""
-    pytest.importorskip("resiliparse")
-    with NewsSite() as site:
-        crawl = Project(tmp_path).crawl(
-            SPIDER, urls=publish_all(site), NEARDUP_EXTRACTOR="resiliparse", LOG_LEVEL="INFO"
-        )
-
-    assert crawl.status == 0
-    assert len(crawl.items) == len(JUDGED) + len(UNCHECKED)
-    assert not crawl.lines("Traceback")
-    assert crawl.item(page="good")["neardup_status"] == "original"
-    assert crawl.item(page="deep_divs")["neardup_reason"] == "extraction-failed"
-    assert crawl.lines("WARNING", "/deep_divs", "nested too deeply for resiliparse")

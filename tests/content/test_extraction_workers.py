@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -20,10 +19,10 @@ import pytest
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Crawl, Project
 
-from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction, worker_processes
+from scrapy_neardup.content import Extracted, Extraction, ExtractionProcesses, start_extraction
 from scrapy_neardup.content.processes import IN_FLIGHT
 from scrapy_neardup.content.time_budget import TimeBudget
-from scrapy_neardup.exceptions import ExtractionError, SettingsError
+from scrapy_neardup.exceptions import ExtractionError
 
 EXTRACTOR = """
     import os
@@ -195,36 +194,6 @@ async def test_a_worker_is_replaced_after_a_crash_and_after_so_many_pages(
     assert (await pool.extract("", of("pid"))).text not in pids
 
 
-async def test_a_worker_killed_from_outside_costs_its_page_alone(
-    processes: Callable[..., ExtractionProcesses], folder: Path
-) -> None:
-    pool = processes(workers=2)
-    reached = folder / "reached"
-    victim = asyncio.create_task(pool.extract(str(reached), of("waits")))
-    await asyncio.to_thread(until, reached.exists)
-    other, _ = await pool.extract("", of("pid"))
-    (pid,) = {child.pid for child in started()} - {int(other)}
-    os.kill(pid, signal.SIGKILL)
-    with pytest.raises(ExtractionError, match="its worker process ended by signal 9"):
-        await victim
-    assert await pool.extract("after", of("x")) == Extracted("after")
-
-
-async def test_what_an_extractor_prints_is_no_answer(processes: Callable[..., ExtractionProcesses]) -> None:
-    assert await processes().extract("text", of("prints")) == Extracted("text")
-
-
-@pytest.mark.parametrize("text", ["", "Crème brûlée 日本 \U0001f600 \0 \r\n\u2028 end", "lone \udc80", "日" * 400_000])
-async def test_texts_come_back_to_the_letter(processes: Callable[..., ExtractionProcesses], text: str) -> None:
-    assert await processes().extract(text, of("é\udcff")) == Extracted(text)
-
-
-async def test_pages_are_decoded_by_the_worker(processes: Callable[..., ExtractionProcesses]) -> None:
-    page = "<meta charset='latin-1'>Crème".encode("latin-1")
-    extracted = await asyncio.to_thread(processes().submit(page, "").result)
-    assert extracted.text == "<meta charset='latin-1'>Crème"
-
-
 async def test_a_bounded_number_of_pages_is_in_flight(folder: Path) -> None:
     class Counting(ExtractionProcesses):
         submitted = 0
@@ -274,36 +243,6 @@ async def test_closing_with_a_full_queue_fails_every_page_at_once(
         await pool.extract("", of("late"))
 
 
-@pytest.mark.parametrize(
-    ("extractor", "told", "expected"),
-    [
-        ("trafilatura", None, 1),
-        ("resiliparse", None, 1),
-        ("news.main_content", None, 0),
-        ("trafilatura", 0, 0),
-        ("news.main_content", "auto", "auto"),
-        ("resiliparse", 3, 3),
-    ],
-)
-def test_unless_told_our_own_extractors_have_a_process(extractor: str, told: int | None, expected: object) -> None:
-    assert worker_processes(extractor, told) == expected
-
-
-async def test_nothing_is_started_before_the_first_page(processes: Callable[..., ExtractionProcesses]) -> None:
-    pool = processes(workers=8)
-    assert children() == []
-    await pool.extract("", of("one"))
-    assert len(children()) == 1
-
-
-def test_the_extractor_must_be_importable_in_another_process() -> None:
-    sys.modules["__main__"].extract = lambda html, url: html  # type: ignore[attr-defined]
-    with pytest.raises(SettingsError, match=r"NEARDUP_EXTRACTOR = '__main__.extract': .*put it into a module"):
-        ExtractionProcesses("__main__.extract")
-    with pytest.raises(SettingsError, match="No module named 'nowhere'"):
-        ExtractionProcesses("nowhere.extract")
-
-
 @pytest.mark.parametrize("workers", [0, 2])
 async def test_threads_and_processes_answer_alike(folder: Path, workers: int) -> None:
     extraction: Extraction = start_extraction("awkward.extract", workers=workers, timeout=20)
@@ -346,23 +285,6 @@ def test_a_crawl_with_workers_that_crash_and_hang_keeps_every_item(project: Proj
     assert left_behind(project) == []
 
 
-@pytest.mark.parametrize("extractor", ["trafilatura", "resiliparse"])
-@pytest.mark.slow
-@pytest.mark.versions
-def test_workers_and_threads_judge_alike(project: Project, site: NewsSite, extractor: str) -> None:
-    if extractor == "resiliparse":
-        pytest.importorskip("resiliparse")
-    urls = [site.publish(f"/{number}", page(article(number))) for number in range(20)]
-    urls += [site.publish(f"/copy/{number}", page(article(number))) for number in range(10)]
-    settings = {"NEARDUP_EXTRACTOR": extractor, "NEARDUP_STORE": "memory://", "CONCURRENT_REQUESTS": 1}
-    crawls = [
-        project.crawl(ITEM_A_PAGE, urls=urls, NEARDUP_EXTRACT_WORKERS=workers, **settings) for workers in (0, "auto")
-    ]
-    for crawl in crawls:
-        assert crawl.statuses == {"original": 20, "duplicate": 10}
-    assert left_behind(project) == []
-
-
 def left_behind(project: Project) -> list[str]:
     """Processes that still run, or are dead and not reaped, and were started for this project."""
     found = []
@@ -389,18 +311,6 @@ def finish(project: Project, process: subprocess.Popen[str]) -> Crawl:
     finally:
         process.kill()
     return project.finished(process.returncode, log, 0)
-
-
-@pytest.mark.slow
-def test_ctrl_c_once_ends_the_crawl_with_every_item_it_began(project: Project, site: NewsSite) -> None:
-    process = start_with_busy_workers(project, site)
-    process.send_signal(signal.SIGINT)
-    crawl = finish(project, process)
-    assert crawl.stats["finish_reason"] == "shutdown"
-    assert len(crawl.items) == crawl.stats["response_received_count"] > 0
-    assert {item["neardup_reason"] for item in crawl.items} == {"extraction-failed"}
-    assert not crawl.lines("Traceback")
-    assert left_behind(project) == []
 
 
 @pytest.mark.slow

@@ -70,13 +70,6 @@ def test_the_rest_of_a_page_changes_nothing_in_a_whole_head(html: str, gap: int,
         assert head == read_head(beginning + rest)
 
 
-def test_a_head_is_whole_if_the_page_goes_on_well_after_it() -> None:
-    html = f"<head>{TITLE}</head>" + "<p>text</p>" * 1000
-    assert read_head(html).is_whole
-    assert not read_head(html[:5000]).is_whole
-    assert not read_head(html.replace("</head>", "<p>").replace("<p>", "")).is_whole
-
-
 CHARSETS = {
     "utf-8": ("Жёлтый дом", "utf-8"),
     "windows-1251": ("Жёлтый дом", "windows-1251"),

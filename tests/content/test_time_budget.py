@@ -67,12 +67,6 @@ def test_many_strangers_with_slow_pages_cost_no_more_than_one() -> None:
     assert extracts(chosen, FAST[0], 0.5) == 0.5  # it is no stranger
 
 
-def test_pages_of_strangers_are_limited_from_the_first() -> None:
-    chosen = budget(*FAST)
-    taken = [extracts(chosen, f"bad{number}.example", inf) or 0.0 for number in range(12)]
-    assert sum(taken) < 2.2
-
-
 def test_slow_pages_of_every_source_are_a_slow_machine() -> None:
     chosen = budget(*FAST)
     assert [extracts(chosen, source, 10 * USUAL) for source in FAST * 10] == [10 * USUAL] * 200
@@ -83,17 +77,3 @@ def test_pages_that_take_a_few_times_as_long_as_others_are_never_refused() -> No
     chosen = budget(*FAST)
     assert None not in [extracts(chosen, source, USUAL * (8 if source == FAST[0] else 1)) for source in FAST * 50]
     assert chosen.limit(FAST[0], 10 * SIZE) > 1 + 5 * (chosen.limit(FAST[0], SIZE) - 1)
-
-
-def test_the_pages_of_an_only_source_have_no_limit() -> None:
-    chosen = budget(*["only.example"] * 20)
-    assert [extracts(chosen, "only.example", 9.0) for _ in range(20)] == [9.0] * 20
-    chosen.expect("other.example")
-    assert extracts(chosen, "only.example", 9.0) == pytest.approx(9.0)  # its own pages show what is usual
-
-
-def test_a_budget_without_an_end_refuses_nothing() -> None:
-    chosen = TimeBudget(inf)
-    for source in FAST:
-        chosen.expect(source)
-    assert [extracts(chosen, "bad.example", 9.0) for _ in range(20)] == [9.0] * 20

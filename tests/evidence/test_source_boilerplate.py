@@ -6,7 +6,7 @@ import asyncio
 import random
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,8 +15,7 @@ import pytest
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import EVERYWHERE, KnownBoilerplate, Verdict
 from scrapy_neardup.evidence.source_boilerplate import DAYS, SourceBoilerplate
-from scrapy_neardup.evidence.source_proofs import PAGES, PAGES_OF_ONE_TEXT, SourceDocument
-from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.evidence.source_proofs import PAGES_OF_ONE_TEXT
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import source_hash
 
@@ -102,22 +101,6 @@ async def test_a_long_wall_costs_a_new_site_two_articles_at_most_and_none_in_the
     assert {verdict.status for verdict in new} == {"original"}
 
 
-async def test_an_introduction_that_a_third_page_has_proves_no_copy(sqlite_url: str, namespace: str) -> None:
-    """Titles of a rubric share its name. A true copy of a page is found all the same."""
-    introduction = prose("introduction", 8)
-    pages = [
-        Page(number, title=f"Record of the week: {' '.join(made_up(number, 2))}", sentences=3, wall=introduction)
-        for number in range(6)
-    ]
-    again = Page(5, title=f"{pages[5].title} again", sentences=3, wall=introduction)
-    again.url += "/again"
-
-    verdicts = await crawl(sqlite_url, namespace, [*pages, again])
-
-    assert {verdict.status for verdict in verdicts[2:-1]} <= {"original", "related"}
-    assert verdicts[-1].status == "duplicate"
-
-
 async def test_pages_that_nothing_tells_apart_are_a_shell_in_the_end(sqlite_url: str, namespace: str) -> None:
     """They may be copies as well: it takes many to tell, and no more are lost in the next run."""
     shell = [Page(number, title="", sentences=0) for number in range(50)]
@@ -133,12 +116,6 @@ async def test_pages_that_nothing_tells_apart_are_a_shell_in_the_end(sqlite_url:
     assert [verdict.reason for verdict in more] == ["boilerplate"] * 2
 
 
-async def test_a_wall_without_titles_is_known_at_the_sixth_page(sqlite_url: str, namespace: str) -> None:
-    verdicts = await crawl(sqlite_url, namespace, [Page(number, title="") for number in range(30)])
-
-    assert {verdict.status for verdict in verdicts[PAGES - 1 :]} == {"original"}
-
-
 async def test_what_was_learned_outlives_the_run(shared_url: str, namespace: str) -> None:
     for number in range(3):
         await crawl(shared_url, namespace, [Page(number)], at=900 * number)  # a process each
@@ -146,20 +123,6 @@ async def test_what_was_learned_outlives_the_run(shared_url: str, namespace: str
     verdicts = await crawl(shared_url, namespace, [Page(number) for number in (10, 11)], at=3600)
 
     assert [verdict.status for verdict in verdicts] == ["original", "original"]
-
-
-async def test_workers_learn_together(shared_url: str, namespace: str) -> None:
-    async with opened(shared_url, namespace) as one, opened(shared_url, namespace) as two:
-        for number in range(3):
-            await judge(one, Page(number))
-        assert one.sketcher.boilerplate is not None
-        await one._share_boilerplate()
-
-        verdict = await judge(two, Page(10))
-        wall = await judge(two, Page(11, sentences=0))
-
-    assert verdict.status == "original"
-    assert (wall.status, wall.reason) == ("unchecked", "boilerplate")
 
 
 async def test_a_page_of_nothing_but_boilerplate_is_like_no_other(store_url: str, namespace: str) -> None:
@@ -187,18 +150,6 @@ async def test_a_running_story_under_new_headlines_is_no_boilerplate(detector: N
 
     assert {verdict.reason for verdict in verdicts} == {None}
     assert "duplicate" in {verdict.status for verdict in verdicts}
-
-
-async def test_across_sources_titles_prove_nothing(detector: NearDupDetector) -> None:
-    """Every paper writes a headline of its own for the same wire story."""
-    wire = prose("wire", 8)
-    verdicts = []
-    for number in range(10):
-        page = Page(number)
-        page.url, page.text = f"https://paper{number}.example/a", wire
-        verdicts.append(await judge(detector, page))
-
-    assert [verdict.kind for verdict in verdicts] == [None, *["exact"] * 9]
 
 
 def on_site(site: str, *pages: Page) -> list[Page]:
@@ -302,28 +253,6 @@ async def test_bytes_that_are_not_ours_cost_one_warning(
     assert sum("boilerplate in the store cannot be read" in record.message for record in caplog.records) == 1
 
 
-async def test_a_replay_is_repeatable(namespace: str) -> None:
-    """In memory, one by one and in batches of any size."""
-    pages = [Page(number % 70, sentences=1 + number % 5) for number in range(300)]
-    for number, page in enumerate(pages):
-        page.url = f"https://www.paper{number % 7}.example/{number % 90}"
-
-    async def replay(together: int) -> list[tuple[object, ...]]:
-        detector = NearDupDetector(NearDupSettings(store="memory://"), run="replay")
-        await detector.open()
-        made = [detector.document(page.text, url=page.url, title=page.title, seen_at=START) for page in pages]
-        verdicts = []
-        for at in range(0, len(made), together):
-            verdicts += await detector.check_in_order(made[at : at + together])
-        await detector.close()
-        return [(v.status, v.kind, v.reason, v.original, v.match, v.share) for v in verdicts]
-
-    first = await replay(256)
-
-    assert await replay(256) == first
-    assert len({row[0] for row in first}) > 1
-
-
 async def test_documents_keep_their_order_while_the_store_is_asked_about_new_sources(
     sqlite_url: str, namespace: str
 ) -> None:
@@ -416,14 +345,6 @@ def test_one_article_under_many_urls_proves_nothing() -> None:
     assert not any(learn(guard, "", "W", page=n, article=7) for n in range(20))
 
 
-def test_a_short_line_is_not_looked_at() -> None:
-    guard = SourceBoilerplate()
-
-    found = [guard.learn(b"site", n, 0, frozenset({n}), [(1, 4)], lambda _: frozenset()) for n in range(9)]
-
-    assert not any(found)
-
-
 def test_a_number_under_three_unlike_titles_is_no_article_number() -> None:
     guard = SourceBoilerplate()
     for number, terms in enumerate(("ab", "cd")):
@@ -448,16 +369,3 @@ def test_memory_is_bounded() -> None:
     known = guard._sources[b"site"]
     assert len(known.documents) == 24
     assert max(len(each.lines) for source in guard._sources.values() for each in source.documents.values()) <= 24
-
-
-def _printed() -> Iterator[SourceDocument]:
-    yield SourceDocument.of(1, 2, frozenset(), [])
-    yield SourceDocument.of(0xFFFF_FFFF, 0, frozenset({1, 0xFFFF}), [0xFFFF_FFFF, 5])
-
-
-@pytest.mark.parametrize("printed", list(_printed()))
-def test_what_is_packed_is_unpacked(printed: SourceDocument) -> None:
-    assert SourceDocument.unpack(printed.pack()) == printed
-    for damaged in (printed.pack()[:-1], printed.pack() + b"\0", b""):
-        with pytest.raises(StoreError, match="source document"):
-            SourceDocument.unpack(damaged)

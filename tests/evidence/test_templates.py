@@ -112,14 +112,6 @@ def test_a_report_with_other_figures_is_an_update_of_it() -> None:
     assert not template_evidence(find_specifics(before), find_specifics(after))
 
 
-def test_a_narrow_column_is_no_other_text() -> None:
-    text = dividend("Northern Cement Works", "12", "19", "3")
-    words = text.split(" ")
-    column = "\n".join(" ".join(words[start : start + 7]) for start in range(0, len(words), 7))
-
-    assert not template_evidence(find_specifics(text), find_specifics(column))
-
-
 def test_a_copy_inside_a_longer_page_is_no_other_report() -> None:
     text = dividend("Northern Cement Works", "12", "19", "3")
     page = f"{result('Old Ferry', 'Mill Town', 'Jo Marsh', '78', '1,955')}\n{text}"
@@ -137,20 +129,6 @@ def test_any_text_has_specifics_that_are_bounded_and_agree_with_themselves(one: 
     assert template_evidence(found, others) == template_evidence(others, found)
 
 
-@given(st.binary(max_size=80), st.binary(max_size=80))
-def test_bytes_that_are_no_specifics_stop_nothing(one: bytes, other: bytes) -> None:
-    assert not template_evidence(one, one)
-    assert template_evidence(one, other) in (None, "places", "first names")
-
-
-def test_a_text_has_its_specifics_whatever_is_sketched_with_it() -> None:
-    texts = [text for pair in TEMPLATES.values() for text in pair]
-    texts += ["", "東京で3日、水族館が開いた。館長は5人に会った。" * 3, prime_rate("Harbour Savings Bank")]
-    bodies = read_bodies(texts, min_words=0, min_block_words=0)
-
-    assert specifics_of(bodies) == [find_specifics(text) for text in texts]
-
-
 def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
     """Also those of which lines become boilerplate meanwhile, and which come again then."""
     notice = "This material may not be published or broadcast or redistributed without the consent of our agency."
@@ -163,10 +141,3 @@ def test_texts_that_come_together_are_sketched_as_if_one_by_one() -> None:
 
     assert sketches == [alone.sketch(text) for text in [*texts, *texts[::-1]]]
     assert sketches[0].left_out != sketches[-1].left_out
-
-
-def test_texts_of_two_readings_keep_their_order() -> None:
-    texts = [dividend(name, cents, "3rd", "9th") for name, cents in (("Brand", "12"), ("Holm", "15"), ("Lund", "18"))]
-    first, rest = (read_bodies(some, min_words=0, min_block_words=0) for some in (texts[:1], texts[1:]))
-    together = Sketcher(PRESETS["news"])._specifics([*first, *rest])
-    assert together == [find_specifics(text) for text in texts]

@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 from documents import Article, check
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
-from scrapy_neardup.evidence.titles import MOST_TERMS, edition_of, pack_terms, title_overlap, title_terms, unpack_terms
+from scrapy_neardup.evidence.titles import edition_of, pack_terms, title_overlap, title_terms
 from scrapy_neardup.index import Index
 from scrapy_neardup.settings import NearDupSettings
 
@@ -41,15 +39,6 @@ def test_titles_overlap_by_their_words_of_weight(one: str, other: str, expected:
     assert overlap(other, one) == overlap(one, other)
 
 
-@given(st.text(max_size=3000))
-def test_any_title_has_terms(title: str) -> None:
-    terms = title_terms(title)
-
-    assert len(terms) <= MOST_TERMS
-    assert unpack_terms(pack_terms(terms)) == terms
-    assert 0 <= edition_of(title) <= 255
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -64,11 +53,6 @@ def test_titles_of_two_days_are_two_editions(one: str, other: str) -> None:
     assert edition_of(one)
     assert edition_of(other)
     assert edition_of(one) != edition_of(other)
-
-
-@pytest.mark.parametrize("title", ["4 dead in Skerrow quake", "Top 10 harbours", "", "Pick 3 Evening game"])
-def test_a_title_without_a_date_is_of_no_edition(title: str) -> None:
-    assert edition_of(title) == 0
 
 
 # Over every store

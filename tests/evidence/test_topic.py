@@ -6,25 +6,21 @@ import random
 import struct
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
-from documents import DAY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_form import tries
-from redis import Redis
 from texts import opened
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Document, Fingerprint, Verdict
-from scrapy_neardup.evidence.titles import FIGURE, NAME, term_codes
+from scrapy_neardup.evidence.titles import term_codes
 from scrapy_neardup.evidence.topic import (
     KEYS,
     MOST_TOPIC_TERMS,
     TERM_WEIGHTS,
     TITLE_BIT,
     TOPIC_TERM_BYTES,
-    TopicWeights,
     topic_score,
 )
 from scrapy_neardup.settings import NearDupSettings
@@ -150,12 +146,6 @@ def test_before_enough_is_known_only_names_are_rare(text: str, names: str) -> No
     assert set(weights(fingerprint(text + filling).topic)) == slots(names)
 
 
-def test_a_table_has_no_topic() -> None:
-    rows = "".join(f"at Skerrow {n}01 of {n}23 and {n}45 by {n}67\n" for n in range(1, 9))
-
-    assert fingerprint(rows).topic == b""
-
-
 def test_terms_of_the_title_are_marked() -> None:
     text = "they came to the island of Skerrow in the morning with Magnus Aird, and nobody was there to be seen at all."
     packed = fingerprint(text, "Ferry runs aground off Skerrow").topic
@@ -163,21 +153,6 @@ def test_terms_of_the_title_are_marked() -> None:
 
     assert marked == slots("Skerrow")
     assert weights(packed).keys() == slots("Skerrow Magnus Aird")
-
-
-def test_a_name_in_a_script_without_spaces_is_a_name_too() -> None:
-    codes = term_codes("\u4e2d\u56fd(Apple)\u53d1\u5e03 2024")
-
-    assert [code & (NAME | FIGURE) for code in codes] == [0, NAME, 0, FIGURE]
-    assert codes[1] & 0xFFFF == term_codes("the Apple")[1] & 0xFFFF
-
-
-def test_two_slots_with_the_same_low_bits_are_one_term() -> None:
-    lead = np.array([slot << 8 | 0x81 for slot in (7, 9, 7 + TITLE_BIT)], np.uint32)
-    packed, keys = TopicWeights(MOST_TOPIC_TERMS).topic(lead.tobytes(), {7})
-
-    assert struct.unpack(">2H", packed) == (7 + TITLE_BIT, 9)
-    assert len(keys) == 3
 
 
 # Once the stream is known
@@ -279,30 +254,6 @@ async def test_processes_share_what_they_learn(shared_url: str, namespace: str) 
         assert third.sketcher.fingerprint(new).topic == one.sketcher.fingerprint(new).topic
 
 
-async def test_lost_frequencies_stop_nothing(redis_url: str, namespace: str) -> None:
-    for damage in ("gone", "damaged", "a-list"):
-        async with opened("news", redis_url, f"{namespace}-{damage}") as detector:
-            for number in range(140):
-                if number in (70, 100):
-                    with Redis.from_url(redis_url) as client:
-                        for name in client.scan_iter(match=f"{{neardup:{namespace}-{damage}*:frequencies:terms"):
-                            client.delete(name)
-                            if damage == "damaged":
-                                client.set(name, b"damaged", ex=DAY)
-                            elif damage == "a-list":
-                                client.rpush(name, b"damaged")
-                                client.expire(name, DAY)
-                rare = [word((number, each)) for each in range(8)]
-                verdict = await detector.check(detector.document(prose(number, COMMON, rare), seen_at=START + number))
-                assert verdict.status == "original"
-            report = [detector.document(text, url=f"https://{n}.example/", seen_at=START + 300 + n)
-                      for n, text in enumerate((WIRE, REWRITTEN))]  # fmt: skip
-            assert [(await detector.check(each)).status for each in report] == ["original", "related"]
-        with Redis.from_url(redis_url) as client:
-            for name in client.scan_iter(match=f"{{neardup:{namespace}-{damage}*"):
-                client.delete(name)
-
-
 # Switched off
 
 
@@ -326,15 +277,6 @@ async def test_a_threshold_of_one_switches_topics_off() -> None:
     assert [each.status for each in verdicts] == ["original", "original"]
 
 
-@pytest.mark.parametrize("preset", sorted(PRESETS.keys() - {"news"}))
-def test_published_systems_have_no_topic(preset: str) -> None:
-    sketcher = Sketcher(PRESETS[preset])
-    made = sketcher.fingerprint(document(WIRE, "Ferry runs aground off Skerrow"))
-
-    assert (made.topic, made.topic_keys) == (b"", ())
-    assert "terms" not in sketcher.all_frequencies
-
-
 # Laws
 
 _WORDS = st.sampled_from([*COMMON.split(), "Skerrow", "Magnus", "1482", "ferry", "対馬海峡", "остров", "Ørsted"])
@@ -353,11 +295,3 @@ def test_a_topic_is_bounded_and_its_keys_are_those_of_its_heaviest_terms(
 
         assert len(made.topic) == len(found) * TOPIC_TERM_BYTES <= MOST_TOPIC_TERMS * TOPIC_TERM_BYTES
         assert len(set(made.topic_keys)) == len(made.topic_keys) == min(KEYS, len(found))
-
-
-@given(order=st.permutations(WIRE.split(". ")))
-def test_the_order_of_sentences_changes_little(order: list[str]) -> None:
-    shuffled = ". ".join(part.rstrip(".") for part in order) + "."
-
-    topic = fingerprint(WIRE).topic
-    assert topic_score(topic, fingerprint(shuffled).topic) >= 0.9 * topic_score(topic, topic)

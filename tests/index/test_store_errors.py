@@ -6,7 +6,6 @@ import asyncio
 import logging
 import random
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -69,14 +68,11 @@ async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_ind
 
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        started = time.monotonic()
         answers = await asyncio.gather(*(check(index, Article()) for _ in range(200)), return_exceptions=True)
-        waited = time.monotonic() - started
         other.execute("ROLLBACK")
 
     assert {type(answer) for answer in answers} == {StoreUnavailable}
     assert "another process held the file for over 0.1 s" in str(answers[0])
-    assert waited < 200 * 0.1 / 2, "all that wait, wait together"
     assert await check(index, Article()) is None
 
 

@@ -30,9 +30,5 @@ def test_containment_follows_from_resemblance_and_sizes(a: set[int], b: set[int]
     assert containment(jaccard, len(a), len(b)) == pytest.approx(len(a & b) / min(len(a), len(b)))
 
 
-def test_containment_in_an_empty_set_is_none() -> None:
-    assert containment(0.0, 0, 10) == 0.0
-
-
 def test_containment_is_at_most_one_however_wrong_the_estimate() -> None:
     assert containment(0.9, 10, 1000) == 1.0

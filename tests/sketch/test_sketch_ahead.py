@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
@@ -14,8 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from news_site import NewsSite, article, page
-from projects import ITEM_A_PAGE, Project
+from news_site import article, page
 
 from scrapy_neardup import NearDupDetector, NearDupSettings
 from scrapy_neardup.content import Extracted, ExtractionProcesses, Sketching
@@ -86,26 +83,11 @@ async def test_what_was_sketched_ahead_is_not_sketched_here() -> None:
     assert detector.sketcher.timings.summary()["ms_total"] == 1234.5
 
 
-async def test_a_text_sketched_again_without_its_boilerplate_counts_once() -> None:
-    detector = NearDupDetector(NearDupSettings(store="memory://"))
-    async with opened(detector):
-        for number, text in enumerate(TEXTS[:6]):
-            packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(text), 1.0)
-            await detector.check(detector.document(text, url=f"http://{number}.example/", sketch=packed))
-    assert detector.sketcher.timings.count == 6
-    assert detector.sketcher.timings.total > 6
-
-
 @pytest.mark.parametrize("cut", [0, 5, 60, -40, -1])
 def test_what_is_no_packed_sketch_is_an_error(cut: int) -> None:
     packed = pack_sketch(*Sketcher(PRESETS["news"]).whole(article("one")), 1.0)
     with pytest.raises(StoreError, match="packed sketch"):
         unpack_sketch(packed[:cut])
-
-
-@pytest.mark.parametrize("preset", ["nrc", "simhash", "multiref"])
-def test_a_sketch_that_takes_more_than_the_text_is_not_made_ahead(preset: str) -> None:
-    assert NearDupSettings(store="memory://", preset=preset).sketching() is None
 
 
 # Workers
@@ -232,30 +214,6 @@ async def test_texts_that_come_together_are_sketched_together(module: str) -> No
     assert [int(each.sketch) for each in extracted] == [1, *[8] * 8, 2, 2]
 
 
-def test_closing_in_the_middle_of_sketches_is_quick_and_says_nothing(
-    module: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    begun = tmp_path / "begun"
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, timeout=3600, sketching=Sketching("plain.hangs", ""))
-    answer = pool.submit_texts([str(begun)])
-    while not begun.exists():
-        time.sleep(0.01)
-    pool.close()
-    assert answer.result(timeout=0) == Extracted("")
-    assert not caplog.records
-
-
-async def test_the_time_of_a_sketch_is_not_that_of_the_extraction(module: str) -> None:
-    pool = ExtractionProcesses(f"{module}.extract", workers=1, sketching=Sketching("plain.slow", ""))
-    try:
-        assert await pool.extract("text", "") == Extracted("text", (b"sketch",))
-        assert pool.submit_texts(["one", "two"]).result() == Extracted("", (b"sketch", b"sketch"))
-    finally:
-        pool.close()
-    assert pool.timings.count == 1
-    assert pool.timings.total < 500
-
-
 # Replay
 
 
@@ -290,33 +248,3 @@ async def test_a_replay_says_the_same_whoever_sketches(tmp_path: Path) -> None:
 
 
 # Crawls
-
-
-REWRITER = """
-class Rewriter:
-    def process_item(self, item):
-        number = item["page"].rpartition("/")[2]
-        item["text"] = " ".join(f"word{number}of{place}" for place in range(100))
-        return item
-"""
-
-
-@pytest.mark.parametrize("rewritten", [False, True])
-@pytest.mark.slow
-def test_verdicts_do_not_depend_on_who_sketches(project: Project, site: NewsSite, rewritten: bool) -> None:
-    """``rewritten``: a pipeline on the way gives items another text than their page's."""
-    texts = [article(0 if rewritten else number % 7) for number in range(12)]
-    urls = [site.publish(f"/{number}", page(text)) for number, text in enumerate(texts)]
-    project.write("news/rewriter.py", REWRITER)
-    pipelines = {"news.rewriter.Rewriter": 100} if rewritten else {}
-    found = []
-    for workers in (0, 1):
-        namespace = f"with.{workers}"
-        options = {"NEARDUP_EXTRACT_WORKERS": workers, "NEARDUP_NAMESPACE": namespace, "ITEM_PIPELINES": pipelines}
-        crawl = project.crawl(ITEM_A_PAGE, urls=urls, **options)
-        assert crawl.status == 0
-        assert not crawl.lines(" ERROR: ")
-        found.append(Counter((item["neardup_status"], item["neardup_similarity"]) for item in crawl.items))
-    assert found[0] == found[1]
-    assert found[0]["original", None] == (12 if rewritten else 7)
-    assert found[0].total() == 12

@@ -29,11 +29,10 @@ from scrapy_neardup.content import (
 )
 from scrapy_neardup.content.head import SHORT_PAGE
 from scrapy_neardup.document import MOST_CHARACTERS, Document, Verdict
-from scrapy_neardup.evidence.boilerplate import Trace
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.pages import RecordedPage
 from scrapy_neardup.lab.replay import Judged, OutputFormat
-from scrapy_neardup.sketch import PRESETS, BoilerplateGuard, Sketcher
+from scrapy_neardup.sketch import PRESETS, Sketcher
 from scrapy_neardup.text.reading import Reading
 
 MOST_GROWTH = 10.0  # for four times as much; 16 is quadratic
@@ -146,26 +145,11 @@ def test_pages_are_remembered_up_to_so_many_bytes() -> None:
     assert asyncio.run(held()) <= 16 << 20
 
 
-def test_a_document_of_thousands_of_lines_teaches_nothing(sketcher: Sketcher) -> None:
-    guard = BoilerplateGuard()
-    body = sketcher.body("".join(f"line {line} of a list of very many words indeed\n" for line in range(5000)))
-    guard.learn(Trace.of(body, 3), 20)
-    assert guard.documents == 0
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "gb18030", "euc-jp", "utf-16", "cp1251", "iso2022_jp"])
 def test_a_long_page_is_decoded_in_pieces_that_make_no_difference(encoding: str) -> None:
     body = ("Ünïcode текст 漢字 " * 20_000).encode(encoding, "replace")
     assert len(body) > 2 * SHORT_PAGE
     assert decode_html(body, f"text/html; charset={encoding}") == body.decode(encoding)
-
-
-def test_a_document_keeps_no_more_of_a_url_and_a_title_than_is_read() -> None:
-    detector = NearDupDetector(NearDupSettings(store="memory://"))
-    one, other = (detector.document("text", url="http://a.com/" + "x" * 9000 + end, title="t" * 9000) for end in "ab")
-    assert len(one.url) == LONGEST_URL
-    assert len(one.title) == 1000
-    assert one.url_identity != other.url_identity
 
 
 def test_so_many_ids_of_a_replay_are_kept() -> None:

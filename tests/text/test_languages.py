@@ -6,10 +6,8 @@ import html
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from scrapy_neardup.content import language_code, read_head
+from scrapy_neardup.content import read_head
 from scrapy_neardup.content.extractors import extract_with_trafilatura
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Verdict
@@ -197,23 +195,6 @@ async def test_how_a_text_is_encoded_and_set_makes_no_difference(detector: NearD
         assert (await judge(detector, variant)).kind == "exact"
 
 
-async def test_scripts_may_be_mixed(detector: NearDupDetector) -> None:
-    mixed = [STORIES[script][0][0] for script in ("Latin", "Han", "Arabic", "Thai")]
-    await judge(detector, *mixed)
-
-    assert (await judge(detector, *mixed)).kind == "exact"
-    assert (await judge(detector, *mixed[:3])).kind in ("near", "abridged")
-    assert (
-        await judge(detector, *[STORIES[script][1][0] for script in ("Latin", "Han", "Arabic", "Thai")])
-    ).status == ("original")
-
-
-async def test_an_accent_is_a_letter_of_its_own() -> None:
-    one, other = (Sketcher(PRESETS["news"]).sketch(text) for text in ("péché " * 30, "peche " * 30))
-
-    assert one.text_hash != other.text_hash
-
-
 @pytest.mark.parametrize("script", STORIES)
 def test_entities_are_the_characters_they_stand_for(script: str) -> None:
     paragraphs = STORIES[script][0]
@@ -246,11 +227,3 @@ def test_entities_are_the_characters_they_stand_for(script: str) -> None:
 def test_a_page_names_its_language(html_: str, language: str) -> None:
     assert read_head(html_).language == language
     assert read_head(html_.encode()).language == language
-
-
-@given(st.text(max_size=20))
-def test_a_language_code_is_two_or_three_letters_or_nothing(tag: str) -> None:
-    code = language_code(tag)
-
-    assert code == "" or (2 <= len(code) <= 3 and code.isascii() and code.isalpha() and code.islower())
-    assert language_code(code) == code

@@ -6,12 +6,10 @@ import asyncio
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from conftest import OpenIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from long_form import tries
-from redis import Redis
 from texts import START, article, opened
 
 from scrapy_neardup.document import Document
@@ -19,7 +17,6 @@ from scrapy_neardup.index import Index
 from scrapy_neardup.records.feature_counts import (
     MOST_DOCUMENTS,
     NOTHING,
-    SUM_BYTES,
     Frequencies,
     add_counts,
     pack_counted,
@@ -65,19 +62,6 @@ async def test_a_count_stops_at_its_highest(index: Index) -> None:
     assert unpack_sum(total)[1][5] == 0xFFFF
 
 
-async def test_namespaces_and_configurations_count_apart(open_index: OpenIndex, store_url: str) -> None:
-    for config in ("0000000a", "0000000b"):
-        index = await open_index(store_url, config=config)
-        assert unpack_sum(await index.add_frequencies("terms", counted(2, {1: 1})))[0] == 2
-
-
-async def test_two_connections_count_together(open_index: OpenIndex, shared_url: str) -> None:
-    one, other = [await open_index(shared_url) for _ in range(2)]
-    await one.add_frequencies("terms", counted(5, {1: 5}))
-
-    assert unpack_sum(await other.add_frequencies("terms", counted(1, {1: 1})))[0] == 6
-
-
 async def test_additions_at_the_same_moment_are_all_counted(open_index: OpenIndex, shared_url: str) -> None:
     several = [await open_index(shared_url) for _ in range(8)]
     additions = [(index, counted(1, {1: 1, number: 1})) for index in several for number in range(2, 7)]
@@ -105,18 +89,6 @@ async def test_a_store_sums_as_the_rules_say(index: Index, batches: list[tuple[i
         assert total == expected
 
 
-async def test_in_redis_they_expire(open_index: OpenIndex, redis_url: str) -> None:
-    index = await open_index(redis_url)
-    await index.add_frequencies("terms", counted(1, {1: 1}))
-    client = Redis.from_url(redis_url)
-    (name,) = client.scan_iter(match=f"*{index.layout.namespace}*:frequencies:terms")  # type: ignore[attr-defined]
-
-    assert 24 * 3600 < client.ttl(name) <= 25 * 3600
-    client.set(name, b"damaged")
-    assert unpack_sum(await index.add_frequencies("terms", counted(2, {1: 1})))[0] == 2
-    client.close()
-
-
 # In a process.
 
 
@@ -129,21 +101,6 @@ def test_what_a_store_could_not_be_told_is_not_lost() -> None:
 
     assert frequencies.pending == 2
     assert add_counts(b"", frequencies.take_pending()) == pack_sum(2, _counts({1: 1, 2: 2, 3: 1}))
-
-
-def test_what_was_counted_while_a_store_answered_is_kept() -> None:
-    frequencies = Frequencies()
-    frequencies.learn(features(1))
-    total = add_counts(b"", frequencies.take_pending())
-    frequencies.learn(features(1))
-    frequencies.replace(total)
-
-    assert (frequencies.documents, frequencies.pending) == (2, 1)
-
-
-def test_a_sum_of_another_length_is_refused() -> None:
-    with pytest.raises(ValueError, match=f"3 bytes of document frequencies, not {SUM_BYTES}"):
-        Frequencies().replace(b"abc")
 
 
 def test_memory_stays_as_it_is_and_counts_fade() -> None:
@@ -202,16 +159,6 @@ async def test_processes_learn_from_each_other(shared_url: str, namespace: str) 
     async with opened("simhash", shared_url, namespace) as other:
         assert other.sketcher.frequencies is not None
         assert other.sketcher.frequencies.documents == 70
-
-
-def test_a_document_is_learned_from_however_many_were_sketched_since() -> None:
-    sketcher = Sketcher(PRESETS["simhash"])
-    documents = [Document("00" * 8, "", "", "", article(number, 30), 0.0) for number in range(600)]
-    for made in sketcher.fingerprints(documents):
-        sketcher.learn(made)
-
-    assert sketcher.frequencies is not None
-    assert sketcher.frequencies.documents == 600
 
 
 async def test_a_story_is_learned_from_once(namespace: str) -> None:

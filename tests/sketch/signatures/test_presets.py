@@ -10,23 +10,18 @@ from itertools import pairwise
 from statistics import fmean
 
 import pytest
-from conftest import OpenIndex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from long_form import tries
 from news_site import NewsSite, page
 from news_site import article as news_article
 from projects import ITEM_A_PAGE, Project
-from texts import DAY, NAMES, START, article, likeness_of, noisy, opened
+from texts import NAMES, START, article, likeness_of, noisy, opened
 
-from scrapy_neardup import NearDupDetector, NearDupSettings
-from scrapy_neardup.contracts import Judge
-from scrapy_neardup.document import Document, Fingerprint, Verdict
+from scrapy_neardup import NearDupSettings
+from scrapy_neardup.document import Document, Verdict
 from scrapy_neardup.evidence.minima import LEAD_LANES, likeness
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index import Policy
-from scrapy_neardup.index.base import Checked
-from scrapy_neardup.index.sqlite.index import MEMORY, SQLiteIndex
 from scrapy_neardup.sketch import PRESETS, Sketcher
 
 # Laws of signatures and measures.
@@ -113,28 +108,6 @@ async def test_other_texts_are_originals(preset: str, store_url: str, namespace:
     assert {verdict.status for verdict in verdicts} == {"original"}
 
 
-@pytest.mark.parametrize("preset", NAMES)
-@pytest.mark.parametrize(("apart", "status"), [(DAY, "duplicate"), (DAY + 60, "original")])
-async def test_the_window_is_a_day(preset: str, store_url: str, namespace: str, apart: int, status: str) -> None:
-    async with opened(preset, store_url, namespace) as detector:
-        await detector.check(detector.document(article("wire"), seen_at=START))
-        late = detector.document(noisy(article("wire"), 0.005), seen_at=START + apart)
-
-        assert (await detector.check(late)).status == status
-
-
-@pytest.mark.parametrize("preset", NAMES)
-async def test_a_document_checked_again_keeps_its_verdict(preset: str, store_url: str, namespace: str) -> None:
-    async with opened(preset, store_url, namespace) as detector:
-        first, copy = (
-            detector.document(text, seen_at=START + n)
-            for n, text in enumerate((article("wire"), noisy(article("wire"), 0.005)))
-        )
-        before = [await detector.check(first), await detector.check(copy)]
-
-        assert [await detector.check(first), await detector.check(copy)] == before
-
-
 async def _verdicts(preset: str, store: str, namespace: str, texts: Sequence[str]) -> list[Verdict]:
     async with opened(preset, store, namespace, run="same") as detector:
         documents = [detector.document(text, seen_at=START + 600 * n) for n, text in enumerate(texts)]
@@ -164,44 +137,6 @@ def test_all_stores_give_the_same_verdicts(
     assert by_memory == by_sqlite == by_redis
 
 
-class _LateStore(SQLiteIndex):
-    """A store whose answers arrive when the event loop has turned many times."""
-
-    async def check(self, fingerprint: Fingerprint, document: Document, judge: Judge | None = None) -> Checked:
-        checked = await super().check(fingerprint, document, judge)
-        for _ in range(500):
-            await asyncio.sleep(0)
-        return checked
-
-
-async def _replayed(settings: NearDupSettings, store: type[SQLiteIndex], texts: Sequence[str]) -> list[Verdict]:
-    row = settings.resolved_preset()
-    policy = Policy(
-        measure=row.measure,
-        threshold=row.threshold,
-        related_threshold=row.related_threshold,
-        collisions=row.collisions,
-    )
-    index = store(MEMORY, "replay", row.config(), policy)
-    detector = NearDupDetector(settings, run="", index=index)
-    await detector.open()
-    try:
-        return await detector.check_in_order([detector.document(text, seen_at=START) for text in texts])
-    finally:
-        await detector.close()
-
-
-@pytest.mark.parametrize(("preset", "options"), [*((name, {}) for name in NAMES), ("cedar", {"common_share": 0.05})])
-@pytest.mark.slow
-async def test_verdicts_do_not_depend_on_how_soon_the_store_answers(preset: str, options: dict[str, float]) -> None:
-    """Of the same documents in the same order: what is learned from originals is learned at the same places."""
-    common = "Every report of the agency begins with the same sentence about rights and prices"
-    texts = [f"{common}.\n{noisy(article(number % 120, 120), 0.1, number)}" for number in range(240)]
-    settings = NearDupSettings(preset=preset, store="memory://", preset_options=options)
-
-    assert await _replayed(settings, SQLiteIndex, texts) == await _replayed(settings, _LateStore, texts)
-
-
 @pytest.mark.parametrize("preset", NAMES)
 def test_a_crawl_is_judged_by_it(preset: str, project: Project, site: NewsSite) -> None:
     urls = [
@@ -225,10 +160,6 @@ async def test_two_presets_never_meet_in_one_store(store_url: str, namespace: st
             document = detector.document(article("wire"), seen_at=START)
 
             assert (await detector.check(document)).status == "original", preset
-
-
-def test_every_preset_has_a_configuration_of_its_own() -> None:
-    assert len({row.config() for row in PRESETS.values()}) == len(PRESETS)
 
 
 # What a user may set, and what not.
@@ -375,23 +306,6 @@ def test_nrc_needs_more_collisions_than_are_set() -> None:
     assert scores == [1, 1, 1, 0]
 
 
-@pytest.mark.parametrize(("equal", "matches"), [(3, True), (2, False)])
-async def test_nrc_needs_them_in_every_store(open_index: OpenIndex, store_url: str, equal: int, matches: bool) -> None:
-    row = PRESETS["nrc"]
-    index = await open_index(store_url, Policy(measure="overlap", threshold=0.2, collisions=row.collisions))
-    for number, sketch in enumerate((bytes(20), bytes(equal) + b"\1" * (20 - equal))):
-        document = Document(int(START).to_bytes(4, "big").hex() + f"{number:08x}", "", "", "", "", START)
-        text = bytes([number]) * 8
-        made = Fingerprint(sketch + bytes(LEAD_LANES), 9, text, bytes(8), bytes(4), (number,), (77,))
-        match = (await index.check(made, document)).match
-    again = Document(int(START).to_bytes(4, "big").hex() + "ffffffff", "", "", "", "", START)
-    repeat = (await index.check(made, again)).match
-
-    assert (match is not None) is matches
-    assert repeat is not None
-    assert int(repeat.original[8:], 16) == (0 if matches else 1)  # as the store has linked it
-
-
 async def test_nrc_takes_five_permutations() -> None:
     """As many as in the example of the paper."""
     async with opened(
@@ -403,31 +317,7 @@ async def test_nrc_takes_five_permutations() -> None:
     assert statuses == ["original", "duplicate", "original"]
 
 
-def test_nrc_counts_the_title() -> None:
-    texts = [
-        Sketcher(PRESETS["nrc"]).fingerprint(Document("00" * 8, "", "", title, article("wire"), 0.0)).signature
-        for title in ("One headline of the day", "Quite another one")
-    ]
-
-    assert texts[0] != texts[1]
-
-
 # ddd: letters, and shared / larger.
-
-
-@pytest.mark.parametrize(
-    "variant",
-    [str.upper, lambda text: text.replace(" ", "  "), lambda text: _joined(text), lambda text: text.replace(".", " -")],
-)
-def test_ddd_knows_no_spaces_and_punctuation(variant: object) -> None:
-    assert callable(variant)
-    assert likeness_of("ddd", article("wire"), variant(article("wire"))).score == 1
-
-
-def _joined(text: str) -> str:
-    """Without every second space."""
-    lines = [line.split() for line in text.splitlines()]
-    return "\n".join(" ".join("".join(line[at : at + 2]) for at in range(0, len(line), 2)) for line in lines)
 
 
 def test_ddd_tells_an_excerpt_from_a_copy() -> None:
@@ -437,11 +327,3 @@ def test_ddd_tells_an_excerpt_from_a_copy() -> None:
 
     assert found.containment > 0.8
     assert found.score < 0.7
-
-
-def test_one_preset_more_is_one_row() -> None:
-    row = replace(PRESETS["ddd"], name="other", shingle_characters=6)
-    document = Document("00" * 8, "", "", "", article("wire"), 0.0)
-
-    assert Sketcher(row).fingerprint(document).signature != Sketcher(PRESETS["ddd"]).fingerprint(document).signature
-    assert row.config() != PRESETS["ddd"].config()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import pytest
 from conftest import OpenIndex
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy_processes import neardup
-from texts import START, article, noisy, opened
+from texts import START, article, opened
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.exceptions import SettingsError
@@ -160,11 +158,6 @@ def test_the_heaviest_terms_alone_may_make_the_signature() -> None:
     assert row.config() != of_all.config()
 
 
-def test_a_language_without_a_stemmer_is_named() -> None:
-    with pytest.raises(SettingsError, match=r"^NEARDUP_PRESET_OPTIONS\[.stemming.\] = 'klingon': must be one of "):
-        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"stemming": "klingon"}})
-
-
 async def test_a_vector_that_is_none_is_named(vectors: str, namespace: str) -> None:
     async with opened(
         "simhash", "memory://", namespace, NEARDUP_PRESET_OPTIONS={"features": f"{vectors}.nothing"}
@@ -191,66 +184,4 @@ def test_vectors_of_another_callable_are_another_configuration() -> None:
     assert replace(row, features="a.b").config() != row.config() != replace(row, features="a.c").config()
 
 
-def test_the_same_text_has_one_signature_while_frequencies_are_learned() -> None:
-    sketcher = Sketcher(PRESETS["simhash"])
-    document = Document("00" * 8, "", "", "", article("wire"), 0.0)
-    first = sketcher.fingerprint(document)
-    for number in range(50):
-        other = Document("00" * 8, "", "", "", article(number, 60), 0.0)
-        sketcher.learn(sketcher.fingerprint(other))
-
-    assert sketcher.fingerprint(document).text_hash == first.text_hash
-
-
 # What is like a document.
-
-
-@pytest.mark.parametrize(
-    ("preset", "settings"), [("simhash", {}), ("simhash", {"NEARDUP_PRESET_OPTIONS": {"bands": 8}}), ("news", {})]
-)
-async def test_similar_lists_what_is_alike_and_registers_nothing(
-    preset: str, settings: dict[str, object], store_url: str, namespace: str
-) -> None:
-    async with opened(preset, store_url, namespace, **settings) as detector:
-        texts = [noisy(article("wire"), 0.02), article("wire"), article("other")]
-        documents = [
-            detector.document(text, url=f"https://{n}.example/", seen_at=START + n) for n, text in enumerate(texts)
-        ]
-        for document in documents:
-            await detector.check(document)
-        asked = detector.document(article("wire").replace(" ", " one ", 1), seen_at=START + 9)
-        found = await detector.similar(asked)
-        held = (await detector.summary()).documents
-
-    assert {match.candidate for match in found} <= {document.id for document in documents[:2]}
-    assert found
-    assert [match.score for match in found] == sorted((match.score for match in found), reverse=True)
-    assert preset != "news" or [match.candidate for match in found] == [documents[1].id, documents[0].id]
-    assert held == 3
-
-
-def test_the_command_lists_each_document_with_its_own_url_and_the_url_of_its_original(tmp_path: Path) -> None:
-    rows = [
-        {"id": "a", "url": "https://a.example/1", "title": "First", "time": START, "text": article("wire")},
-        {"id": "b", "url": "https://b.example/1", "title": "Second", "time": START + 3600, "text": article("wire")},
-        {"id": "c", "url": "https://c.example/1", "title": "Other", "time": START + 7200, "text": article("other")},
-    ]
-    (tmp_path / "feed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "asked.txt").write_text(noisy(article("wire"), 0.01))
-    options = ("--store", "sqlite:///window.sqlite", "--preset", "simhash")
-    assert neardup(tmp_path, "replay", "feed.jsonl", *options).returncode == 0
-
-    lines = neardup(tmp_path, "similar", "asked.txt", *options, "--json")
-    table = neardup(tmp_path, "similar", "asked.txt", *options)
-
-    found = sorted(map(json.loads, lines.stdout.splitlines()), key=lambda row: row["seen_at"])
-    assert [(row["url"], row["title"], row["original_url"]) for row in found] == [
-        ("https://a.example/1", "First", "https://a.example/1"),
-        ("https://b.example/1", "Second", "https://a.example/1"),
-    ]
-    assert {row["like"] for row in found} == {"copy"}
-    assert found[0]["original"] == found[1]["original"] == found[0]["id"]
-    assert found[0]["seen_at"] != found[1]["seen_at"]
-    assert "First" in table.stdout
-    assert "Second" in table.stdout
-    assert neardup(tmp_path, "similar", "asked.txt", "--most", "0", *options).returncode == 2
