@@ -49,7 +49,8 @@ from scrapy_neardup.document import (
 )
 from scrapy_neardup.evidence.figures import Figure, pack_figures
 from scrapy_neardup.evidence.topic import KEYS, MOST_TOPIC_TERMS, TITLE_BIT
-from scrapy_neardup.index.redis.index import RedisIndex
+from scrapy_neardup.index.index import Index
+from scrapy_neardup.index.redis.store import RedisStore
 from scrapy_neardup.rules.policy import Policy
 from scrapy_neardup.sketch.signatures.minhash import band_keys, signature
 
@@ -174,7 +175,7 @@ def used_memory(url: str) -> int:
     return int(redis.Redis.from_url(url).info("memory")["used_memory"])
 
 
-async def check_and_join(index: RedisIndex, fingerprint: Fingerprint, document: Document) -> None:
+async def check_and_join(index: Index, fingerprint: Fingerprint, document: Document) -> None:
     await index.check(fingerprint, document, judge)
 
 
@@ -195,7 +196,7 @@ def source(url: str) -> str:
 
 async def fill(url: str, namespace: str, count: int, *, topics: bool) -> float:
     """Register a day of documents and their stories, 64 travelling together; returns bytes a document."""
-    index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
+    index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
     await index.open()
     before = used_memory(url)
     batch = []
@@ -221,7 +222,7 @@ def arriving_now(count: int, seed: int, *, topics: bool) -> list[tuple[Fingerpri
 
 async def latency(url: str, namespace: str, checks: int, *, topics: bool) -> tuple[list[float], float]:
     """Milliseconds of single checks, one after the other, and of the server's processor a check."""
-    index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
+    index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
     await index.open()
     entries, times = arriving_now(checks, 2, topics=topics), []
     cpu = server_seconds(url)
@@ -235,7 +236,7 @@ async def latency(url: str, namespace: str, checks: int, *, topics: bool) -> tup
 
 
 async def _work(url: str, namespace: str, seed: int, checks: int, topics: bool) -> float:
-    index = RedisIndex(url, namespace, "bench", Policy(), timeout=30)
+    index = Index(RedisStore(url, timeout=30), namespace, "bench", Policy())
     await index.open()
     entries = arriving_now(checks, seed, topics=topics)
     start = time.perf_counter()

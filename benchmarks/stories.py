@@ -35,7 +35,7 @@ from read_stories import Link, report_large_events, report_links, report_stories
 from scrapy_neardup.content import source_of
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Match
-from scrapy_neardup.index.base import Checked
+from scrapy_neardup.index.batch import Checked
 from scrapy_neardup.lab.feed import RecordedDocument
 from scrapy_neardup.lab.labels import read_background, read_labelled
 from scrapy_neardup.lab.metrics import Score, mean, online

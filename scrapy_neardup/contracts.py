@@ -1,4 +1,4 @@
-"""The small contracts that a store keeps, each for one reader of it. ``index/base.py`` puts them together."""
+"""The small contracts that the index keeps, each for one reader of it. ``index/index.py`` puts them together."""
 
 from __future__ import annotations
 

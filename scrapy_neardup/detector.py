@@ -9,20 +9,24 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.content import is_of_domain, require_domain, require_page, source_of, url_identity
 from scrapy_neardup.content.document_maker import DocumentMaker
 from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Document, Fingerprint, Match, Story, Verdict, unchecked
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, Selection, StoreSummary, index_from_url
+from scrapy_neardup.index import RECORD_VERSIONS, Breaker, Index, index_from_url
 from scrapy_neardup.index.runs import Run
 from scrapy_neardup.settings import NearDupSettings
 from scrapy_neardup.sketch import Sketcher, has_words, page_hash, source_hash
 from scrapy_neardup.sketch.running import Knowledge, PacedSketcher, grouped
 from scrapy_neardup.stories import JoinMaker, StoryEvent, StoryTracker
 from scrapy_neardup.timings import Timings
+
+if TYPE_CHECKING:
+    from scrapy_neardup.index.purging import Selection
+    from scrapy_neardup.index.survey import StoreSummary
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +39,8 @@ def select(source: str = "", url: str = "") -> Selection:
 
     Raise ValueError if ``source`` is not a domain, or ``url`` is not a web address.
     """
+    from scrapy_neardup.index.purging import Selection  # no crawl needs it
+
     if source:
         domain = require_domain(source)
         return Selection(domain, source_hash(domain), is_named=lambda name: is_of_domain(name, domain))

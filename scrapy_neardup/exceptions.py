@@ -20,6 +20,10 @@ class StoreError(NearDupError):
     """The store cannot be used as configured, or its data are damaged. Examples: a wrong address, a refused login."""
 
 
+class NoWindowError(StoreError):
+    """There is no window yet: no crawl has made one at this place."""
+
+
 class StoreUnavailable(StoreError):
     """The store did not answer in time, or not at all. It may be back later."""
 

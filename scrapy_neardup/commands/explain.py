@@ -13,7 +13,7 @@ from scrapy_neardup.commands.inputs import add_json, add_preset, add_store, live
 from scrapy_neardup.commands.terminal import PlainConsole, print_error, print_json, print_table, working
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import counted, printable
-from scrapy_neardup.exceptions import InputError, StoreError
+from scrapy_neardup.exceptions import InputError, NoWindowError
 from scrapy_neardup.lab.comparison import Comparison, compare, match_of
 from scrapy_neardup.lab.passages import Passage
 from scrapy_neardup.lab.replay import opened
@@ -64,7 +64,7 @@ async def _explain(options: argparse.Namespace, values: dict[str, Any]) -> _Answ
     async with AsyncExitStack() as stack:
         try:
             detector = await stack.enter_async_context(live_detector(options, values))
-        except StoreError:  # there is no window, so nothing is known of other documents
+        except NoWindowError:  # nothing is known of other documents
             if is_document_id(options.a) or is_document_id(options.b):
                 raise
             alone = NearDupSettings.from_mapping({**values, "NEARDUP_STORE": "memory://"})

@@ -18,7 +18,7 @@ from scrapy.utils.project import inside_project
 from scrapy_neardup.commands.terminal import print_error, print_wrapped, track, working
 from scrapy_neardup.crawl.file_locations import locate_files
 from scrapy_neardup.detector import NearDupDetector
-from scrapy_neardup.exceptions import InputError, SettingsError, StoreError
+from scrapy_neardup.exceptions import InputError, NoWindowError, SettingsError
 from scrapy_neardup.lab.feed import RecordedDocument, WrongLine, shown
 from scrapy_neardup.lab.labels import (
     DEFAULT_LABEL,
@@ -163,7 +163,7 @@ def read_labelled_pages(
 async def live_detector(
     options: argparse.Namespace, values: dict[str, Any], *, reads_only: bool = True
 ) -> AsyncIterator[NearDupDetector]:
-    """Open a detector on the window of the options, or else of the settings. Raise StoreError if there is none.
+    """Open a detector on the window of the options, or else of the settings. Raise NoWindowError if there is none.
 
     Nothing that the detector learns from documents of the command goes to the store.
     """
@@ -174,9 +174,11 @@ async def live_detector(
         settings = locate_files(settings, values)
     scheme, _, path = settings.store.partition(":///")
     if scheme == "sqlite" and not os.path.exists(path):  # opening it would make an empty one  # noqa: ASYNC240
-        raise StoreError(f"{path}: there is no such file; {_why_there(options, values)}")
+        raise NoWindowError(f"{path}: there is no such file; {_why_there(options, values)}")
     if settings.store == "memory://":
-        raise StoreError("memory://: such a window ends with its process, so there is nothing to see; name another one")
+        raise NoWindowError(
+            "memory://: such a window ends with its process, so there is nothing to see; name another one"
+        )
     async with opened(NearDupDetector(settings, reads_only=reads_only)) as detector:
         try:
             yield detector

@@ -1,14 +1,13 @@
-"""The stores of the window: they find the match of a fingerprint, and all keep one contract (base.py)."""
+"""The index of the window, which finds the match of a fingerprint, and the stores that keep it (store.py)."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from scrapy_neardup.document import without_password
 from scrapy_neardup.exceptions import SettingsError
-from scrapy_neardup.index.base import Index, Selection, StoreSummary
-from scrapy_neardup.index.breaker import Breaker
+from scrapy_neardup.index.index import Index
+from scrapy_neardup.index.store import Breaker, Store
 from scrapy_neardup.records.documents import VERSION as DOCUMENT_VERSION
 from scrapy_neardup.records.members import VERSION as MEMBER_VERSION
 from scrapy_neardup.rules.policy import Policy, Scope
@@ -19,8 +18,6 @@ __all__ = [
     "Index",
     "Policy",
     "Scope",
-    "Selection",
-    "StoreSummary",
     "check_url",
     "index_from_url",
     "is_redis",
@@ -75,12 +72,14 @@ def index_from_url(
     except ValueError as error:
         raise SettingsError("NEARDUP_STORE", without_password(url), str(error)) from None
     scheme, _, rest = url.partition("://")
+    store: Store
     if scheme in ("memory", "sqlite"):
-        from scrapy_neardup.index.sqlite.index import MEMORY, SQLiteIndex
+        from scrapy_neardup.index.sqlite.store import MEMORY, SQLiteStore
 
         # ``sqlite:///relative/file`` and ``sqlite:////absolute/file``, as SQLAlchemy reads them.
-        path = MEMORY if scheme == "memory" else Path(rest[1:])
-        return SQLiteIndex(path, namespace, config, policy, timeout=timeout, reads_only=reads_only)
-    from scrapy_neardup.index.redis.index import RedisIndex
+        store = SQLiteStore(MEMORY if scheme == "memory" else rest[1:], timeout, reads_only=reads_only)
+    else:
+        from scrapy_neardup.index.redis.store import RedisStore
 
-    return RedisIndex(url, namespace, config, policy, timeout=timeout)
+        store = RedisStore(url, timeout)
+    return Index(store, namespace, config, policy)

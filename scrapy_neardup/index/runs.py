@@ -2,6 +2,8 @@
 
 A run shows that it is alive by a heartbeat in the store, and by a locked file on its own machine. Documents that a run
 registered and did not deliver before it died do not count.
+
+The hash ``…:runs`` has for each run "<first heartbeat> <last heartbeat>", milliseconds by the clock of the store.
 """
 
 from __future__ import annotations
@@ -10,17 +12,20 @@ import asyncio
 import hashlib
 import logging
 import os
+import re
 import secrets
 import stat
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from scrapy_neardup.records.documents import IS_DROPPED, Record
+from scrapy_neardup.index.layout import Layout
+from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictError, Expected, run, swap
+from scrapy_neardup.records.documents import IS_DROPPED, Record, read_record
 from scrapy_neardup.records.private_files import make_private_directory
 from scrapy_neardup.rules.decision import MOST_LINKS
 from scrapy_neardup.rules.scoring import CANDIDATE_STATES, CandidateState
@@ -28,7 +33,7 @@ from scrapy_neardup.rules.scoring import CANDIDATE_STATES, CandidateState
 if TYPE_CHECKING:
     from filelock import FileLock
 
-    from scrapy_neardup.index.base import Index
+    from scrapy_neardup.index.index import Index
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +53,7 @@ _REPORTED_TOGETHER = 64
 _END_SECONDS = 4.0  # how long a failing store is tried again at the end
 _PAUSE = 0.25
 _SUFFIX = ".run"
+_BEATS = re.compile(rb"(\d{1,15}) (\d{1,15})")
 
 
 def state_of_run(beat: float | None, now: float, started: float | None) -> CandidateState:
@@ -87,6 +93,65 @@ class Runs:
         return (
             "lost" if match is None else max(found, self.state(match, record_of, links - 1), key=CANDIDATE_STATES.index)
         )
+
+
+def heartbeats(kept: Mapping[bytes, bytes]) -> dict[bytes, tuple[int, int]]:
+    """Return the first and the last heartbeat of each run, in milliseconds. Leave out what is damaged."""
+    found = {number: _BEATS.fullmatch(value) for number, value in kept.items() if number.isdigit()}
+    return {number: (int(each[1]), int(each[2])) for number, each in found.items() if each}
+
+
+async def beat(
+    client: Client,
+    layout: Layout,
+    seconds: int,
+    own: int,
+    alive: Collection[int],
+    dead: Collection[int],
+) -> None:
+    """Note that runs live or are dead, and forget the old ones; ``own`` is 0 if only others live.
+
+    All are forgotten after ``seconds``. Raise ConflictError if a run has changed meanwhile.
+    """
+    name = layout.name("runs")
+    (answer,) = await run(client, [Call("RUNS", name)])
+    now, kept = cast("tuple[int, dict[bytes, bytes]]", answer)
+    beats = heartbeats(kept)
+    of_run = str(own).encode()
+    lives = {number for number in (of_run, *(str(each).encode() for each in alive)) if number in beats}
+    gone = {
+        number
+        for number in kept.keys() - lives
+        if number not in beats or now - beats[number][1] > 1000 * FORGOTTEN_SECONDS
+    }
+    expected = [Expected(Call("HGET", name, (number,)), kept[number]) for number in (*lives, *gone)]
+    changed: dict[bytes, Argument] = {number: b"%d %d" % (beats[number][0], now) for number in lives}
+    if own:
+        changed.setdefault(of_run, f"{now} {now}")
+    gone.update(str(each).encode() for each in dead)
+    writes = [Call("HDEL", name, [*gone])] if gone else []
+    writes += [Call("HSET", name, [part for each in changed.items() for part in each])] if changed else []
+    await swap(client, expected, [*writes, Call("EXPIRE", name, (seconds,))])
+
+
+async def deliver(client: Client, layout: Layout, documents: Sequence[str]) -> None:
+    """Note in their records that documents are delivered. Raise ConflictError if one has changed meanwhile."""
+    keys = [bytes.fromhex(document) for document in documents]
+    calls = [Call("HGET", layout.records(key), (key,)) for key in keys]
+    commits = []
+    for call, packed in zip(calls, await run(client, calls), strict=True):
+        record = read_record(packed) if isinstance(packed, bytes) else None
+        if record is not None and record.run:
+            write = Call("HSET", call.key, (*call.arguments, replace(record, run=0).pack()))
+            commits.append(Commit([Expected(call, cast("bytes", packed))], [write]))
+    if any(answer != 1 for answer in await run(client, commits)):
+        raise ConflictError
+
+
+async def withdraw(client: Client, layout: Layout, documents: Sequence[str]) -> None:
+    """Remove the records of documents that nobody will deliver."""
+    keys = [bytes.fromhex(document) for document in documents]
+    await run(client, [Call("HDEL", layout.records(key), (key,)) for key in keys])
 
 
 class RunLocks:

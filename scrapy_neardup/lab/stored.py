@@ -13,7 +13,7 @@ from scrapy_neardup.document import Fingerprint, Match, Status
 from scrapy_neardup.evidence.figure_changes import changed_figures
 from scrapy_neardup.evidence.figures import unpack_figures
 from scrapy_neardup.exceptions import InputError
-from scrapy_neardup.index import Selection
+from scrapy_neardup.index.purging import Selection
 from scrapy_neardup.lab.single import Given, read_single
 from scrapy_neardup.records.documents import Record, new_record, seconds_of
 from scrapy_neardup.rules.decision import most_similar

@@ -1,16 +1,23 @@
-"""The counters that a store keeps of a story. ``rules/membership.py`` has the rules by which they change."""
+"""The counters that a store keeps of a story. ``rules/membership.py`` has the rules by which they change.
+
+Damaged data of a store cost one warning for each kind, and are left out.
+"""
 
 from __future__ import annotations
 
+import logging
 import re
 import struct
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
 
 from scrapy_neardup.document import EventSources, Extent, Level, Story
 from scrapy_neardup.exceptions import StoreError
 from scrapy_neardup.records.documents import KEY_BYTES, seconds_of
 from scrapy_neardup.records.members import unpack_neighbours
 from scrapy_neardup.records.packing import split
+
+logger = logging.getLogger(__name__)
 
 WATCH, BREAKING, ENDED = 1, 2, 4
 MUTED = 8
@@ -124,3 +131,62 @@ def read_extent(packed: str) -> Extent:
 
 def pack_extent(extent: Extent) -> str:
     return " ".join(map(str, extent))
+
+
+_TYPES = [type(default) for default in astuple(StoryCounters())]
+_NEIGHBOURS = COUNTERS.index("neighbours")
+_EFFECTS = {
+    "a record": "its document is not compared",
+    "a story": "its event is not reported",
+    "the list of neighbours of a story": "they are left out",
+}
+
+
+class DamageLog:
+    """Warns about damaged data of one store."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location  # without a password
+        self._warned: set[str] = set()
+
+    def warn_once(self, kind: str) -> None:
+        """Warn that data of this kind is damaged, and name the effect. Warn only once for each kind."""
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning(
+                "%s: %s is damaged, or not of this version: %s. Further cases are not logged.",
+                *(self._location, kind, _EFFECTS.get(kind, "it is left out")),
+            )
+
+    def readable_story(self, key: object, values: Iterable[object]) -> Story | None:
+        """Return the story with these counters, None if they are damaged."""
+        try:
+            if isinstance(key, bytes) and len(key) == KEY_BYTES:
+                return self.counters(key, values).story(key)
+        except StoreError:
+            pass
+        self.warn_once("a story")
+        return None
+
+    def counters(self, key: bytes, values: Iterable[object]) -> StoryCounters:
+        """Return the counters of a story. Raise StoreError if they are damaged. Leave out damaged neighbours."""
+        whole = list(values)
+        whole[_NEIGHBOURS] = self._readable_neighbours(whole[_NEIGHBOURS])
+        if [*map(type, whole)] != _TYPES:
+            raise StoreError(f"story {key.hex()}: its counters are not those of this version")
+        counters = StoryCounters(*whole)  # type: ignore[arg-type]  # checked above
+        # Of two stories the one with the lower key stays. So nobody who follows a story comes back to it.
+        if counters.moved and (len(counters.moved) != KEY_BYTES or counters.moved >= key):
+            raise StoreError(f"story {key.hex()}: it is a part of {counters.moved.hex()}, which is no earlier story")
+        return counters
+
+    def _readable_neighbours(self, packed: object) -> bytes:
+        """Return packed neighbours as they are, or nothing if they are damaged."""
+        try:
+            if isinstance(packed, bytes):
+                unpack_neighbours(packed)
+                return packed
+        except StoreError:
+            pass
+        self.warn_once("the list of neighbours of a story")
+        return b""

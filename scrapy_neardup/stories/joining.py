@@ -36,59 +36,28 @@ class JoinMaker:
         is_no_article = not fingerprint.signature or (match is not None and match.is_wall)
         if match is None or is_no_article or (match.is_seen and match.same_url and verdict.status != "update"):
             return Judged(verdict)
-        join = self.make(
-            document,
-            verdict,
-            match,
-            figures=value_hashes(unpack_figures(fingerprint.figures)),
-            figures_before=b"".join(change.before for change in changes),
-            figures_after=b"".join(change.after for change in changes),
-            terms=_shared(fingerprint, match, document) if match.topic else (),
-            names=fingerprint.names,
-        )
-        return Judged(verdict, join)
-
-    def make(
-        self,
-        document: Document,
-        verdict: Verdict,
-        match: Match,
-        *,
-        figures: bytes,
-        figures_before: bytes,
-        figures_after: bytes,
-        terms: tuple[str, ...],
-        names: bytes,
-    ) -> Join:
-        """Return the join of a document that matched; for the figures see ``Join``, for the terms ``Member``.
-
-        ``names`` are the packed names of the document."""
-        # A match that is a later document of a story holds only the key of the story's first document.
+        terms = _shared(fingerprint, match, document) if match.topic else ()
+        # Only the first document of a story has its url and title in the match.
         is_first = match.original == match.story
         url, title = (match.url, match.title) if is_first else ("", "")
         # When a story begins, the candidate is its first document, whose language is known. A copy of the first
         # document has the same language.
         language = match.language if match.candidate == match.story or not match.related else ""
         other = match.neighbour
-        is_another_page = not (match.is_seen and match.same_url)
-        # Each step from one related text to the next loses likeness. So a text that is related only to a related text
-        # does not count as coverage. Topics do not lose it: they are compared with any member.
-        is_of_first = is_first or not match.related
-        # Reports of one event name somebody or something alike. Texts in scripts without capitals have no names.
-        is_named = not (names and match.candidate_names) or have_common(names, match.candidate_names)
-        return Join(
+        join = Join(
             self._first(match.story, url, title, language),
             replace(self._member(document, verdict), topic=match.topic, terms=terms),
-            counted=is_another_page and (is_of_first or match.topic > 0) and (not match.topic or is_named),
+            counted=_is_coverage(fingerprint, match),
             registered_before=match.registered_before,
             counted_at=document.counted_second,
-            figures_before=figures_before,
-            figures_after=figures_after,
-            figures=figures,
+            figures_before=b"".join(change.before for change in changes),
+            figures_after=b"".join(change.after for change in changes),
+            figures=value_hashes(unpack_figures(fingerprint.figures)),
             neighbour=other if other and not other.unites else None,
             lead=_lead(document.text),
             also=self._first(other.story, other.url, other.title, other.language) if other and other.unites else None,
         )
+        return Judged(verdict, join)
 
     def _first(self, story: str, url: str, title: str, language: str) -> Member:
         """Return the first document of a story. It has no url if that is not known."""
@@ -107,6 +76,19 @@ class JoinMaker:
             changes=verdict.changes,
             language=document.language,
         )
+
+
+def _is_coverage(fingerprint: Fingerprint, match: Match) -> bool:
+    """Decide whether a document counts as coverage of its story: another page, that is about the same event."""
+    if match.is_seen and match.same_url:
+        return False
+    if match.topic:
+        # Reports of one event name somebody or something alike. Texts in scripts without capitals have no names.
+        has_names = fingerprint.names and match.candidate_names
+        return not has_names or have_common(fingerprint.names, match.candidate_names)
+    # Each step from one related text to the next loses likeness. So a text that is related only to a related text does
+    # not count. Topics do not lose likeness: they are compared with any member.
+    return not match.related or match.original == match.story
 
 
 def _shared(fingerprint: Fingerprint, match: Match, document: Document) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8").partition(
 LISTED = re.findall(r"^\| `(.+?)` \|", PAGE, re.MULTILINE)
 LOGGED = ("warning", "error", "exception")
 # These reach the log as the reason at the end of another message.
-RAISED = ("StoreError", "StoreUnavailable", "ExtractionError", "DeliveryFailed", "SettingsError")
+RAISED = ("StoreError", "NoWindowError", "StoreUnavailable", "ExtractionError", "DeliveryFailed", "SettingsError")
 # All parts of these differ each time, or they are about damaged bytes, which are one row of the page.
 WITHOUT_ROW = re.compile("[… :=;]*|.*(?:of this version|ends at byte|no earlier story).*|figures of document .*")
 ROOMS = ("content", "crawl", "index", "sketch", "stories")  # and the modules at the root

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 from conftest import OpenIndex
 from documents import DAY, HOUR, MINUTE, START, Article, check
+from joins import join, joined
 from redis import Redis
 
 from scrapy_neardup.index import Index
+from scrapy_neardup.index.purging import Selection
 
 
 @pytest.mark.every_store
@@ -59,87 +61,49 @@ async def test_a_leap_is_forgotten_when_documents_come_back(index: Index) -> Non
     assert late.candidate != articles[0].id, "the hour of the first ones is over"
 
 
-async def test_a_leap_in_memory_is_believed_after_a_thousand_documents(open_index: OpenIndex) -> None:
-    index = await open_index("memory://")
-    for number in range(20):
-        await check(index, Article(f"old {number}", at=number))
-    counts = []
-    for number in range(1002):
-        await check(index, Article(f"new {number}", at=3 * DAY + number, short=True))
-        counts.append((await index.summary()).documents)
-
-    assert counts[-2:] == [1021, 1002]
-
-
-async def test_a_leap_in_a_file_is_believed_after_a_window_of_real_time(
-    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Runs by the hour, each of a process of its own, go on where the last one was."""
-    counts = []
-    for run, hours in enumerate((0, 24 * 3, 24 * 3 + 1, 24 * 4 - 1, 24 * 4)):
-        monkeypatch.setattr("time.time", lambda now=START + hours * HOUR: now)
-        index = await open_index(sqlite_url)
-        for number in range(3):
-            await check(index, Article(f"{run} {number}", at=hours * HOUR + number))
-        counts.append((await index.summary()).documents)
-        await index.close()
-
-    assert counts == [3, 6, 9, 12, 12]
-
-
 async def test_an_idle_sqlite_namespace_vanishes(
     open_index: OpenIndex, sqlite_file: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is found idle after a window, and dropped when it still is after another one."""
+    """Whoever writes into the file frees what has expired, of whatever namespace."""
     idle = await open_index(sqlite_url, namespace="-idle")
     await check(idle, Article())
+    await joined(idle, join("copy", 60, "copy.example"))
     await idle.close()
 
-    spaces = []
-    for hours in (26, 30, 51):
+    kept = []
+    for hours in (20, 60):
         with monkeypatch.context() as patch:
             patch.setattr("time.time", _seconds_ahead(hours * HOUR))
-            await (await open_index(sqlite_url, namespace="-other")).close()
+            other = await open_index(sqlite_url, namespace="-other")
+            await other.beat()
+            await other.close()
         with closing(sqlite3.connect(sqlite_file)) as sql:
-            spaces.append(sql.execute("SELECT count(*) FROM spaces").fetchone()[0])
-            tables = {name for (name,) in sql.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            entries = sql.execute(
+                "SELECT count(*) FROM entries WHERE key IN (SELECT id FROM keys WHERE name LIKE '%-idle%')"
+            )
+            kept.append(entries.fetchone()[0] > 0)
+            assert sql.execute("SELECT count(*) FROM entries WHERE key NOT IN (SELECT id FROM keys)").fetchone()[0] == 0
 
-    assert spaces == [2, 2, 1]
-    assert not {name for name in tables if name.endswith("_1") or name.startswith("postings_1_")}
+    assert kept == [True, False]
 
 
-async def test_a_clock_that_is_wrong_for_a_run_drops_no_namespace(
-    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+async def test_many_dead_entries_are_freed_some_at_a_time(
+    open_index: OpenIndex, sqlite_file: Path, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    articles = {name: Article(name) for name in ("-own", "-other")}
-    for name, article in articles.items():
-        index = await open_index(sqlite_url, namespace=name)
-        await check(index, article)
-        await index.close()
+    monkeypatch.setattr("scrapy_neardup.index.sqlite.store._MOST_FREED", 20)
+    index = await open_index(sqlite_url)
+    await check(index, Article())
+    await index.purge(Selection())
 
-    with monkeypatch.context() as patch:
-        patch.setattr("time.time", _seconds_ahead(3 * DAY))
-        index = await open_index(sqlite_url, namespace="-own")
-        for number in range(20):
-            await check(index, Article(f"ahead {number}", at=3 * DAY + number))
-        await index.close()
+    left = []
+    with closing(sqlite3.connect(sqlite_file)) as sql:
+        for _ in range(6):
+            left.append(sql.execute("SELECT count(*) FROM entries").fetchone()[0])
+            await index.confirm([("", "none")])
 
-    for name, article in articles.items():
-        assert await check(await open_index(sqlite_url, namespace=name), article.copy(at=HOUR)) is not None
-
-
-async def test_a_crawl_that_outlived_its_namespace_goes_on_in_a_new_one(
-    open_index: OpenIndex, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    idle = await open_index(sqlite_url, namespace="-idle")
-    await check(idle, Article())
-
-    monkeypatch.setattr("time.time", _seconds_ahead(3 * DAY))
-    other = await open_index(sqlite_url, namespace="-other")
-    await check(other, Article("elsewhere", at=3 * DAY))
-
-    assert await check(idle, Article("elsewhere", at=3 * DAY)) is None
-    assert await check(idle, Article("elsewhere", at=3 * DAY)) is not None
+    assert left == [max(0, left[0] - 20 * n) for n in range(6)]
+    assert left[0] > 40
+    assert (await index.summary()).documents == 0
 
 
 async def test_a_flood_out_of_the_window_crowds_nobody_out(index: Index) -> None:

@@ -6,21 +6,18 @@ import asyncio
 import logging
 import pickle
 import random
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 
 import pytest
 from conftest import OpenIndex
 from documents import Article, check
-from fleet import open_client
 from joins import FIRST, join, joined
 from newsdesk import opened, toll
 from redis import Redis
+from stored import overwrite_all, overwrite_records
 
 from scrapy_neardup.document import Claim, Neighbour
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.sqlite.window import key_of as key_of_number
 
 GARBAGE = {
     "empty": b"",
@@ -36,7 +33,6 @@ GARBAGE = {
 async def test_damaged_records_are_no_candidates(
     open_index: OpenIndex,
     shared_url: str,
-    namespace: str,
     garbage: bytes | None,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -45,9 +41,7 @@ async def test_damaged_records_are_no_candidates(
     await check(index, article)
     await check(index, article.copy(at=1))
 
-    await index.close()  # what is still under way would mend the records
-    _overwrite_records(shared_url, namespace, garbage)
-    await index.open()
+    await overwrite_records(index, garbage)
 
     first = article.copy(at=2)
     assert await check(index, first) is None
@@ -59,17 +53,13 @@ async def test_damaged_records_are_no_candidates(
     assert "a record is damaged" in warning.getMessage()
 
 
-async def test_a_repeat_whose_original_is_damaged_stops_nothing(
-    open_index: OpenIndex, shared_url: str, namespace: str
-) -> None:
+async def test_a_repeat_whose_original_is_damaged_stops_nothing(open_index: OpenIndex, shared_url: str) -> None:
     index = await open_index(shared_url)
     original, copy = Article(), Article(at=1)
     await check(index, original)
     await check(index, copy)
 
-    await index.close()
-    _overwrite_records(shared_url, namespace, b"noise", only=original.id)
-    await index.open()
+    await overwrite_records(index, b"noise", only=original.id)
     answers = await asyncio.gather(check(index, copy), check(index, Article("unlike")), return_exceptions=True)
 
     assert list(answers) == [None, None]
@@ -83,7 +73,8 @@ async def test_a_match_with_damaged_figures_is_left_out(
         for document in (fire, copy):
             await room.detector.check(document)
         (record,) = (record for key, record in await room.detector.index.records() if key.hex() == fire.id)
-        _overwrite_records(shared_url, namespace, replace(record, figures=b"\5\0").pack(), only=fire.id)
+        damaged = replace(record, figures=b"\5\0").pack()
+        await overwrite_records(room.detector.index, damaged, only=fire.id)
         caplog.clear()
 
         update = await room.publish("fire", "update", 120, text=toll(12))
@@ -119,19 +110,13 @@ async def test_any_title_and_url_can_be_kept(index: Index, title: str, url: str)
 
 
 async def test_damaged_neighbours_of_a_story_cost_one_warning(
-    open_index: OpenIndex, shared_url: str, namespace: str, caplog: pytest.LogCaptureFixture
+    open_index: OpenIndex, shared_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     index = await open_index(shared_url)
     fire, flood = (Neighbour(story * 8, f"https://{story}.example/", "A title") for story in ("ab", "cd"))
     await joined(index, replace(join("copy", 60, "copy.example"), neighbour=fire))
     await index.claim(Claim(FIRST.id, "watch"))
-    if shared_url.startswith("sqlite"):
-        with closing(sqlite3.connect(shared_url.removeprefix("sqlite:///"), isolation_level=None)) as sql:
-            sql.execute("UPDATE stories_1 SET neighbours = x'01'")
-    else:
-        with closing(open_client(shared_url)) as client:
-            (name,) = client.scan_iter(match=f"{{neardup:{namespace}:*:story:*")
-            client.hset(name, "neighbours", b"\1")
+    await overwrite_all(index, "story", "neighbours", b"\1")
 
     (event,) = await index.open_events()
     story = await joined(index, join("another", 61, "another.example"))
@@ -142,21 +127,3 @@ async def test_damaged_neighbours_of_a_story_cost_one_warning(
     assert (with_neighbour.items, with_neighbour.neighbours) == (4, (flood,))
     (warning,) = (record for record in caplog.records if record.levelno >= logging.WARNING)
     assert "the list of neighbours of a story is damaged" in warning.getMessage()
-
-
-def _overwrite_records(url: str, namespace: str, garbage: bytes | None, *, only: str = "") -> None:
-    """``None`` cuts the last byte off."""
-    if url.startswith("sqlite"):
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as sql:
-            for key, record in sql.execute("SELECT key, record FROM documents_1").fetchall():
-                if only and key_of_number(key).hex() != only:
-                    continue
-                value = record[:-1] if garbage is None else garbage
-                sql.execute("UPDATE documents_1 SET record = ? WHERE key = ?", (value, key))
-        return
-    with closing(open_client(url)) as client:
-        for name in client.scan_iter(match=f"{{neardup:{namespace}:*:records:*"):
-            for key, record in client.hgetall(name).items():
-                if only and key.hex() != only:
-                    continue
-                client.hset(name, key, record[:-1] if garbage is None else garbage)

@@ -110,9 +110,9 @@ async def test_the_age_of_the_last_heartbeat_decides(
 ) -> None:
     index = await open_index(store_url, DROPPING)
     await begin(index, FIRST, SECOND, THIRD)
-    await silence(index, store_url, SECOND, 3000)
+    await silence(index, SECOND, 3000)
     await check_as(index, FIRST, PAGE)
-    await silence(index, store_url, FIRST, silent)
+    await silence(index, FIRST, silent)
 
     match = await check_as(index, SECOND, COPY.copy())
 
@@ -123,7 +123,7 @@ async def test_the_age_of_the_last_heartbeat_decides(
 async def test_a_heartbeat_that_another_run_vouches_for_is_as_good(index: Index, store_url: str) -> None:
     await begin(index, FIRST, SECOND, THIRD)
     await check_as(index, FIRST, PAGE)
-    await silence(index, store_url, FIRST, DEAD_SECONDS + 300)
+    await silence(index, FIRST, DEAD_SECONDS + 300)
     index.run = SECOND
     await index.beat(alive=[FIRST, THIRD])
 
@@ -339,11 +339,11 @@ async def test_what_could_not_be_taken_back_is_taken_back_later(tmp_path: Path) 
     await detector.check(document)
     assert detector.delivery is not None
     with closing(sqlite3.connect(tmp_path / "window.sqlite", isolation_level=None)) as other:
-        detector.index._file.timeout = 0.1  # type: ignore[attr-defined]
+        detector.index.store._file.timeout = 0.1  # type: ignore[attr-defined]
         other.execute("BEGIN IMMEDIATE")
         await detector.delivery.withdraw([document.id])
         other.execute("ROLLBACK")
-    detector.index._file.timeout = 5  # type: ignore[attr-defined]
+    detector.index.store._file.timeout = 5  # type: ignore[attr-defined]
     detector.breaker.succeeded()
     await detector.delivery.report()
 

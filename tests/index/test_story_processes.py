@@ -64,7 +64,7 @@ async def test_sixteen_processes_join_one_story(open_index: OpenIndex, shared_ur
     context = multiprocessing.get_context("forkserver" if fast else "spawn")
     if fast:
         context.set_forkserver_preload(
-            [__name__, "scrapy_neardup.index.redis.index", "scrapy_neardup.index.sqlite.index"]
+            [__name__, "scrapy_neardup.index.redis.store", "scrapy_neardup.index.sqlite.store"]
         )
     barrier = context.Barrier(PROCESSES)
     with ProcessPoolExecutor(PROCESSES, mp_context=context, initializer=_start, initargs=(barrier,)) as pool:

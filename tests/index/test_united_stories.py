@@ -48,6 +48,13 @@ async def test_a_united_story_has_the_counters_of_both(index: Index, asks: str) 
     assert story.languages == (("de", 1), ("en", 1))
 
 
+async def test_the_members_of_a_story_that_became_a_part_of_another_are_kept_once(index: Index) -> None:
+    await unite_both(index)
+
+    assert {each.title for each in await index.members(EARLY.id)} == {"early", "a", "b", "late", "c", "d"}
+    assert await index.members(LATE.id) == ()
+
+
 async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behind_them(index: Index) -> None:
     await unite_both(index)
     await joined(index, joining(EARLY, "e", 40 * MINUTE))

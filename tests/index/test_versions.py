@@ -6,7 +6,8 @@ import pytest
 from texts import article, opened
 
 from scrapy_neardup import NearDupDetector, detector
-from scrapy_neardup.index import RECORD_VERSIONS, Selection
+from scrapy_neardup.index import RECORD_VERSIONS
+from scrapy_neardup.index.purging import Selection
 
 NEXT = tuple(version + 1 for version in RECORD_VERSIONS)
 FIRE = article("fire")

@@ -153,7 +153,7 @@ class Stage:
     async def _beat(self, run: int, told: str = "") -> None:
         # A heartbeat of Redis is told to the millisecond.
         for other in self.model.beats:
-            await silence(self.index, self.url, other, 0.01)
+            await silence(self.index, other, 0.01)
         self.index.run = run
         await self.index.beat()
         self.model.beat(run)
@@ -165,7 +165,7 @@ class Stage:
 
     async def _silent(self, run: int, state: CandidateState, seconds: float) -> None:
         if self.model.beats.get(run) == "seen":
-            await silence(self.index, self.url, run, seconds, beat_alone=True)
+            await silence(self.index, run, seconds, beat_alone=True)
             self.model.beats[run] = state
 
     async def _late(self, run: int, told: str = "") -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from conftest import USUAL
 from newsdesk import MINUTE, Newsroom, opened, text
+from stored import overwrite
 
 from scrapy_neardup.document import Document, Verdict
 
@@ -88,8 +87,8 @@ async def test_a_damaged_story_does_not_hold_up_the_one_it_belongs_to(tmp_path: 
     async with opened(store=f"sqlite:///{file}") as room:
         (first, *_) = await publish(room, "first", FIRST, 0, copies=4)
         (second, *_) = await publish(room, "second", SECOND, 10 * MINUTE, copies=1)
-        with closing(sqlite3.connect(file, isolation_level=None)) as sql:
-            sql.execute(f"UPDATE stories_1 SET {column} = ? WHERE key = ?", (b"damaged", bytes.fromhex(second.story)))
+        key = room.detector.index.layout.story(bytes.fromhex(second.story))
+        await overwrite(room.detector.index, key, {column.encode(): b"damaged"})
         (both,) = await publish(room, "both", BOTH, 20 * MINUTE)
 
         assert (both.status, both.story, both.event) == ("related", first.story, "breaking")

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import cast
 
-from fleet import open_client
-
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.index.sqlite.index import SQLiteIndex
+from scrapy_neardup.index.store import Call, Client, run
 
 
-async def silence(index: Index, url: str, run: int, seconds: float, *, beat_alone: bool = False) -> None:
+async def silence(index: Index, run_number: int, seconds: float, *, beat_alone: bool = False) -> None:
     """Make the last heartbeat of a run so many seconds older, by the clock of the store; the first one as well."""
-    if isinstance(index, SQLiteIndex):
-        since = "" if beat_alone else f", started = started - {seconds}"
-        change = f"UPDATE runs_{index._space} SET beat = beat - {seconds}{since} WHERE run = {run}"
-        await index._in_thread(index._write, lambda sql: sql.execute(change))
-        return
-    assert isinstance(index, RedisIndex)
-    with open_client(url) as client:
-        name = f"{index.layout.prefix}:runs"
-        first, last = map(int, cast("bytes", client.hget(name, str(run))).split())
+    name = index.layout.name("runs")
+    field = str(run_number)
+
+    async def change(client: Client) -> None:
+        (kept,) = await run(client, [Call("HGET", name, (field,))])
+        first, last = map(int, cast("bytes", kept).split())
         age = int(seconds * 1000)
-        client.hset(name, str(run), f"{first if beat_alone else first - age} {last - age}")
+        await run(client, [Call("HSET", name, (field, f"{first if beat_alone else first - age} {last - age}"))])
+
+    await index.store.ask(change)

@@ -5,11 +5,9 @@ Also explain errors of redis-py so that a user can fix their cause.
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 from urllib.parse import parse_qsl, unquote
 
 from scrapy_neardup.document import without_password
@@ -58,8 +56,6 @@ _MENDS = {
 
 _DAMAGE = ("attempt to", "bad argument", "data string too short", "not an integer")
 """Words in errors about damaged data: the store works, and only some documents are affected."""
-
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +124,7 @@ class Address:
                 startup_nodes=[ClusterNode(*node) for node in self.nodes],
                 max_connections=connections,
                 require_full_coverage=False,  # a window lives in one slot
-                retry=Retry(NoBackoff(), 0),  # ``Connection`` itself tries again, with the other nodes
+                retry=Retry(NoBackoff(), 0),  # ``RedisStore`` itself tries again, with the other nodes
                 **plain,
                 **login,
             )
@@ -162,41 +158,6 @@ class Address:
         return {"ssl": True, **given} if self.tls else {}
 
 
-class Connection:
-    """One client, which a bounded number of callers use at a time."""
-
-    def __init__(self, address: Address, timeout: float) -> None:
-        self._address = address
-        self._client = address.client(timeout)
-        self._free = asyncio.Semaphore(CONNECTIONS)
-
-    async def ask(self, question: Callable[[Redis], Awaitable[R]]) -> R:
-        """Return the answer of ``question``, called with the client. Errors of redis-py and OSError are passed on."""
-        async with self._free:
-            if self._address.kind != "cluster":
-                return await question(self._client)
-            return await self._ask_cluster(question)
-
-    async def _ask_cluster(self, question: Callable[[Redis], Awaitable[R]]) -> R:
-        """Ask, and if a node is lost, ask the other nodes who has its slots now and try again."""
-        from redis.exceptions import ClusterDownError
-        from redis.exceptions import ConnectionError as LostConnection
-        from redis.exceptions import TimeoutError as TookTooLong
-
-        is_first = True
-        while True:
-            try:
-                return await question(self._client)
-            except (LostConnection, ClusterDownError, TookTooLong, OSError) as error:  # noqa: PERF203
-                await self._client.aclose()  # the next command reads the topology anew
-                if not is_first or not isinstance(error, LostConnection):
-                    raise
-                is_first = False
-
-    async def close(self) -> None:
-        await self._client.aclose()
-
-
 def _packing_fast(client: Redis) -> Redis:
     """Let the connections of a client pack a command in one step: ours have about 80 arguments."""
     pool = client.connection_pool
@@ -226,8 +187,6 @@ def explain_error(url: str, error: Exception) -> StoreError:
         return StoreError(f"{location}: {error}; {_RIGHTS_MEND}")
     if isinstance(error, exceptions.MovedError) and "+cluster" not in url:
         return StoreError(f"{location}: the server is a node of a cluster: use redis+cluster:// in NEARDUP_STORE")
-    if "WRONGTYPE" in str(error):
-        return StoreError(f"{location}: a key of the namespace is of another type: scrapy neardup status names it")
     if any(words in str(error) for words in _DAMAGE):
         return StoreError(f"{location}: the data of a document or story is damaged: {error}")
     # The client of a cluster hides the answer of the first node behind its own error.

@@ -11,7 +11,7 @@ from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import NoPermissionError, NoScriptError, ResponseError
 
 from scrapy_neardup.index.redis.connection import connect, explain_error
-from scrapy_neardup.index.redis.survey import server_facts
+from scrapy_neardup.index.redis.store import server_facts
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -59,13 +59,14 @@ def commands(key: str) -> dict[str, tuple[Any, ...]]:
 
     The last ones remove all that the others made.
     """
-    hashes, ordered, listed, text = (f"{key}:{kind}" for kind in ("hash", "ordered", "list", "text"))
+    hashes, ordered, listed = (f"{key}:{kind}" for kind in ("hash", "ordered", "list"))
     return {
         "ping": ("PING",),
         "time": ("TIME",),
         "eval": ("EVAL", "return 1", 1, hashes),
         "evalsha": ("EVALSHA", _UNKNOWN_SCRIPT, 1, hashes),
         "exists": ("EXISTS", hashes),
+        "type": ("TYPE", hashes),
         "hset": ("HSET", hashes, "field", "value"),
         "hincrby": ("HINCRBY", hashes, "count", 1),
         "hexists": ("HEXISTS", hashes, "field"),
@@ -79,21 +80,16 @@ def commands(key: str) -> dict[str, tuple[Any, ...]]:
         "zrem": ("ZREM", ordered, "other"),
         "zremrangebyscore": ("ZREMRANGEBYSCORE", ordered, 5, 6),
         "zcard": ("ZCARD", ordered),
-        "zrange": ("ZRANGE", ordered, 0, -1),
         "zrangebyscore": ("ZRANGEBYSCORE", ordered, 0, 1),
         "rpush": ("RPUSH", listed, "value"),
         "ltrim": ("LTRIM", listed, 0, 1),
         "lrange": ("LRANGE", listed, 0, -1),
         "lrem": ("LREM", listed, 0, "other"),
-        "set": ("SET", text, "value", "EX", _SECONDS),
-        "get": ("GET", text),
-        "getrange": ("GETRANGE", text, 0, 3),
-        "strlen": ("STRLEN", text),
         "scan": ("SCAN", 0, "MATCH", key, "COUNT", 1),
-        "memory|usage": ("MEMORY USAGE", text),
+        "memory|usage": ("MEMORY USAGE", hashes),
         "info": ("INFO", "server"),
         **{f"expire {each}": ("EXPIRE", each, _SECONDS) for each in (hashes, ordered, listed)},
-        **{f"unlink {each}": ("UNLINK", each) for each in (hashes, ordered, listed, text)},
+        **{f"unlink {each}": ("UNLINK", each) for each in (hashes, ordered, listed)},
     }
 
 

@@ -1,13 +1,8 @@
-"""Open the SQLite file of a store, check its version, run transactions on it, and explain its errors.
-
-Also make, find and drop spaces. A space is the set of tables of one namespace and configuration in the file. The
-functions for spaces are part of a transaction that their caller has begun.
-"""
+"""Open the SQLite file of a store, check its version, run transactions on it, and explain its errors."""
 
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -19,14 +14,12 @@ from urllib.parse import quote
 
 from scrapy_neardup.document import printable
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.horizon import HorizonState
 from scrapy_neardup.records.private_files import make_private_directory, make_private_file
-from scrapy_neardup.rules.policy import HOUR
 
 APPLICATION = 0x4E44_5550
 """``PRAGMA application_id`` of our files: the letters NDUP."""
 
-VERSION = 1
+VERSION = 2
 """``PRAGMA user_version``."""
 
 MEMORY = ":memory:"
@@ -39,77 +32,17 @@ _CACHE_KB = 16_000
 _CHECKPOINT_PAGES = 8000  # 32 MB of the log: pages that change often are written to the file once
 R = TypeVar("R")
 
-SPACES = """
-CREATE TABLE spaces (
-    id INTEGER PRIMARY KEY, namespace TEXT NOT NULL, config TEXT NOT NULL,
-    expires REAL NOT NULL,  -- Unix seconds by this machine's clock
-    window INTEGER NOT NULL DEFAULT 0,  -- the window it was last used with
-    idle_since REAL,  -- when it was found idle
-    -- How far time has passed, see HorizonState:
-    top INTEGER, floor INTEGER NOT NULL DEFAULT 0, before INTEGER NOT NULL DEFAULT 0,
-    held_since REAL NOT NULL DEFAULT 0,
-    UNIQUE (namespace, config)
+TABLES = (
+    # A key without a name was removed, and its entries are not free yet. A key expires by this machine's clock.
+    "CREATE TABLE keys (id INTEGER PRIMARY KEY, name TEXT UNIQUE, expires REAL NOT NULL DEFAULT 9e99)",
+    "CREATE INDEX keys_expire ON keys (expires)",
+    "CREATE TABLE entries (key INTEGER NOT NULL, field BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (key, field))"
+    " WITHOUT ROWID",
 )
-"""
-
-TABLES_OF_SPACE = (
-    "CREATE TABLE IF NOT EXISTS documents_{space} (key INTEGER PRIMARY KEY, record BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS frequencies_{space} (kind TEXT PRIMARY KEY, total BLOB NOT NULL)",
-    """
-    CREATE TABLE IF NOT EXISTS learned_{space} (
-        id INTEGER PRIMARY KEY AUTOINCREMENT, source BLOB NOT NULL, is_line INTEGER NOT NULL,
-        added REAL NOT NULL,  -- Unix seconds by this machine's clock
-        entry BLOB NOT NULL
-    )
-    """,
-    # Unix seconds by this machine's clock: the first heartbeat and the last one.
-    "CREATE TABLE IF NOT EXISTS runs_{space} (run INTEGER PRIMARY KEY, started REAL NOT NULL, beat REAL NOT NULL)",
-    """
-    CREATE TABLE IF NOT EXISTS stories_{space} (
-        key BLOB PRIMARY KEY, joined INTEGER NOT NULL, items INTEGER NOT NULL, copies INTEGER NOT NULL,
-        levels INTEGER NOT NULL, last INTEGER NOT NULL, ids BLOB NOT NULL, sources BLOB NOT NULL,
-        open_since INTEGER,  -- second of the newest source of an event that has not ended
-        said BLOB NOT NULL DEFAULT x'', changes BLOB NOT NULL DEFAULT x'',
-        told TEXT NOT NULL DEFAULT '', languages TEXT NOT NULL DEFAULT '', neighbours BLOB NOT NULL DEFAULT x'',
-        united BLOB NOT NULL DEFAULT x'', moved BLOB NOT NULL DEFAULT x''
-    ) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS members_{space} (
-        story BLOB NOT NULL, key BLOB NOT NULL, packed BLOB NOT NULL, PRIMARY KEY (story, key)
-    ) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS verdicts_{space} (
-        minute INTEGER NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (minute, name)
-    ) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS ended_{space} (
-        story BLOB PRIMARY KEY, newest INTEGER NOT NULL, sources BLOB NOT NULL
-    ) WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE IF NOT EXISTS grants_{space} (
-        token TEXT PRIMARY KEY, story BLOB NOT NULL, granted_at REAL NOT NULL,  -- Unix seconds by this machine's clock
-        told TEXT NOT NULL, note TEXT NOT NULL
-    ) WITHOUT ROWID
-    """,
-)
-
-INDEXES_OF_SPACE = (
-    "CREATE INDEX IF NOT EXISTS learned_of_{space} ON learned_{space} (source, is_line, id)",
-    "CREATE INDEX IF NOT EXISTS learned_at_{space} ON learned_{space} (added)",
-    "CREATE INDEX IF NOT EXISTS stories_last_{space} ON stories_{space} (last)",
-    "CREATE INDEX IF NOT EXISTS stories_open_{space} ON stories_{space} (open_since) WHERE open_since IS NOT NULL",
-)
-
-# Each generation has its own table. When it is over, the table is dropped, and no posting has to be looked for.
-GENERATION = "CREATE TABLE {table} (band INTEGER NOT NULL, key INTEGER NOT NULL, PRIMARY KEY (band, key)) WITHOUT ROWID"
 
 
 class SQLiteFile:
-    """One connection to a file, or to a database in memory. All methods but ``run_step`` are called in one thread.
+    """One connection to a file, or to a database in memory. All methods are called in one thread.
 
     If the file or its folder may not be written, the file is opened read-only. With ``reads_only`` nothing is written
     even if it may be.
@@ -125,6 +58,13 @@ class SQLiteFile:
 
     def connect(self) -> None:
         """Open the file, and make its tables if it is new. Raise StoreError if it is not one of ours."""
+        try:
+            self._connect()
+        except BaseException:
+            self.disconnect()
+            raise
+
+    def _connect(self) -> None:
         if self.path != MEMORY and not self.reads_only:
             try:
                 make_private_directory(Path(self.path).absolute().parent)
@@ -154,7 +94,8 @@ class SQLiteFile:
         self._connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         with self.writing() as sql:
             if not has_tables(sql, self.path):
-                sql.execute(SPACES)
+                for statement in TABLES:
+                    sql.execute(statement)
                 sql.execute(f"PRAGMA application_id = {APPLICATION}")
                 sql.execute(f"PRAGMA user_version = {VERSION}")
 
@@ -196,14 +137,8 @@ class SQLiteFile:
         with self.connection as sql:  # commits, or rolls back after an exception
             yield sql
 
-    def run_step(self, step: Callable[..., R], *arguments: object) -> R:
-        """Return what ``step`` returns. Turn errors of SQLite into StoreErrors that name the file and the remedy."""
-        try:
-            return step(*arguments)
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter if SQLite quotes damaged bytes
-            raise self._explained(error) from error
-
-    def _explained(self, error: Exception) -> StoreError:
+    def explained(self, error: Exception) -> StoreError:
+        """Return an error of SQLite as a StoreError that names the file and the remedy."""
         text = " ".join(printable(str(error)).split())
         reason = text if isinstance(error, sqlite3.OperationalError) else ""  # other errors are of damaged data
         if "locked" in reason or "busy" in reason:
@@ -262,81 +197,12 @@ def has_tables(sql: sqlite3.Connection, path: str) -> bool:
     application, version = (
         int(sql.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("application_id", "user_version")
     )
-    if application == APPLICATION and version > VERSION:
+    if application == APPLICATION and version != VERSION:
         raise StoreError(
-            f"{path}: it was made by a later version of scrapy-neardup (tables of version {version}, this one knows"
+            f"{path}: it was made by another version of scrapy-neardup (tables of version {version}, this one knows"
             f" {VERSION}): install that version, or {_MEND}"
         )
     is_empty = sql.execute("SELECT 1 FROM sqlite_master").fetchone() is None
     if application != APPLICATION and (application or version or not is_empty):
         raise StoreError(f"{path}: it is a SQLite file of another program: {_MEND}")
     return application == APPLICATION
-
-
-def claim_space(sql: sqlite3.Connection, namespace: str, config: str, window: int) -> int:
-    """Return the space of a namespace and configuration, and postpone its end. Make its tables if they are missing.
-
-    Another process may have removed them while this one was idle for longer than the window.
-    """
-    sql.execute(
-        "INSERT INTO spaces (namespace, config, expires, window) VALUES (?, ?, ?, ?) ON CONFLICT (namespace, config)"
-        " DO UPDATE SET expires = max(expires, excluded.expires), window = excluded.window, idle_since = NULL",
-        (namespace, config, time.time() + window + HOUR, window),
-    )
-    space = space_of(sql, namespace, config)
-    assert space is not None
-    for statement in (*TABLES_OF_SPACE, *INDEXES_OF_SPACE):
-        sql.execute(statement.format(space=space))
-    return space
-
-
-def space_of(sql: sqlite3.Connection, namespace: str, config: str) -> int | None:
-    row = sql.execute("SELECT id FROM spaces WHERE namespace = ? AND config = ?", (namespace, config)).fetchone()
-    return None if row is None else int(row[0])
-
-
-def make_temporary_tables(sql: sqlite3.Connection) -> int:
-    """Make the tables of an empty space outside the file, for a file that may not be written. Return the space."""
-    for statement in TABLES_OF_SPACE:
-        sql.execute(statement.format(space=0).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
-    return 0
-
-
-def tables_of(sql: sqlite3.Connection, space: int) -> list[str]:
-    """Return the tables of a space, including those of its postings."""
-    names = sql.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
-    return [name for (name,) in names if re.fullmatch(rf"[a-z]+_{space}(_\d+_\d+)?", name)]
-
-
-def spaces_of(sql: sqlite3.Connection, namespace: str) -> list[int]:
-    return [space for (space,) in sql.execute("SELECT id FROM spaces WHERE namespace = ?", (namespace,)).fetchall()]
-
-
-def drop_idle_spaces(sql: sqlite3.Connection) -> None:
-    """Drop spaces that were found idle a window ago and are still idle.
-
-    Once is not enough, because the clock may have been wrong.
-    """
-    now = time.time()
-    rows = sql.execute("SELECT id, window, idle_since FROM spaces WHERE expires < ?", (now,)).fetchall()
-    for space, window, idle_since in rows:
-        if idle_since is None or idle_since > now:
-            sql.execute("UPDATE spaces SET idle_since = ? WHERE id = ?", (now, space))
-        elif now - idle_since >= window:
-            for table in tables_of(sql, space):
-                sql.execute(f"DROP TABLE {table}")
-            sql.execute("DELETE FROM spaces WHERE id = ?", (space,))
-
-
-def read_horizon_state(sql: sqlite3.Connection, space: int) -> HorizonState:
-    row = sql.execute("SELECT top, floor, before, held_since FROM spaces WHERE id = ?", (space,)).fetchone()
-    if row is None or not all(isinstance(each, int | float) for each in row[1:]):
-        return HorizonState()
-    return HorizonState(row[0] if isinstance(row[0], int) else None, int(row[1]), int(row[2]), float(row[3]))
-
-
-def save_horizon_state(sql: sqlite3.Connection, space: int, state: HorizonState) -> None:
-    sql.execute(
-        "UPDATE spaces SET top = ?, floor = ?, before = ?, held_since = ? WHERE id = ?",
-        (state.horizon, state.kept_before, state.horizon_before_leap, state.held_since, space),
-    )

@@ -9,35 +9,36 @@ from typing import Any
 import pytest
 from conftest import OpenIndex
 from documents import DAY, HOUR, Article, check
-from redis.asyncio import Redis
 
 from scrapy_neardup.document import Match
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.redis import lua
-from scrapy_neardup.index.redis.index import RedisIndex
+from scrapy_neardup.index.redis.store import RedisClient, RedisStore
+from scrapy_neardup.index.store import Call, Commit
 
 Meanwhile = Callable[[], Awaitable[object]]
 
 
 def interrupt(index: Index, monkeypatch: pytest.MonkeyPatch, *steps: Meanwhile) -> list[object]:
     """Before each of the next commits of this index, take a step. Return the answers of all commits."""
-    assert isinstance(index, RedisIndex)
-    assert index._connection is not None
-    own, left, answers = index._connection._client, list(steps), list[object]()
-    run = lua.run_all
+    client = client_of(index)
+    left, answers, run = list(steps), list[object](), client.run
 
-    async def run_later(client: Redis, calls: Sequence[lua.Call]) -> list[object]:
-        commits = [number for number, (called, _, _) in enumerate(calls) if called is lua.script("commit")]
-        if client is not own:
-            return await run(client, calls)
+    async def run_later(calls: Sequence[Call | Commit]) -> list[object]:
+        commits = [number for number, call in enumerate(calls) if isinstance(call, Commit)]
         if commits and left:
             await left.pop(0)()
-        found = await run(client, calls)
+        found = await run(calls)
         answers.extend(found[number] for number in commits)
         return found
 
-    monkeypatch.setattr(lua, "run_all", run_later)
+    monkeypatch.setattr(client, "run", run_later)
     return answers
+
+
+def client_of(index: Index) -> RedisClient:
+    assert isinstance(index.store, RedisStore)
+    assert index.store.client is not None
+    return index.store.client
 
 
 async def together(index: Index, *articles: Article) -> list[Match | None]:
@@ -92,18 +93,17 @@ async def test_many_checks_whose_commits_always_come_too_late_are_tried_in_small
     """Somebody registers another copy each time that more than two of them are under way."""
     ours, theirs = [await open_index(redis_url) for _ in range(2)]
     copied, copies = Article("copied"), 0
-    run = lua.run_all
+    client = client_of(ours)
+    run = client.run
 
-    async def run_late(client: Redis, calls: Sequence[lua.Call]) -> list[object]:
+    async def run_late(calls: Sequence[Call | Commit]) -> list[object]:
         nonlocal copies
-        assert isinstance(ours, RedisIndex)
-        assert ours._connection is not None
-        if client is ours._connection._client and sum(called is lua.script("commit") for called, _, _ in calls) > 2:
+        if sum(isinstance(call, Commit) for call in calls) > 2:
             copies += 1
             await check(theirs, copied.copy())
-        return await run(client, calls)
+        return await run(calls)
 
-    monkeypatch.setattr(lua, "run_all", run_late)
+    monkeypatch.setattr(client, "run", run_late)
 
     found = await together(ours, *(copied.copy() for _ in range(16)))
 
@@ -130,14 +130,14 @@ async def test_a_commit_whose_answer_was_lost_counts_once(
     open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index = await open_index(redis_url)
-    assert isinstance(index, RedisIndex)
-    run_all = lua.run_all
+    client = client_of(index)
+    run = client.run
 
-    async def run_twice(client: Redis, calls: Sequence[lua.Call]) -> list[object]:
-        await run_all(client, calls)  # redis-py sends a command again if the connection broke before the answer
-        return await run_all(client, calls)
+    async def run_twice(calls: Sequence[Call | Commit]) -> list[object]:
+        await run(calls)  # redis-py sends a command again if the connection broke before the answer
+        return await run(calls)
 
-    monkeypatch.setattr(lua, "run_all", run_twice)
+    monkeypatch.setattr(client, "run", run_twice)
     first, copy = Article(), Article()
 
     assert await check(index, first) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -13,7 +14,7 @@ from redis import Redis
 
 from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index.horizon import GENERATION
+from scrapy_neardup.index.layout import GENERATION
 
 
 @pytest.fixture
@@ -57,13 +58,29 @@ async def test_a_key_of_another_type_is_one_clear_error_and_is_not_touched(
         await index.open_events()
         await index.exchange_boilerplate({b"site": KnownBoilerplate((b"line",), (b"document",))})
 
-    said = "a key of the namespace is of another type: scrapy neardup status names it"
-    with pytest.raises(StoreError, match=said) as raised:
+    with pytest.raises(StoreError, match=f"^{re.escape(name)} is of another type than .*delete this key") as raised:
         await use_all()
 
     assert not isinstance(raised.value, StoreUnavailable)
     assert keys.get(name) == b"somebody else's"
-    assert any(
-        warning.startswith(f"{name} is of another type, but must be a ") and warning.endswith("delete this key (DEL)")
-        for warning in (await index.summary()).warnings
-    )
+
+
+@pytest.mark.parametrize("kind", ["stories", "events", f"records:{START // HOUR}"])
+async def test_a_check_that_meets_a_key_of_another_type_writes_nothing(
+    open_index: OpenIndex, redis_url: str, keys: Redis, namespace: str, kind: str
+) -> None:
+    index = await open_index(redis_url)
+    original = Article()
+    await joined(index, Join(_member(original), _member(Article(at=MINUTE))))
+    await index.claim(Claim(original.id, "watch"))
+    keys.delete(f"{{neardup:{namespace}:{CONFIG}}}:{kind}")
+    _others_key(keys, namespace, kind)
+
+    def kept() -> dict[bytes, bytes]:
+        return {name: keys.dump(name) for name in keys.scan_iter(match=f"{{neardup:{namespace}:*", count=1000)}
+
+    before = kept()
+    with pytest.raises(StoreError, match="is of another type than"):
+        await joined(index, Join(_member(original), _member(Article("another", at=2 * MINUTE))))
+
+    assert kept() == before

@@ -11,19 +11,15 @@ from conftest import OpenIndex
 from documents import MINUTE, Article, check
 from joins import FIRST, beginning, join, joined, joining
 from redis import Redis
-from redis.asyncio import Redis as AsyncRedis
 
-from scrapy_neardup.document import Claim, Extent
-from scrapy_neardup.index.base import MOST_TAKEN_OVER
-from scrapy_neardup.index.redis import lua, swap
-from scrapy_neardup.index.redis.index import RedisIndex
-from scrapy_neardup.index.redis.lua import Call, script
+from scrapy_neardup.document import Claim, Extent, KnownBoilerplate
+from scrapy_neardup.index import Index
+from scrapy_neardup.index.redis.store import RedisStore
+from scrapy_neardup.index.store import Call, Commit
+from scrapy_neardup.index.stories import MOST_TAKEN_OVER
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted, unpack_sum
 
 OTHER = beginning("other", 20)
-
-
-RunAll = Callable[[AsyncRedis, Sequence[Call]], Awaitable[list[object]]]
 
 
 class Interrupted:
@@ -34,24 +30,21 @@ class Interrupted:
         self.lost = loses_answers
         self.swaps: list[object] = []  # the answers
 
-    def of(self, index: RedisIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(self, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
         """Interrupt this index, and no other."""
-        assert index._connection is not None
-        own, run_all = index._connection._client, lua.run_all
+        assert isinstance(index.store, RedisStore)
+        assert index.store.client is not None
+        self._run = index.store.client.run
+        monkeypatch.setattr(index.store.client, "run", self.run)
 
-        async def run(client: AsyncRedis, calls: Sequence[Call]) -> list[object]:
-            return await (self._run(run_all, client, calls) if client is own else run_all(client, calls))
-
-        monkeypatch.setattr(lua, "run_all", run)
-
-    async def _run(self, run_all: RunAll, client: AsyncRedis, calls: Sequence[Call]) -> list[object]:
-        swaps = [number for number, (called, _, _) in enumerate(calls) if called is script("commit")]
+    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
+        swaps = [number for number, call in enumerate(calls) if isinstance(call, Commit)]
         if swaps and self.others:
             await self.others.pop(0)()
-        answers = await run_all(client, calls)
+        answers = await self._run(calls)
         if swaps and self.lost:  # as redis-py, which sends the command again
             self.lost -= 1
-            answers = await run_all(client, calls)
+            answers = await self._run(calls)
         self.swaps += [1 if answers[number] == 1 else None for number in swaps]
         return answers
 
@@ -61,16 +54,15 @@ async def interrupted(
     url: str,
     interruptions: Interrupted,
     monkeypatch: pytest.MonkeyPatch,
-) -> RedisIndex:
+) -> Index:
     index = await open_index(url)
-    assert isinstance(index, RedisIndex)
     interruptions.of(index, monkeypatch)
     return index
 
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swap, "_PAUSE", 0.0)
+    monkeypatch.setattr("scrapy_neardup.index.store._PAUSE", 0.0)
 
 
 @pytest.mark.parametrize("change", ["join", "claim", "unite", "vanish"])
@@ -96,7 +88,7 @@ async def test_a_story_that_others_change_is_read_again(
         elif change == "unite":
             await other.unite(FIRST.id, beginning("third", 30))
         else:
-            redis_keys.delete(f"{other.layout.prefix}:story:{FIRST.id}")  # type: ignore[attr-defined]
+            redis_keys.delete(f"{other.layout.prefix}:story:{FIRST.id}")
 
     interruptions = Interrupted(changed)
     index = await interrupted(open_index, redis_url, interruptions, monkeypatch)
@@ -158,9 +150,9 @@ async def test_a_beat_and_a_delivery_are_repeated_if_others_change_what_they_rea
     await check(index, article)
 
     interruptions = Interrupted(other.end_run)
-    interruptions.of(index, monkeypatch)  # type: ignore[arg-type]
+    interruptions.of(index, monkeypatch)
     await index.beat(alive=[2])
-    assert set(redis_keys.hgetall(f"{index.layout.prefix}:runs")) == {b"1"}, "the run that ended stays dead"  # type: ignore[attr-defined]
+    assert set(redis_keys.hgetall(f"{index.layout.prefix}:runs")) == {b"1"}, "the run that ended stays dead"
     interruptions.others.append(lambda: other.withdraw([article.id]))
     await index.deliver([article.id])
     assert await index.records() == [], "a record that was removed stays removed"
@@ -176,7 +168,7 @@ async def test_what_was_learned_is_added_up_whoever_is_faster(
     index, other = await open_index(redis_url), await open_index(redis_url)
     counted = pack_counted(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
     interruptions = Interrupted(lambda: other.add_frequencies("x", counted))
-    interruptions.of(index, monkeypatch)  # type: ignore[arg-type]
+    interruptions.of(index, monkeypatch)
 
     total = await index.add_frequencies("x", counted)
 
@@ -185,13 +177,39 @@ async def test_what_was_learned_is_added_up_whoever_is_faster(
     assert total == await other.add_frequencies("x", NOTHING)
 
 
+async def test_what_was_learned_and_counted_is_added_once_if_its_answer_was_lost(
+    open_index: OpenIndex, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = await interrupted(open_index, redis_url, Interrupted(loses_answers=99), monkeypatch)
+    counted = pack_counted(3, np.bincount([7], minlength=SLOTS).astype(np.uint32))
+    learned = KnownBoilerplate((b"line",), (b"document",))
+
+    await index.count_verdicts(5, {"original": 2})
+
+    assert unpack_sum(await index.add_frequencies("x", counted))[0] == 3
+    assert unpack_sum(await index.add_frequencies("x", NOTHING))[0] == 3
+    assert await index.exchange_boilerplate({b"site": learned}) == {b"site": learned}
+    assert await index.verdict_counts(5, 5) == {5: {"original": 2}}
+
+
+async def test_grants_that_nobody_confirms_are_not_kept_without_end(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_neardup.index.stories.MOST_GRANTS", 1)
+    await joined(index, join("a", MINUTE, "a.example"))
+    for level, token in (("watch", "a"), ("breaking", "b")):
+        assert await index.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
+
+    assert [each.token for each in await index.take_over(0)] == ["a"]
+
+
 async def test_no_more_events_are_taken_over_than_allowed_beside_damaged_ones(
     open_index: OpenIndex, redis_url: str, redis_keys: Redis
 ) -> None:
     index = await open_index(redis_url)
     await joined(index, join("a", MINUTE, "a.example"))
     assert await index.claim(Claim(FIRST.id, "watch", token="0" * 16))
-    (name,) = index.layout.names("grants")  # type: ignore[attr-defined]
+    name = index.layout.name("grants")
     (grant,) = redis_keys.hvals(name)
     redis_keys.hset(name, mapping={f"{number:016}": grant for number in range(MOST_TAKEN_OVER + 9)})
     redis_keys.hset(name, "damaged", "\n")

@@ -17,8 +17,8 @@ from newsdesk import opened
 
 from scrapy_neardup.document import Claim, KnownBoilerplate
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index import Index, Policy, Selection, index_from_url
-from scrapy_neardup.index.sqlite.window import number_of
+from scrapy_neardup.index import Index, Policy, index_from_url
+from scrapy_neardup.index.purging import Selection
 from scrapy_neardup.records.feature_counts import NOTHING
 
 SOURCE = digest("a.example", 4)
@@ -59,9 +59,8 @@ def _scribble(file: Path, seed: int) -> Path:
 @contextmanager
 def _failing(file: Path, document: str) -> Iterator[None]:
     """Let nobody keep a record of this document, as if a page of the file were damaged."""
-    key = number_of(bytes.fromhex(document))
     with closing(sqlite3.connect(file, isolation_level=None)) as sql:
-        when = f"BEFORE INSERT ON documents_1 WHEN NEW.key = {key}"
+        when = f"BEFORE INSERT ON entries WHEN NEW.field = x'{document}'"
         sql.execute(f"CREATE TRIGGER fail {when} BEGIN SELECT RAISE(ABORT, 'a damaged page'); END")
         yield
         sql.execute("DROP TRIGGER fail")

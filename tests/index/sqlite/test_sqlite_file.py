@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import OpenIndex
 from documents import HOUR, MINUTE, START, Article, check, digest
@@ -16,12 +17,11 @@ from joins import joined
 from scrapy_neardup.contracts import Judged
 from scrapy_neardup.document import Claim, Join, KnownBoilerplate, Member, Verdict
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index import Index, Selection
-from scrapy_neardup.index.sqlite.file import (
-    APPLICATION,
-    VERSION,
-    SQLiteFile,
-)
+from scrapy_neardup.index import Index
+from scrapy_neardup.index.purging import Selection
+from scrapy_neardup.index.sqlite.file import APPLICATION, VERSION, SQLiteFile
+from scrapy_neardup.index.sqlite.store import SQLiteStore
+from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted
 
 SOURCE = digest("wire.example", 4)
 
@@ -85,12 +85,12 @@ async def _used(open_index: OpenIndex, file: Path) -> tuple[Index, Article, Arti
     ("statements", "words"),
     [
         (
-            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = 99; CREATE TABLE spaces (id);",
-            "later version",
+            f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = 99; CREATE TABLE keys (id);",
+            "another version",
         ),
         ("CREATE TABLE accounts (id INTEGER)", "another program"),
-        ("PRAGMA user_version = 7; CREATE TABLE spaces (namespace, config, expires)", "another program"),
-        ("PRAGMA application_id = 7; CREATE TABLE spaces (id)", "another program"),
+        ("PRAGMA user_version = 7; CREATE TABLE keys (namespace, config, expires)", "another program"),
+        ("PRAGMA application_id = 7; CREATE TABLE keys (id)", "another program"),
     ],
 )
 async def test_a_file_that_is_not_for_this_version_is_named_and_left_as_it_is(
@@ -109,100 +109,46 @@ async def test_a_file_that_is_not_for_this_version_is_named_and_left_as_it_is(
 # Damage
 
 
-DAMAGE = [
-    (table, column)
-    for table, columns in {
-        "documents_1": ["record"],
-        "stories_1": [
-            *(
-                "joined",
-                "levels",
-                "last",
-                "ids",
-                "sources",
-                "said",
-                "told",
-                "languages",
-                "neighbours",
-                "united",
-                "moved",
-            )
-        ],
-        "members_1": ["key", "packed"],
-        "learned_1": ["entry"],
-        "frequencies_1": ["total"],
-        "ended_1": ["newest", "sources"],
-        "grants_1": ["story", "told", "note"],
-        "spaces": ["top", "floor", "held_since"],
-    }.items()
-    for column in columns
-]
+VALUES = ("'text'", "CAST(x'fe' AS TEXT)", 1 << 40, -1.5, "x'05'", f"x'{400 * '05'}'")
 
 
-async def test_damage_of_any_column_stops_nothing(
-    open_index: OpenIndex, file: Path, sql: sqlite3.Connection, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("value", VALUES)
+async def test_damage_of_any_entry_stops_nothing(
+    open_index: OpenIndex, file: Path, sql: sqlite3.Connection, caplog: pytest.LogCaptureFixture, value: str
 ) -> None:
-    """Of every column by every type; a damaged story itself may be an error, but nobody else's."""
+    """By a value of any type; a damaged story itself may be an error, but nobody else's."""
     index, original, copy = await _used(open_index, file)
     await index.claim(Claim(original.id, "watch", token="t"))
     await index.exchange_boilerplate({SOURCE: KnownBoilerplate((b"12345678",))})
-    await index.add_frequencies("terms", bytes(4))
-    serial = 0
-    for table, column in DAMAGE:
-        for value in ("'text'", "CAST(x'fe' AS TEXT)", 1 << 40, -1.5, "x'05'", f"x'{400 * '05'}'"):
-            try:
-                sql.execute(f"UPDATE {table} SET {column} = {value}")
-            except sqlite3.IntegrityError:
-                continue  # the file does not hold such a value
-            serial += 1
-            other = Article(f"other {serial}", at=serial)
-            assert await check(index, other) is None
-            assert await check(index, other.copy(at=serial + 0.5)) is not None
-            assert (await joined(index, Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
-            for question in (index.open_events(), index.ended_events(0), index.summary(), index.members(original.id)):
-                await question
-            try:
-                await joined(index, Join(_member(original), _member(copy.copy(at=serial))))
-            except StoreError as error:
-                assert original.id in str(error) or "neighbours" in str(error)  # noqa: PT017
-            await index.take_over(0)
-            await index.exchange_boilerplate({SOURCE: KnownBoilerplate()})
-            assert len(await index.add_frequencies("terms", bytes(4))) > 4
-            await index.similar(other.fingerprint, other.document, 3)
-            await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
-    assert serial > 80
-    texts = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-    assert len(texts) == len(set(texts)) or all("A member of a story is left out" in each for each in _repeated(texts))
+    await index.add_frequencies("terms", pack_counted(1, np.ones(SLOTS, np.uint32)))
+    kinds = sql.execute("SELECT id, name FROM keys WHERE name NOT LIKE '%:bands:%'").fetchall()
+    assert len(kinds) == 9
+    for serial, (key, name) in enumerate(kinds):
+        caplog.clear()
+        sql.execute(f"UPDATE entries SET value = {value} WHERE key = ?", (key,))
+        other = Article(f"other {serial}", at=serial)
+        assert await check(index, other) is None, name
+        assert await check(index, other.copy(at=serial + 0.5)) is not None
+        assert (await joined(index, Join(_member(other), _member(other.copy(at=serial + 0.7))))).items == 2
+        for question in (index.open_events(), index.ended_events(0), index.summary(), index.members(original.id)):
+            await question
+        try:
+            await joined(index, Join(_member(original), _member(copy.copy(at=serial))))
+        except StoreError as error:
+            assert original.id in str(error)  # noqa: PT017
+        await index.take_over(0)
+        await index.exchange_boilerplate({SOURCE: KnownBoilerplate()})
+        assert len(await index.add_frequencies("terms", NOTHING)) > 4
+        await index.similar(other.fingerprint, other.document, 3)
+        await index.purge(Selection(source="nowhere.example", source_hash=b"none"))
+        texts = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert len(texts) == len(set(texts)) or all(
+            "A member of a story is left out" in each for each in _repeated(texts)
+        )
 
 
 def _repeated(texts: list[str]) -> list[str]:
     return [text for text in texts if texts.count(text) > 1]
-
-
-async def test_a_damaged_posting_is_no_candidate(open_index: OpenIndex, file: Path, sql: sqlite3.Connection) -> None:
-    index, *_ = await _used(open_index, file)
-    (table,) = sql.execute("SELECT name FROM sqlite_master WHERE name GLOB 'postings_*'").fetchone()
-    for number, (band,) in enumerate(sql.execute(f"SELECT DISTINCT band FROM {table}").fetchall()):
-        value = ("text", 1.5, b"blob", -(1 << 63))[number % 4]
-        sql.execute(f"DELETE FROM {table} WHERE band = ?", (band,))
-        sql.execute(f"INSERT INTO {table} (band, key) VALUES (?, ?)", (band, value))
-
-    assert await check(index, Article(at=HOUR)) is None
-    assert await check(index, Article(at=HOUR)) is not None
-
-
-# Grants
-
-
-async def test_grants_that_nobody_confirms_are_not_kept_without_end(
-    open_index: OpenIndex, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_neardup.index.sqlite.stories.MOST_GRANTS", 1)
-    index, original, _ = await _used(open_index, file)
-    for level, token in (("watch", "a"), ("breaking", "b")):
-        assert await index.claim(Claim(original.id, level, token=token)) is not None  # type: ignore[arg-type]
-
-    assert [each.token for each in await index.take_over(0)] == ["a"]
 
 
 # Locks
@@ -222,6 +168,27 @@ async def test_who_looks_waits_for_no_writer(open_index: OpenIndex, file: Path, 
     sql.execute("ROLLBACK")
 
     assert (len(found), summary.documents, stories, len(members), would_go) == (2, 2, [], 2, 2)
+
+
+async def test_a_purge_lets_others_write_in_between(
+    open_index: OpenIndex, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scrapy_neardup.index.index._PURGED_AT_ONCE", 10)
+    index = await open_index(f"sqlite:///{file}")
+    for number in range(30):
+        await check(index, Article(f"story {number}", source="wire.example", short=True))
+    statements: list[str] = []
+    store = index.store
+    assert isinstance(store, SQLiteStore)
+    await store._in_thread(lambda: store._file.connection.set_trace_callback(statements.append))
+
+    assert await index.purge(Selection(source="wire.example", source_hash=SOURCE)) == 30
+
+    held, most = 0, 0
+    for statement in statements:
+        held = 0 if statement.startswith("BEGIN") else held + statement.startswith("DELETE FROM entries")
+        most = max(most, held)
+    assert most == 10
 
 
 # Files that may only be read

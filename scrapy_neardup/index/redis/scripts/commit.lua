@@ -1,17 +1,16 @@
 --[[
 Writes, unless somebody has changed what the caller read. It knows no rule: Python decides what is written.
 
-KEYS   the keys that are read or written
-ARGV   [1] how many answers are compared; for each of these the answer that is expected, an empty string if there is
-       nothing, and a command that reads; then how many band hashes there are, 0 if no document is posted; for a document
-       what ``post`` takes; then the commands that write. A command is its name, the number of its key, the number of its
-       arguments, and its arguments.
+KEYS are the keys that are read or written. ARGV: [1] how many answers are compared; for each of these the answer that is
+expected, an empty string if there is nothing, and a command that reads; then how many band hashes there are, 0 if no
+document is posted; for a document what ``posted`` takes; then the commands that write. A command is its name, the number
+of its key, the number of its arguments, and its arguments.
 
 Returns 1 if it wrote, else the first answer that differs, or 0 if others posted a document that may be a candidate. If a
-key is of another type than a command needs, what the commands before it wrote stays, and the caller may write it again.
+key is of another type than a command needs, nothing is written.
 
 A band hash has the postings of a generation. Its fields: "bits", how many bits name a shard; "version", of the last
-commit; and for each shard, which is the high bits of a 32-bit key in 3 bytes, its postings. A posting is a tag, the low
+commit; and for each shard, which is the high bits of a 32-bit key in 3 bytes, its postings. A posting is the tag, the low
 16 bits of the key, then the seconds since the generation's start (2 or 3 bytes), and the hash part of the document's key
 (4 bytes).
 ]]
@@ -61,25 +60,23 @@ local function is_changed(hash, bits, keys, weights, least, newest, size)
     end
     for number, value in ipairs(redis.call('HMGET', hash, unpack(shards))) do
         local tag = sub(keys, 4 * number - 1, 4 * number)
-        local last, found = known[number - 1], value and places(value, tag, size) or {}
-        local index, each = #found, nil
-        while index > 0 do
+        local last, found, each = known[number - 1], value and places(value, tag, size) or {}, nil
+        for index = #found, 1, -1 do
             each = sub(value, found[index] + 2, found[index] + size - 1)
             if each == last then break end
             if counts(each, number) then return true end
-            index = index - 1
         end
         if last and each ~= last and counts(last, number) then return true end
     end
     return false
 end
 
--- Posts a document, unless others posted a candidate; returns whether it did. It takes ``keys``, ``weights`` and ``least``
--- as ``is_changed``; bytes of a posting; the version that the own band hash gets; for each shard that grows its name (3
--- bytes), and how many postings it gets (a byte); these postings; and the postings that have to go: number of the shard (2
--- bytes), and the posting. Then for each band hash, the own one last: the number of its key, and bits, version and newest
--- postings as the caller read them.
-local function post(hashes)
+-- Returns how a document is posted: the own band hash and what HSET takes; false if others posted a candidate. It takes
+-- ``keys``, ``weights`` and ``least`` as ``is_changed``; bytes of a posting; the version that the own band hash gets; for
+-- each shard that grows its name (3 bytes), and how many postings it gets (a byte); these postings; and the postings that
+-- have to go: number of the shard (2 bytes), and the posting. Then for each band hash, the own one last: the number of its
+-- key, and bits, version and newest postings as the caller read them.
+local function posted(hashes)
     local keys, weights, least, size, version = take(), take(), tonumber(take()), tonumber(take()), take()
     local names, counts, postings, gone = take(), take(), take(), take()
     local hash, bits, seen, newest
@@ -89,8 +86,7 @@ local function post(hashes)
         if (now[2] or '') ~= seen then
             if (now[1] or '') ~= bits then return false end
             if is_changed(hash, tonumber(bits), keys, weights, least, newest, size) then return false end
-            -- The caller knows ``version`` already for documents that it read before this commit. Their keys were not
-            -- compared.
+            -- The caller knows ``version`` for documents that it read before this commit. Their keys were not compared.
             if index == hashes then version = version .. '+' end
         end
     end
@@ -110,8 +106,7 @@ local function post(hashes)
         fields[2 * number + 4] = (values[number] or '') .. sub(postings, from, to - 1)
         from = to
     end
-    redis.call('HSET', hash, unpack(fields))
-    return true
+    return hash, fields
 end
 
 for _ = 1, tonumber(take()) do
@@ -119,7 +114,16 @@ for _ = 1, tonumber(take()) do
     local answer = call() or ''
     if tostring(answer) ~= expected then return answer end
 end
-local hashes = tonumber(take())
-if hashes > 0 and not post(hashes) then return 0 end
+local hashes, hash, fields = tonumber(take()), nil, nil
+if hashes > 0 then hash, fields = posted(hashes) end
+if hash == false then return 0 end
+local types, place = { H = 'hash', L = 'list', R = 'list', Z = 'zset' }, at + 1
+while place < #ARGV do
+    local needed, key = types[sub(ARGV[place], 1, 1)], KEYS[tonumber(ARGV[place + 1])]
+    local found = needed and redis.call('TYPE', key).ok
+    if needed and found ~= 'none' and found ~= needed then return redis.error_reply('WRONGTYPE ' .. key) end
+    place = place + 3 + ARGV[place + 2]
+end
+if hash then redis.call('HSET', hash, unpack(fields)) end
 while at < #ARGV do call() end
 return 1

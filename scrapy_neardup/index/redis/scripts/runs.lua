@@ -1,6 +1,2 @@
---[[
-Returns the server's time, and all runs.
-
-KEYS[1]  runs: HASH number of the run -> "<first heartbeat> <last heartbeat>", milliseconds by this server's clock
-]]
+-- Returns the server's time, and all heartbeats: see runs.py.
 return { redis.call('TIME'), redis.call('HGETALL', KEYS[1]) }

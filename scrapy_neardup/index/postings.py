@@ -1,4 +1,4 @@
-"""Read the postings of a document's keys, as Redis keeps them in the shards of a generation, and find candidates.
+"""Read the postings of a document's keys, as they are kept in the shards of a generation, and find candidates.
 
 A key has 32 bits. Its high bits, as many as the generation says, name a shard. Its low 16 bits are the tag of its
 postings in the shard's value. A posting is the tag, the seconds since the start of the generation, and the hash part of
@@ -86,10 +86,9 @@ class Generation:
             found.remove(min(found))
 
     def added(self, keys: Keys, document: bytes) -> tuple[bytes, bytes, bytes, bytes]:
-        """Return how the postings of a document are written, as the last arguments of ``post`` in ``commit.lua``.
+        """Return ``shards``, ``counts``, ``postings`` and ``gone`` of the ``Posting`` of a document.
 
-        These are the shards that grow, how many postings each of them gets, the postings, and those that they replace
-        at crowded keys.
+        The postings that have to go are those that it replaces at crowded keys.
         """
         posting, shards = self.posting_of(document), keys.shards(self.bits)
         oldest = {number: min(found) for number, found in self.postings.items() if len(found) >= MOST_POSTINGS}

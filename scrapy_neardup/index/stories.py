@@ -1,4 +1,4 @@
-"""Stories in Redis; every key expires.
+"""Stories, their events, and grants of events; every key expires.
 
 ``…:story:<id>`` HASH counters, version and members, until a window after the last member
 ``…:stories``    ZSET story -> the latest second of a member
@@ -11,7 +11,7 @@ The fields of a story are those of ``records/stories.py``: a counter that has ne
 ``joined``. The version is random bytes, and changes whenever the story changes. Each member that is kept has a field,
 by its document key. A story that became a part of another one has the field ``moved``; then it no longer changes.
 
-Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps; see swap.py.
+Whoever changes a story reads it, decides by ``rules/membership.py``, and swaps; see store.py.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import cast
 
-from redis.asyncio import Redis
-
 from scrapy_neardup.document import Claim, EventSources, Granted, Join, Member, Story, UnconfirmedGrant
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.base import ENDED_SECONDS, MOST_TAKEN_OVER, DamageLog
-from scrapy_neardup.index.horizon import ExpiredSpan
-from scrapy_neardup.index.redis import lua
-from scrapy_neardup.index.redis.layout import RedisLayout
-from scrapy_neardup.index.redis.lua import Argument, Call
-from scrapy_neardup.index.redis.swap import ConflictError, Expected, swap, swap_call
+from scrapy_neardup.index.layout import ExpiredSpan, Layout
+from scrapy_neardup.index.store import Argument, Call, Client, Commit, ConflictError, Expected, run, swap
 from scrapy_neardup.records.documents import KEY_BYTES
 from scrapy_neardup.records.members import read_members
-from scrapy_neardup.records.stories import COUNTERS, MUTED, StoryCounters, pack_extent, read_extent, read_sources
+from scrapy_neardup.records.stories import (
+    COUNTERS,
+    MUTED,
+    DamageLog,
+    StoryCounters,
+    pack_extent,
+    read_extent,
+    read_sources,
+)
 from scrapy_neardup.rules.membership import (
     MOST_FOLLOWED,
     MOST_GRANTS,
@@ -47,6 +49,13 @@ from scrapy_neardup.rules.membership import (
     may_unite,
     unite,
 )
+from scrapy_neardup.rules.policy import HOUR
+
+ENDED_SECONDS = 8 * 24 * HOUR
+"""How long the sources of events that have ended are kept, before the newest source of the last of them."""
+
+MOST_TAKEN_OVER = 64
+"""How many events of dead processes one process takes over at a time. The rest follow a minute later."""
 
 _UNLINKED_AT_ONCE = 1000
 _FIELDS = (*COUNTERS, "version")
@@ -56,16 +65,18 @@ _values_of = attrgetter(*(each.name for each in fields(StoryCounters)))
 _DEFAULTS: tuple[object, ...] = _values_of(StoryCounters())
 
 
-class RedisStories:
-    """The stories of one namespace and configuration. Errors of redis-py are passed on."""
+class Stories:
+    """The stories of one namespace and configuration. Errors of the store are passed on."""
 
-    def __init__(self, layout: RedisLayout, window: int, damage: DamageLog) -> None:
+    def __init__(self, layout: Layout, window: int, damage: DamageLog) -> None:
         self._layout = layout
         self._window = window
         self._damage = damage
-        self._stories, self._events, self._ended, self._grants = layout.names("stories", "events", "ended", "grants")
+        self._stories, self._events, self._ended, self._grants = map(
+            layout.name, ("stories", "events", "ended", "grants")
+        )
 
-    async def read(self, client: Redis, stories: Stories, joins: Sequence[Join]) -> None:
+    async def read(self, client: Client, stories: StoredStories, joins: Sequence[Join]) -> None:
         """Read the stories that documents join, and the stories that those became a part of, into ``stories``."""
         for _ in range(MOST_FOLLOWED):
             missing: dict[bytes, set[bytes]] = {}
@@ -77,12 +88,12 @@ class RedisStories:
             if not missing:
                 break
             calls = [self.read_call(*each) for each in missing.items()]
-            for (key, members), values in zip(missing.items(), await lua.run_all(client, calls), strict=True):
+            for (key, members), values in zip(missing.items(), await client.run(calls), strict=True):
                 stories[key] = self.stored(key, members, values)
 
     def read_call(self, key: bytes, members: Collection[bytes]) -> Call:
         """Return the call that reads the counters of a story, and which of these documents are members."""
-        return "HMGET", (self._layout.story(key),), (*_FIELDS, *members)
+        return Call("HMGET", self._layout.story(key), (*_FIELDS, *members))
 
     def stored(self, key: bytes, members: Collection[bytes], values: object) -> StoredStory | Exception:
         """Return the story from the answer to ``read_call``. Return the error if it cannot be used."""
@@ -97,11 +108,11 @@ class RedisStories:
         story.asked.update(members)
         return story
 
-    def join(self, stories: Stories, join: Join) -> tuple[Story, list[Expected], list[Call]]:
+    def join(self, stories: StoredStories, join: Join) -> tuple[Story, list[Expected], list[Call]]:
         """Return the story after a join, and how it is written: nothing if the document is a member already.
 
-        ``stories`` are changed as if that had been done. Raise StoreError or an error of redis-py if the story cannot
-        be used.
+        ``stories`` are changed as if that had been done. Raise StoreError or an error of the store if the story
+        cannot be used.
         """
         *moved, key = _followed(stories, join)
         story = stories.get(key, ConflictError("the story is a part of too many others"))
@@ -125,11 +136,11 @@ class RedisStories:
     def _remember_moved(self, key: bytes, join: Join) -> list[Call]:
         """Return the commands that remember where a story went, for as long as documents come."""
         return [
-            ("EXPIRE", (self._layout.story(key),), (2 * self._window,)),
-            ("ZADD", (self._stories,), ("GT", join.member.seen_at, key)),
+            Call("EXPIRE", self._layout.story(key), (2 * self._window,)),
+            Call("ZADD", self._stories, ("GT", join.member.seen_at, key)),
         ]
 
-    async def unite(self, client: Redis, story: str, other: Member) -> Story:
+    async def unite(self, client: Client, story: str, other: Member) -> Story:
         """See ``Index.unite``. Raise ConflictError if others change one of the two stories meanwhile."""
         found = [await self._final(client, bytes.fromhex(each)) for each in (story, other.id)]
         stays, moves = sorted(found, key=lambda each: each.key)
@@ -146,10 +157,12 @@ class RedisStories:
         members = [each for each in (*(begun if found[1] is stays else ()), *to_keep) if each[0] not in known]
         expected = [self._expected(stays), self._expected(moves)]
         writes = self._writes(stays, 2 * self._window, members) + self._writes(moves, 2 * self._window)
+        if moves.members:
+            writes.append(Call("HDEL", self._layout.story(moves.key), [*moves.members]))
         await swap(client, expected, writes)
         return stays.counters.story(stays.key)
 
-    async def mute(self, client: Redis, story: str, *, muted: bool) -> Story | None:
+    async def mute(self, client: Client, story: str, *, muted: bool) -> Story | None:
         """See ``Index.mute``. Raise ConflictError if others change the story meanwhile."""
         found = await self._final(client, bytes.fromhex(story))
         counters = found.counters
@@ -159,34 +172,29 @@ class RedisStories:
         await swap(client, [self._expected(found)], self._writes(found))
         return counters.story(found.key)
 
-    async def final_stories(self, client: Redis, stories: Collection[str]) -> dict[str, str]:
+    async def final_stories(self, client: Client, stories: Collection[str]) -> dict[str, str]:
         final: dict[str, str] = {}
         asked = {story: bytes.fromhex(story) for story in stories}
         for _ in range(MOST_FOLLOWED):
-            calls: list[Call] = [("HGET", (self._layout.story(key),), ("moved",)) for key in asked.values()]
-            moved = zip(asked, await lua.run_all(client, calls), strict=True)
+            calls = [Call("HGET", self._layout.story(key), ("moved",)) for key in asked.values()]
+            moved = zip(asked, await client.run(calls), strict=True)
             asked = {story: key for story, key in moved if isinstance(key, bytes) and len(key) == KEY_BYTES}
             final |= {story: key.hex() for story, key in asked.items()}
             if not asked:
                 break
         return final
 
-    async def _final(self, client: Redis, key: bytes) -> StoredStory:
+    async def _final(self, client: Client, key: bytes) -> StoredStory:
         """Return the story that a story became a part of, which may be itself, with all its members."""
         found = await self._whole(client, key)
         while found.counters.moved:
             found = await self._whole(client, found.counters.moved)
         return found
 
-    async def _whole(self, client: Redis, key: bytes) -> StoredStory:
-        return self._read_whole(key, (await lua.run_or_raise(client, [self._whole_call(key)]))[0])
-
-    def _whole_call(self, key: bytes) -> Call:
-        return "HGETALL", (self._layout.story(key),), ()
-
-    def _read_whole(self, key: bytes, answer: object) -> StoredStory:
-        found, members = cast("dict[bytes, bytes]", answer), _members(answer)
-        return self._stored(key, [found.get(name.encode()) for name in _FIELDS], members)
+    async def _whole(self, client: Client, key: bytes) -> StoredStory:
+        (answer,) = await run(client, [Call("HGETALL", self._layout.story(key))])
+        found = cast("dict[bytes, bytes]", answer)
+        return self._stored(key, [found.get(name.encode()) for name in _FIELDS], _members(found))
 
     def _stored(
         self, key: bytes, values: Sequence[bytes | None], members: Mapping[bytes, bytes] | None = None
@@ -197,7 +205,7 @@ class RedisStories:
         return StoredStory(key, values[-1] or b"", counters, before, counters.is_open, dict(members or {}))
 
     def _expected(self, story: StoredStory) -> Expected:
-        return ("HGET", (self._layout.story(story.key),), ("version",)), story.version
+        return Expected(Call("HGET", self._layout.story(story.key), ("version",)), story.version)
 
     def _writes(
         self, story: StoredStory, seconds: int = 0, members: Collection[tuple[bytes, bytes]] = ()
@@ -207,13 +215,15 @@ class RedisStories:
         It then lives for ``seconds``; with 0 it lives as long as before.
         """
         counters, name, two_windows = story.counters, self._layout.story(story.key), 2 * self._window
-        stories, events = (self._stories,), (self._events,)
-        writes: list[Call] = [("ZADD", stories, (counters.last, story.key)), ("EXPIRE", stories, (two_windows,))]
+        writes = [
+            Call("ZADD", self._stories, (counters.last, story.key)),
+            Call("EXPIRE", self._stories, (two_windows,)),
+        ]
         if counters.is_open:
-            newest = counters.newest_source
-            writes += [("ZADD", events, (newest, story.key)), ("EXPIRE", events, (two_windows,))]
+            writes.append(Call("ZADD", self._events, (counters.newest_source, story.key)))
+            writes.append(Call("EXPIRE", self._events, (two_windows,)))
         elif story.was_open:
-            writes.append(("ZREM", events, (story.key,)))
+            writes.append(Call("ZREM", self._events, (story.key,)))
         now, version = _values_of(counters), new_version()
         changed: list[Argument] = [*version]
         for counter, before, value in zip(COUNTERS, story.before, now, strict=True):
@@ -222,15 +232,15 @@ class RedisStories:
         story.before, story.was_open, (_, story.version) = now, counters.is_open, version
         for member in members:
             changed += member
-        writes.append(("HSET", (name,), changed))
-        return [*writes, ("EXPIRE", (name,), (seconds,))] if seconds else writes
+        writes.append(Call("HSET", name, changed))
+        return [*writes, Call("EXPIRE", name, (seconds,))] if seconds else writes
 
-    async def claim(self, client: Redis, claim: Claim) -> Granted | None:
+    async def claim(self, client: Client, claim: Claim) -> Granted | None:
         """See ``Index.claim``. Raise ConflictError if others change the story meanwhile."""
         key = bytes.fromhex(claim.story)
         name = self._layout.story(key)
-        calls: list[Call] = [("HGET", (self._grants,), (claim.token,)), ("HLEN", (self._grants,), ())]
-        granted, grants, values = await lua.run_or_raise(client, [*calls, ("HMGET", (name,), _FIELDS)])
+        calls = [Call("HGET", self._grants, (claim.token,)), Call("HLEN", self._grants), Call("HMGET", name, _FIELDS)]
+        granted, grants, values = await run(client, calls)
         if granted:
             found = _GRANT.fullmatch(cast("bytes", granted))
             final = (await self.final_stories(client, [claim.story])).get(claim.story, claim.story)
@@ -241,45 +251,43 @@ class RedisStories:
             return None
         writes: list[Call] = []
         if claim.level == "ended" and counters.sources:
-            newest, ended = counters.newest_source, (self._ended,)
+            newest = counters.newest_source
             writes += [
-                ("ZADD", ended, (newest, key + counters.sources)),
-                ("ZREMRANGEBYSCORE", ended, ("-inf", f"({newest - ENDED_SECONDS}")),
-                ("EXPIRE", ended, (ENDED_SECONDS,)),
+                Call("ZADD", self._ended, (newest, key + counters.sources)),
+                Call("ZREMRANGEBYSCORE", self._ended, ("-inf", f"({newest - ENDED_SECONDS}")),
+                Call("EXPIRE", self._ended, (ENDED_SECONDS,)),
             ]
         if claim.token and cast("int", grants) < MOST_GRANTS:
             kept = f"{int(time.time())} {claim.story} {pack_extent(signalled)} {claim.note}"
-            writes += [
-                ("HSET", (self._grants,), (claim.token, kept)),
-                ("EXPIRE", (self._grants,), (2 * self._window,)),
-            ]
+            writes.append(Call("HSET", self._grants, (claim.token, kept)))
+            writes.append(Call("EXPIRE", self._grants, (2 * self._window,)))
         expected = [self._expected(story)]
         await swap(client, expected, writes + self._writes(story))
         return Granted(await self.members(client, claim.story), signalled)
 
-    async def confirm(self, client: Redis, grants: Sequence[tuple[str, str]]) -> None:
+    async def confirm(self, client: Client, grants: Sequence[tuple[str, str]]) -> None:
         if grants:
-            await lua.run_or_raise(client, [("HDEL", (self._grants,), [token for _, token in grants])])
+            await run(client, [Call("HDEL", self._grants, [token for _, token in grants])])
 
-    async def take_over(self, client: Redis, seconds: float) -> list[UnconfirmedGrant]:
+    async def take_over(self, client: Client, seconds: float) -> list[UnconfirmedGrant]:
         """See ``Index.take_over``. A grant that another process takes over meanwhile is left to it."""
-        (answer,) = await lua.run_or_raise(client, [("HGETALL", (self._grants,), ())])
+        (answer,) = await run(client, [Call("HGETALL", self._grants)])
         now, due, damaged = int(time.time()), list[tuple[bytes, re.Match[bytes]]](), list[Argument]()
         for token, kept in cast("dict[bytes, bytes]", answer).items():
             if (found := _GRANT.fullmatch(kept)) is None:
                 damaged.append(token)
             elif abs(now - int(found[1])) >= int(seconds) and len(due) < MOST_TAKEN_OVER:  # or its clock was ahead
                 due.append((token, found))
-        calls = [
-            swap_call(
-                [(("HGET", (self._grants,), (token,)), found[0])],
-                [("HSET", (self._grants,), (token, b"%d %b" % (now, found[0][found.end(1) + 1 :])))],
+        calls: list[Call | Commit] = [
+            Commit(
+                [Expected(Call("HGET", self._grants, (token,)), found[0])],
+                [Call("HSET", self._grants, (token, b"%d %b" % (now, found[0][found.end(1) + 1 :])))],
             )
             for token, found in due
         ]
-        calls += [("HDEL", (self._grants,), damaged)] if damaged else []
+        calls += [Call("HDEL", self._grants, damaged)] if damaged else []
         taken_over = []
-        for (token, found), was_taken in zip(due, await lua.run_or_raise(client, calls), strict=False):
+        for (token, found), was_taken in zip(due, await run(client, calls), strict=False):
             if was_taken != 1:
                 continue
             key, told, note = (part.decode("utf-8", "replace") for part in found.groups()[1:])
@@ -294,36 +302,40 @@ class RedisStories:
                 taken_over.append(UnconfirmedGrant(token.decode(), note, story, await self.members(client, key)))
         return taken_over
 
-    async def open_events(self, client: Redis, quiet_since: int | None) -> list[Story]:
+    async def open_events(self, client: Client, quiet_since: int | None) -> list[Story]:
         newest = "+inf" if quiet_since is None else quiet_since
-        keys = cast("list[bytes]", await client.zrangebyscore(self._events, "-inf", newest))
+        keys = await self._between(client, self._events, "-inf", newest)
         stories = []
         for key, kept in zip(keys, await self._counters_of(client, keys), strict=True):
-            if kept[0] is None:
-                await client.zrem(self._events, key)  # its story has expired
-            elif (story := self._damage.readable_story(key, _typed(kept))) is not None:
+            # A story that has expired has no counters.
+            if kept[0] is not None and (story := self._damage.readable_story(key, _typed(kept))) is not None:
                 stories.append(story)
         return sorted(stories, key=lambda story: story.id)
 
-    async def _counters_of(self, client: Redis, keys: Sequence[bytes]) -> list[list[bytes | None]]:
-        calls: list[Call] = [("HMGET", (self._layout.story(key),), COUNTERS) for key in keys]
-        return cast("list[list[bytes | None]]", await lua.run_or_raise(client, calls))
+    async def _counters_of(self, client: Client, keys: Sequence[bytes]) -> list[list[bytes | None]]:
+        calls = [Call("HMGET", self._layout.story(key), COUNTERS) for key in keys]
+        return cast("list[list[bytes | None]]", await run(client, calls))
 
-    async def members(self, client: Redis, story: str) -> tuple[Member, ...]:
-        (answer,) = await lua.run_or_raise(client, [self._whole_call(bytes.fromhex(story))])
-        return read_members(_members(answer).items())
+    async def members(self, client: Client, story: str) -> tuple[Member, ...]:
+        (answer,) = await run(client, [Call("HGETALL", self._layout.story(bytes.fromhex(story)))])
+        return read_members(_members(cast("dict[bytes, bytes]", answer)).items())
 
-    async def ended_events(self, client: Redis, since: int) -> list[EventSources]:
-        kept = cast("list[bytes]", await client.zrangebyscore(self._ended, since, "+inf"))
+    async def ended_events(self, client: Client, since: int) -> list[EventSources]:
+        kept = await self._between(client, self._ended, since, "+inf")
         newest = {each[:KEY_BYTES]: each[KEY_BYTES:] for each in kept}  # a story may have ended twice
         return [read_sources(sources) for sources in newest.values()]
 
-    async def unlink_dead(self, client: Redis, span: ExpiredSpan) -> None:
-        """Free stories whose last member has left the window."""
-        found = client.zrangebyscore(self._stories, span.floor, f"({span.horizon}", start=0, num=_UNLINKED_AT_ONCE)
-        if dead := cast("list[bytes]", await found):
-            await client.unlink(*map(self._layout.story, dead))
-            await client.zrem(self._stories, *dead)
+    async def unlink_dead(self, names: Sequence[str], span: ExpiredSpan, client: Client) -> None:
+        """Remove these keys, and free stories whose last member has left the window."""
+        await run(client, [Call("UNLINK", name) for name in names])
+        limits = "LIMIT", 0, _UNLINKED_AT_ONCE
+        if dead := await self._between(client, self._stories, span.floor, f"({span.horizon}", *limits):
+            calls = [Call("UNLINK", self._layout.story(key)) for key in dead]
+            await run(client, [*calls, Call("ZREM", self._stories, dead), Call("ZREM", self._events, dead)])
+
+    async def _between(self, client: Client, key: str, low: Argument, high: Argument, *limits: Argument) -> list[bytes]:
+        """Return the members of a sorted set between two scores."""
+        return cast("list[bytes]", (await run(client, [Call("ZRANGEBYSCORE", key, (low, high, *limits))]))[0])
 
 
 @dataclass(slots=True)
@@ -349,7 +361,7 @@ def is_version(answer: object) -> bool:
     return isinstance(answer, bytes) and len(answer) <= _VERSION_BYTES
 
 
-Stories = dict[bytes, "StoredStory | Exception"]
+StoredStories = dict[bytes, "StoredStory | Exception"]
 """Stories as they were read and changed since, by key; in place of one that cannot be used its error."""
 
 
@@ -357,7 +369,7 @@ def _members_asked(join: Join) -> set[bytes]:
     return {bytes.fromhex(each) for each in (join.member.id, join.registered_before) if each}
 
 
-def _followed(stories: Stories, join: Join) -> list[bytes]:
+def _followed(stories: StoredStories, join: Join) -> list[bytes]:
     """Return the key of the story that a document joins, and of those that it became a part of, as far as known."""
     keys = [bytes.fromhex(join.story)]
     while isinstance(story := stories.get(keys[-1]), StoredStory) and story.counters.moved:
@@ -365,9 +377,9 @@ def _followed(stories: Stories, join: Join) -> list[bytes]:
     return keys
 
 
-def _members(answer: object) -> dict[bytes, bytes]:
+def _members(fields: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
     """Return the members among all fields of a story, packed, by document key: no counter has a name of that length."""
-    return {name: value for name, value in cast("dict[bytes, bytes]", answer).items() if len(name) == KEY_BYTES}
+    return {name: value for name, value in fields.items() if len(name) == KEY_BYTES}
 
 
 def _typed(stored: Sequence[bytes | None]) -> list[object]:

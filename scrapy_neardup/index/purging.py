@@ -1,0 +1,133 @@
+"""Remove the documents of a source or of a page from a namespace, with all that was kept because of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from scrapy_neardup.document import EVERYWHERE, Neighbour
+from scrapy_neardup.exceptions import StoreError
+from scrapy_neardup.index.layout import Layout
+from scrapy_neardup.index.store import Call, Client, Commit, Expected, run
+from scrapy_neardup.index.stories import new_version
+from scrapy_neardup.records.documents import KEY_BYTES, Record, read_record
+from scrapy_neardup.records.members import pack_neighbour, unpack_member, unpack_neighbours
+
+_DOCUMENT = re.compile(rb"\b[0-9a-f]{16}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The documents to purge: those of one source, those of one page, or all if neither is given."""
+
+    source: str = ""
+    source_hash: bytes = b""  # as in a fingerprint; ``url_hash`` too
+    url_hash: bytes = b""
+    is_named: Callable[[str], bool] | None = None  # decides whether a text is the source, a url of it, or of the page
+
+    @property
+    def is_all(self) -> bool:
+        return not (self.source_hash or self.url_hash)
+
+    def takes(self, record: Record) -> bool:
+        """Return whether a document is of the source, also if this is the platform of several, or of the page."""
+        if self.is_all or self.source_hash == record.source_hash or self.url_hash == record.url_hash:
+            return True
+        has_source = bool(self.source) and record.source_hash != EVERYWHERE
+        return has_source and self.takes_name(record.url.decode("utf-8", "replace"))
+
+    def takes_member(self, key: bytes, packed: bytes) -> bool:
+        """Return whether a field of a story is a member of the source or page. Return False if it is damaged."""
+        try:
+            member = unpack_member(key, packed)
+        except StoreError:
+            return False
+        return self.takes_name(member.url) or (bool(self.source) and member.source == self.source)
+
+    def takes_name(self, name: str) -> bool:
+        """Return whether a text is the source or a host of it, a url of the source, or a url of the page."""
+        return self.is_named is not None and self.is_named(name)
+
+
+async def to_purge(client: Client, layout: Layout, selection: Selection) -> tuple[int, list[Call | Commit]]:
+    """Return how many documents ``Index.purge`` removes, and the calls that remove them and what belongs to them."""
+    names = await client.names(layout.of_namespace)
+    slices = [name for name in names if "}:records:" in name]
+    if selection.is_all:
+        counts = cast("list[int]", await run(client, [Call("HLEN", name) for name in slices]))
+        return sum(counts), [Call("UNLINK", name) for name in names]
+    rows, selected, sources = list[tuple[str, bytes, bytes]](), set[bytes](), {selection.source_hash}
+    for name in slices:
+        for key, packed in (await client.fields(name)).items():
+            if (record := read_record(packed)) is None:
+                continue
+            rows.append((name, key, record.original))
+            if selection.takes(record):
+                selected.add(key)
+                sources.add(record.source_hash)
+    removed = [(name, key) for name, key, original in rows if key in selected or original in selected]
+    calls: list[Call | Commit] = [Call("HDEL", name, (key,)) for name, key in removed]
+    gone = {key for _, key in removed}
+    for name in names:
+        if name.endswith("}:grants"):
+            calls += _forget_grants(name, await client.fields(name), gone)
+        elif "}:story:" in name:
+            calls += _forget_members(name, await client.fields(name), selection, selected)
+        elif "}:learned:" in name and selection.source:
+            calls += await _forget_learned(client, name, sources)
+    return len(removed), calls
+
+
+def _forget_members(
+    story: str, fields: Mapping[bytes, bytes], selection: Selection, selected: Collection[bytes]
+) -> list[Call | Commit]:
+    """Return the calls that forget members of a story, and neighbours, which are other stories."""
+    members = {key: packed for key, packed in fields.items() if len(key) == KEY_BYTES}
+    going = [key for key, packed in members.items() if key in selected or selection.takes_member(key, packed)]
+    calls: list[Call | Commit] = [Call("HDEL", story, going)] if going else []
+    packed = fields.get(b"neighbours", b"")
+    if (kept := _remaining(packed, selection, selected)) != packed:
+        expected = Expected(Call("HGET", story, ("neighbours",)), packed)
+        calls.append(Commit([expected], [Call("HSET", story, ("neighbours", kept, *new_version()))]))
+    return calls
+
+
+def _remaining(packed: bytes, selection: Selection, gone: Collection[bytes]) -> bytes:
+    """Return packed neighbours without those of the selection, and without stories whose first document is gone.
+
+    Return nothing if the packed neighbours are damaged.
+    """
+
+    def remains(neighbour: Neighbour) -> bool:
+        return bytes.fromhex(neighbour.story) not in gone and not selection.takes_name(neighbour.url)
+
+    try:
+        return b"".join(map(pack_neighbour, filter(remains, unpack_neighbours(packed))))
+    except StoreError:
+        return b""
+
+
+def _forget_grants(key: str, grants: Mapping[bytes, bytes], gone: Collection[bytes]) -> list[Call]:
+    """Return the calls that forget events that wait to be passed on: their story began with a document that goes.
+
+    Or such a document has raised the event. A process that takes an event over while this runs still sends it.
+    docs/howto/purge.md says: stop crawls first.
+    """
+    going = [
+        token
+        for token, grant in grants.items()
+        if any(bytes.fromhex(document.decode()) in gone for document in _DOCUMENT.findall(grant))
+    ]
+    return [Call("HDEL", key, going)] if going else []
+
+
+async def _forget_learned(client: Client, key: str, sources: Collection[bytes]) -> Sequence[Call]:
+    """Return the calls that forget the boilerplate of sources, also their entries in the boilerplate of all sources."""
+    if key.endswith(tuple(f":{source.hex()}" for source in sources)):
+        return [Call("UNLINK", key)]
+    if not key.endswith(f":{EVERYWHERE.hex()}"):
+        return []
+    (entries,) = cast("list[list[bytes]]", await run(client, [Call("LRANGE", key, (0, -1))]))
+    return [Call("LREM", key, (0, entry)) for entry in entries if entry[4:8] in sources]

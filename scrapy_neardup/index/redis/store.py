@@ -1,0 +1,229 @@
+"""A Redis as a store: commands travel together in pipelines, and a Lua script writes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from redis.asyncio.client import Pipeline
+from redis.asyncio.cluster import RedisCluster
+from redis.exceptions import ClusterDownError, NoScriptError, ResponseError
+from redis.exceptions import ConnectionError as LostConnection
+from redis.exceptions import TimeoutError as TookTooLong
+
+from scrapy_neardup.document import without_password
+from scrapy_neardup.exceptions import StoreError, StoreUnavailable
+from scrapy_neardup.index.redis.connection import CONNECTIONS, Address, explain_error
+from scrapy_neardup.index.runs import shared_folder
+from scrapy_neardup.index.store import Argument, Call, Client, Commit, Facts, Store
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+logger = logging.getLogger(__name__)
+
+_OWN_KEY = re.compile(r"{neardup:\S+")
+_AT_ONCE = 500
+_SAMPLES = 50  # fields measured of a hash: exact to about one per cent, without blocking the server
+R = TypeVar("R")
+
+
+@cache
+def script(name: str) -> tuple[str, str]:
+    """Return the text of ``scripts/<name>.lua``, and its digest."""
+    folder = resources.files("scrapy_neardup.index.redis").joinpath("scripts")
+    text = folder.joinpath(f"{name}.lua").read_text(encoding="utf-8")
+    return text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+class RedisStore(Store):
+    """``url``: see connection.py. A bounded number of callers use the client at a time."""
+
+    def __init__(self, url: str, timeout: float = 2.0) -> None:
+        self.url = url
+        self.location = without_password(url)
+        self._timeout = timeout
+        self._address = Address.read(url)
+        self._opening = asyncio.Lock()
+        self._free = asyncio.Semaphore(CONNECTIONS)
+        self.client: RedisClient | None = None
+
+    def run_folder(self, window: str) -> Path | None:
+        return shared_folder(f"{self.location} {window}")
+
+    async def open(self, key: str) -> None:
+        async with self._opening:
+            if self.client is not None:
+                return
+            self.client = RedisClient(self._address.client(self._timeout))
+            try:
+                await self.ask(lambda client: self._try(key))
+            except Exception:
+                await self.close()
+                raise
+
+    async def _try(self, key: str) -> None:
+        """Send a command for a key, so that a node of a cluster fails now and not at each check."""
+        assert self.client is not None
+        await self.client.redis.exists(key)
+        facts, warnings = await server_facts(self.client.redis, key)
+        if facts and warnings:  # a crawl needs no right to ask for facts
+            logger.warning("The store may lose data: %s", warnings[0])
+
+    async def close(self) -> None:
+        client, self.client = self.client, None
+        if client is not None:
+            await client.redis.aclose()
+
+    async def ask(self, steps: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
+        if self.client is None:
+            raise StoreUnavailable(f"{self.location}: the store is closed")
+        try:
+            async with self._free:
+                if self._address.kind != "cluster":
+                    return await steps(self.client)
+                return await self._ask_cluster(self.client, steps)
+        except Exception as error:
+            raise self.explained(error) from error
+
+    async def _ask_cluster(self, client: RedisClient, steps: Callable[[Client], Awaitable[R]]) -> R:
+        """Ask, and if a node is lost, ask the other nodes who has its slots now and try again."""
+        is_first = True
+        while True:
+            try:
+                return await steps(client)
+            except (LostConnection, ClusterDownError, TookTooLong, OSError) as error:  # noqa: PERF203
+                await client.redis.aclose()  # the next command reads the topology anew
+                if not is_first or not isinstance(error, LostConnection):
+                    raise
+                is_first = False
+
+    def explained(self, error: Exception) -> StoreError:
+        return error if isinstance(error, StoreError) else explain_error(self.url, error)
+
+
+class RedisClient(Client):
+    """The client of redis-py, with the scripts of this package. All keys of a call are under one hash tag."""
+
+    def __init__(self, redis: Redis) -> None:
+        self.redis = redis
+
+    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
+        # EVAL also loads the script on the node that runs it, and the user needs no right to load scripts. The first
+        # round sends digests only. Each further round repeats the calls that failed, with the text in the first call of
+        # each script. There may be several rounds if somebody flushes the scripts in between.
+        answers: list[object] = [NoScriptError()] * len(calls)
+        sends_text = False
+        while missing := [number for number, answer in enumerate(answers) if isinstance(answer, NoScriptError)]:
+            taught: set[str] = set()
+            pipeline: Pipeline = self.redis.pipeline(transaction=False)
+            for call in (calls[number] for number in missing):
+                name, keys, arguments = _scripted(call)
+                if not name:
+                    assert isinstance(call, Call)
+                    pipeline.execute_command(call.name, call.key, *call.arguments)
+                    continue
+                text, digest = script(name)
+                # A cluster's pipeline has no evalsha(), although all keys of a call are in one slot.
+                command = ("EVAL", text) if sends_text and name not in taught else ("EVALSHA", digest)
+                taught.add(name)
+                pipeline.execute_command(*command, len(keys), *keys, *arguments)
+            for number, answer in zip(missing, await pipeline.execute(raise_on_error=False), strict=True):
+                answers[number] = answer
+            sends_text = True
+        return [_read(call, answer) for call, answer in zip(calls, answers, strict=True)]
+
+    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
+        return await asyncio.to_thread(function, *arguments)
+
+    async def names(self, beginning: str) -> list[str]:
+        escaped = "".join(f"\\{character}" if character in "\\*?[]" else character for character in beginning)
+        found = self.redis.scan_iter(match=f"{escaped}*", count=_AT_ONCE)
+        return sorted({cast("bytes", name).decode("utf-8", "replace") async for name in found})
+
+    async def fields(self, key: str) -> dict[bytes, bytes]:
+        return {field: value async for field, value in self.redis.hscan_iter(key, count=_AT_ONCE)}
+
+    async def facts(self, keys: Sequence[str]) -> Facts:
+        facts, warnings = await server_facts(self.redis, keys[0])
+        used = [await self.redis.memory_usage(key, samples=_SAMPLES) or 0 for key in keys]
+        return Facts(facts, warnings, sum(used))
+
+
+def _read(call: Call | Commit, answer: object) -> object:
+    """Return an answer as ``Client.run`` says."""
+    if isinstance(answer, ResponseError) and "WRONGTYPE" in str(answer):
+        found = _OWN_KEY.search(str(answer))
+        key = call.key if isinstance(call, Call) else found[0] if found else "a key of the namespace"
+        return StoreError(f"{key} is of another type than scrapy-neardup needs: delete this key (DEL)")
+    if isinstance(call, Call) and call.name == "RUNS" and not isinstance(answer, Exception):
+        (seconds, microseconds), flat = cast("list[list[bytes]]", answer)
+        return int(seconds) * 1000 + int(microseconds) // 1000, dict(zip(flat[::2], flat[1::2], strict=True))
+    return answer
+
+
+def _scripted(call: Call | Commit) -> tuple[str, Sequence[str], Sequence[Argument]]:
+    """Return the script of a call with its keys and arguments; no name if the call is a command of Redis."""
+    if isinstance(call, Commit):
+        return "commit", *_arguments(call)
+    return ("runs", [call.key], ()) if call.name == "RUNS" else ("", (), ())
+
+
+def _arguments(commit: Commit) -> tuple[list[str], list[Argument]]:
+    """Return keys and arguments of ``commit.lua``."""
+    keys: dict[str, int] = {}
+    arguments: list[Argument] = [len(commit.expected)]
+
+    def add(call: Call) -> None:
+        arguments.extend((call.name, keys.setdefault(call.key, len(keys) + 1), len(call.arguments), *call.arguments))
+
+    for call, answer in commit.expected:
+        arguments.append(answer)
+        add(call)
+    posting = commit.posting
+    if posting is None:
+        arguments.append(0)
+    else:
+        arguments += (len(posting.hashes), posting.keys, posting.weights, posting.least, posting.size, posting.version)
+        arguments += (posting.shards, posting.counts, posting.postings, posting.gone)
+        for name, bits, version, newest in posting.hashes:
+            arguments += (keys.setdefault(name, len(keys) + 1), bits, version, newest)
+    for call in commit.writes:
+        add(call)
+    return [*keys], arguments
+
+
+async def server_facts(client: Redis, key: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return facts about the server that holds a key, and warnings about its settings."""
+    where: dict[str, Any] = {}
+    if isinstance(client, RedisCluster):
+        where["target_nodes"] = client.get_node_from_key(key)
+    try:
+        info = await client.info(**where)
+    except ResponseError:
+        return {}, ("this user may not call INFO, so it is not known how the server evicts keys",)
+    name = "Valkey" if "valkey_version" in info else "Redis"
+    version = info.get("valkey_version") or info.get("redis_version", "")
+    limit, policy = int(info.get("maxmemory", 0)), str(info.get("maxmemory_policy", "noeviction"))
+    facts = {
+        "server": f"{name} {version}",
+        "mode": str(info.get("redis_mode", info.get("server_mode", "standalone"))),
+        "memory": f"{info.get('used_memory_human', '?')} of {info.get('maxmemory_human') if limit else 'no limit'}",
+        "maxmemory-policy": policy,
+        "evicted keys": str(info.get("evicted_keys", 0)),
+        "append-only file": "on" if info.get("aof_enabled") else "off",
+    }
+    if not limit or policy == "noeviction":
+        return facts, ()
+    return facts, (
+        f"maxmemory-policy is {policy} with a maxmemory of {info.get('maxmemory_human', limit)}: when memory runs out,"
+        " the server removes parts of the window early. Then copies become originals, and events are raised again. Use "
+        "noeviction, and give the server enough memory",
+    )

@@ -1,0 +1,283 @@
+"""A store keeps hashes, lists and sorted sets under names, and carries out commands on them.
+
+Whoever adds a store writes a class for each of the two protocols of this module, ``Store`` and ``Client``. All rules,
+and how the data of a window are laid out, are the same for all stores. The commands are those of Redis, see
+https://redis.io/docs/latest/commands. The rest of the module is for those who ask a store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from scrapy_neardup.exceptions import StoreError
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+R = TypeVar("R")
+Argument = bytes | str | int
+
+_MOST_ATTEMPTS = 100
+_PAUSE, _LONGEST_PAUSE = 0.002, 0.1  # seconds, at most; doubled each time that somebody else was faster
+_DONE_SECONDS = 60
+_FIRST_LOST, _LONGEST_LOST = 0.5, 15.0  # seconds until a lost store is tried again
+
+
+class Call(NamedTuple):
+    """A command for one key."""
+
+    name: str
+    key: str
+    arguments: Sequence[Argument] = ()
+
+
+class Expected(NamedTuple):
+    """A command that reads, and the answer that it gave: nothing if there was none."""
+
+    call: Call
+    answer: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A document to post in the band hashes of the generations around it; see postings.py.
+
+    ``hashes`` has for each of them its key, and bits, version and newest postings as they were read; its own one comes
+    last. The document is not posted if others have posted a document there meanwhile that shares keys which count
+    ``least`` or more.
+    """
+
+    keys: bytes  # 4 bytes each
+    weights: bytes  # what each of the keys counts, a byte each
+    least: int
+    size: int  # bytes of a posting
+    version: bytes  # that the own band hash gets
+    shards: bytes  # those that grow, 3 bytes each
+    counts: bytes  # how many postings each of these gets, a byte each
+    postings: bytes  # these postings
+    gone: bytes  # postings that have to go: number of the shard (2 bytes), and the posting
+    hashes: Sequence[tuple[str, int, bytes, bytes]]
+
+
+class Commit(NamedTuple):
+    """All ``writes``, and a posting before them, if all answers are as expected.
+
+    Its answer is 1 if it wrote, else the first answer that differs, or 0 if others posted a document that may be a
+    candidate. If a key is of another type than a command needs, nothing is written.
+    """
+
+    expected: Sequence[Expected]
+    writes: Sequence[Call]
+    posting: Posting | None = None
+
+
+class Client(Protocol):
+    """Carries out commands in one step of a store."""
+
+    async def run(self, calls: Sequence[Call | Commit]) -> list[object]:
+        """Return one answer for each call, in their order, or the error of the store for this call.
+
+        Texts and numbers that are kept come back as bytes. The command RUNS returns the time in milliseconds by the
+        clock of the store, and all fields of a hash.
+        """
+
+    async def run_aside(self, function: Callable[..., R], *arguments: object) -> R:
+        """Call a function that would hold up the event loop."""
+
+    async def names(self, beginning: str) -> list[str]:
+        """Return all keys that begin so."""
+
+    async def fields(self, key: str) -> Mapping[bytes, bytes]:
+        """Return all fields of a large hash."""
+
+    async def facts(self, keys: Sequence[str]) -> Facts:
+        """Return facts about the store, of which these are keys."""
+
+
+class Facts(NamedTuple):
+    """What people want to know about a store."""
+
+    facts: dict[str, str]
+    warnings: tuple[str, ...] = ()  # settings that make it lose documents
+    bytes: int | None = None  # None if the store cannot tell
+
+
+class Store(Protocol):
+    """Keeps the data. Opening or closing twice does no harm."""
+
+    location: str  # without a password
+
+    def run_folder(self, window: str) -> Path | None:
+        """Return the folder where the runs of this machine that share a window leave their locks.
+
+        Return None if nobody shares the store.
+        """
+
+    async def open(self, key: str) -> None:
+        """Connect, inside the running loop. Raise StoreError if a key such as this cannot be kept."""
+
+    async def close(self) -> None:
+        """Release every resource."""
+
+    async def ask(self, steps: Callable[[Client], Awaitable[R]], *, reads: bool = False) -> R:
+        """Return the answer of ``steps``, which get a client.
+
+        With ``reads`` they write nothing, and wait for no writer.
+
+        All errors are StoreErrors that name the store and the remedy.
+        """
+
+    def explained(self, error: Exception) -> StoreError:
+        """Return an error among the answers of ``run`` as a StoreError."""
+
+
+class ConflictError(StoreError):
+    """Somebody has changed what was read. Read again."""
+
+
+async def run(client: Client, calls: Sequence[Call | Commit]) -> list[object]:
+    """Return the answers of all calls. Raise the error of the first call that failed."""
+    answers = await client.run(calls)
+    raise_error(answers)
+    return answers
+
+
+def raise_error(answers: Iterable[object]) -> None:
+    """Raise the first error among answers."""
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+
+
+async def swap(client: Client, expected: Sequence[Expected], writes: Sequence[Call], once: str = "") -> None:
+    """Do all ``writes`` in one step. Raise ConflictError if an answer is not as expected.
+
+    redis-py sends a command again if its answer was lost. ``once`` is a key of this change alone, which then shows that
+    the change was made. It is for changes that do not show in what was read, such as additions.
+    """
+    if once:
+        expected = [Expected(Call("HGET", once, ("done",))), *expected]
+        writes = [*writes, Call("HSET", once, ("done", b"yes")), Call("EXPIRE", once, (_DONE_SECONDS,))]
+    (answer,) = await run(client, [Commit(expected, writes)])
+    if answer != 1 and not (once and answer == b"yes"):
+        raise ConflictError
+
+
+async def retried(steps: Callable[[], Awaitable[R]]) -> R:
+    """Return the answer of ``steps``, which read, decide and swap. Repeat them if they raise ConflictError.
+
+    Each process waits for another time before it tries again: else they would stop each other again.
+    """
+    for attempt in range(_MOST_ATTEMPTS):
+        try:
+            return await steps()
+        except ConflictError:  # noqa: PERF203
+            await asyncio.sleep(random.uniform(0, min(_LONGEST_PAUSE, _PAUSE * 2**attempt)))
+    raise StoreError("other processes change the same data all the time")
+
+
+class Batcher(Generic[T, R]):
+    """Passes the arguments submitted since the last batch to ``run``, one batch at a time, in order.
+
+    A single argument is a batch of one and waits for nothing. ``run`` returns one result or one exception for each
+    argument. If it raises, everyone who waits gets this exception.
+    """
+
+    def __init__(self, run: Callable[[Sequence[T]], Awaitable[Sequence[R | BaseException]]], limit: int) -> None:
+        self._run = run
+        self._limit = limit
+        self._waiting: list[tuple[T, asyncio.Future[R]]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    def submit(self, argument: T) -> asyncio.Future[R]:
+        """Submit an argument, and return a future with its answer."""
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._waiting.append((argument, future))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._drain())
+        return future
+
+    async def join(self) -> None:
+        """Wait until everything submitted so far has its answer."""
+        while self._task is not None and not self._task.done():
+            await asyncio.shield(self._task)
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            batch = self._waiting[: self._limit]
+            del self._waiting[: self._limit]
+            results: Sequence[R | BaseException]
+            try:
+                results = await self._run([argument for argument, _ in batch])
+            except Exception as error:
+                batch += self._waiting
+                self._waiting.clear()
+                results = [error] * len(batch)
+            except BaseException:
+                for _, future in (*batch, *self._waiting):
+                    future.cancel()
+                self._waiting.clear()
+                raise
+            for (_, future), result in zip(batch, results, strict=True):
+                if future.done():
+                    continue
+                if isinstance(result, BaseException):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)
+
+
+class Breaker:
+    """A circuit breaker. It is closed while the store answers, even if its answer is that some data are damaged.
+
+    After a failure it opens for a pause that doubles up to 15 s. Then one check at a time may try. One warning is
+    logged when the store is lost, and one when it is back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._pause = 0.0  # 0 while closed
+        self._retry_at = 0.0
+        self._probing = False
+        self._missed = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._pause > 0
+
+    def allows(self) -> bool:
+        """Decide whether a check may go to the store now. After True, call ``failed`` or ``succeeded``."""
+        if not self.is_open:
+            return True
+        if self._clock() < self._retry_at:
+            self._missed += 1
+            return False
+        self._probing = True
+        self._retry_at = self._clock() + _LONGEST_LOST  # if this check is never answered, another one may try then
+        return True
+
+    def failed(self, error: Exception, *, is_known: bool = False) -> None:
+        """Note a failure. Log the first one, unless the caller tells the user of it (``is_known``)."""
+        if not self.is_open:
+            if not is_known:
+                logger.warning("The store is lost; items pass unchecked until it is back. %s", error)
+            self._pause = _FIRST_LOST
+        elif self._probing:
+            self._pause = min(2 * self._pause, _LONGEST_LOST)
+        self._probing = False
+        self._missed += 1
+        self._retry_at = self._clock() + self._pause
+
+    def succeeded(self) -> None:
+        if self.is_open:
+            logger.warning("The store is back; %d documents passed unchecked.", self._missed)
+        self._pause = 0.0
+        self._probing = False
+        self._missed = 0
