@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 from scrapy_neardup.contracts import Judge, Judged
 from scrapy_neardup.document import Document, Fingerprint, Match, Story
 from scrapy_neardup.exceptions import StoreError
-from scrapy_neardup.index.postings import Generation, Keys, find_candidates
+from scrapy_neardup.index.layout import Generation, Keys, find_candidates
 from scrapy_neardup.index.runs import Runs, heartbeats
 from scrapy_neardup.index.store import Call
 from scrapy_neardup.index.stories import StoredStories

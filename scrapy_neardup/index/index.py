@@ -6,10 +6,11 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from scrapy_neardup.contracts import CountedStore, Judge, LearnedStore, RunStore, StoryStore
 from scrapy_neardup.document import (
+    MOST_SOURCE_DOCUMENTS,
     Claim,
     Document,
     EventSources,
@@ -20,16 +21,17 @@ from scrapy_neardup.document import (
     Member,
     Story,
     UnconfirmedGrant,
+    most_lines_of,
 )
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
-from scrapy_neardup.index import additions, runs
+from scrapy_neardup.index import runs
 from scrapy_neardup.index.batch import Checked, Question
 from scrapy_neardup.index.layout import Layout
-from scrapy_neardup.index.store import Batcher, Client, Store, retried, run
-from scrapy_neardup.index.stories import Stories
+from scrapy_neardup.index.store import Batcher, Call, Client, Expected, Store, retried, run, swap
+from scrapy_neardup.index.stories import ENDED_SECONDS, Stories
 from scrapy_neardup.index.window import Window
 from scrapy_neardup.records.documents import Record, new_record
-from scrapy_neardup.records.feature_counts import NOTHING
+from scrapy_neardup.records.feature_counts import DOCUMENTS_BYTES, NOTHING, add_counts
 from scrapy_neardup.records.stories import DamageLog
 from scrapy_neardup.rules.decision import most_similar
 from scrapy_neardup.rules.policy import HOUR, Policy
@@ -40,6 +42,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LEARNED_SECONDS = ENDED_SECONDS
+"""How long the boilerplate of a source is remembered after the source printed it last."""
+
+COUNTED_MINUTES = 120
+"""How long the counts of verdicts are kept."""
+
+MOST_COUNTED = 3000
+"""How many names are counted in ten minutes; more are left out."""
+
+_SPAN = 10  # minutes of a hash of counts
 _BATCH = 64
 _PURGED_AT_ONCE = 500  # calls; in between others may write
 R = TypeVar("R")
@@ -207,22 +219,20 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
 
     async def add_frequencies(self, kind: str, counted: bytes) -> bytes:
         seconds, once = self.policy.window + HOUR, self.layout.once()
-        add = partial(
-            additions.add_frequencies, layout=self.layout, kind=kind, counted=counted, seconds=seconds, once=once
-        )
+        add = partial(_add_frequencies, layout=self.layout, kind=kind, counted=counted, seconds=seconds, once=once)
         return await (self._read(add) if counted == NOTHING else self._change(add))
 
     async def exchange_boilerplate(self, learned: Mapping[bytes, KnownBoilerplate]) -> dict[bytes, KnownBoilerplate]:
         once = self.layout.once()
-        exchange = partial(additions.exchange_boilerplate, layout=self.layout, learned=learned, once=once)
+        exchange = partial(_exchange_boilerplate, layout=self.layout, learned=learned, once=once)
         return await (self._change(exchange) if any(map(any, learned.values())) else self._read(exchange))
 
     async def count_verdicts(self, minute: int, counts: Mapping[str, int]) -> None:
         once = self.layout.once()
-        await self._change(lambda client: additions.count_verdicts(client, self.layout, minute, counts, once))
+        await self._change(lambda client: _count_verdicts(client, self.layout, minute, counts, once))
 
     async def verdict_counts(self, since: int, until: int) -> dict[int, dict[str, int]]:
-        return await self._read(lambda client: additions.verdict_counts(client, self.layout, since, until))
+        return await self._read(lambda client: _verdict_counts(client, self.layout, since, until))
 
     async def _read(self, steps: Callable[[Client], Awaitable[R]]) -> R:
         return await self.store.ask(steps, reads=True)
@@ -230,3 +240,68 @@ class Index(RunStore, StoryStore, LearnedStore, CountedStore):
     async def _change(self, steps: Callable[[Client], Awaitable[R]]) -> R:
         """Return the answer of ``steps``, which read, decide and swap. Repeat them if others were faster."""
         return await retried(lambda: self.store.ask(steps))
+
+
+async def _add_frequencies(client: Client, layout: Layout, kind: str, counted: bytes, seconds: int, once: str) -> bytes:
+    """See ``LearnedStore.add_frequencies``. Raise ConflictError if others add some meanwhile."""
+    key = f"{layout.prefix}:frequencies:{kind}"
+    (answer,) = await run(client, [Call("HMGET", key, ("documents", "total"))])
+    documents, before = (each or b"" for each in cast("list[bytes | None]", answer))
+    total = add_counts(before, counted)
+    if counted != NOTHING:  # else somebody only reads: an idle namespace stays empty, and expires
+        expected = Expected(Call("HGET", key, ("documents",)), documents)
+        fields = "documents", total[:DOCUMENTS_BYTES], "total", total
+        await swap(client, [expected], [Call("HSET", key, fields), Call("EXPIRE", key, (seconds,))], once)
+    return total
+
+
+async def _exchange_boilerplate(
+    client: Client, layout: Layout, learned: Mapping[bytes, KnownBoilerplate], once: str
+) -> dict[bytes, KnownBoilerplate]:
+    """See ``LearnedStore``. An addition also renews the time limit of the older lines or documents of the source."""
+    reads, writes = list[Call](), list[Call]()
+    for source, (lines, documents) in learned.items():
+        for kind, entries, most in (
+            ("lines", lines, most_lines_of(source)),
+            ("printed", documents, MOST_SOURCE_DOCUMENTS),
+        ):
+            key = f"{layout.prefix}:learned:{kind}:{source.hex()}"
+            reads.append(Call("LRANGE", key, (0, -1)))
+            if entries:
+                writes += Call("RPUSH", key, entries[-most:]), Call("LTRIM", key, (-most, -1))
+            if lines or documents:
+                writes.append(Call("EXPIRE", key, (LEARNED_SECONDS,)))
+    if writes:
+        await swap(client, [], writes, once)
+    lists = iter(cast("list[list[bytes]]", await run(client, reads)))
+    return {source: KnownBoilerplate(tuple(next(lists)), tuple(next(lists))) for source in learned}
+
+
+async def _count_verdicts(client: Client, layout: Layout, minute: int, counts: Mapping[str, int], once: str) -> None:
+    """Add counts. Leave out new names over the limit. Processes that add at the same time may exceed it."""
+    key = _key_of_span(layout, minute // _SPAN)
+    fields = {f"{minute}:{name}": count for name, count in counts.items()}
+    length, answer = await run(client, [Call("HLEN", key), Call("HMGET", key, [*fields])])
+    before = dict(zip(fields, cast("list[bytes | None]", answer), strict=True))
+    room = max(0, MOST_COUNTED - cast("int", length))
+    new = [field for field, value in before.items() if value is None]
+    damaged = [field for field, value in before.items() if not (value or b"0").isdigit()]
+    writes = [Call("HDEL", key, damaged)] if damaged else []
+    writes += [Call("HINCRBY", key, (field, fields[field])) for field in fields.keys() - new[room:]]
+    await swap(client, [], [*writes, Call("EXPIRE", key, (60 * (COUNTED_MINUTES + _SPAN),))], once)
+
+
+async def _verdict_counts(client: Client, layout: Layout, since: int, until: int) -> dict[int, dict[str, int]]:
+    """Return the counts by minute. Leave out what is damaged."""
+    found: dict[int, dict[str, int]] = {}
+    calls = [Call("HGETALL", _key_of_span(layout, span)) for span in range(since // _SPAN, until // _SPAN + 1)]
+    for answer in await run(client, calls):
+        for field, count in cast("dict[bytes, bytes]", answer).items():
+            minute, _, name = field.decode("utf-8", "replace").partition(":")
+            if minute.isdecimal() and count.isdigit() and since <= int(minute) <= until:
+                found.setdefault(int(minute), {})[name] = int(count)
+    return found
+
+
+def _key_of_span(layout: Layout, span: int) -> str:
+    return f"{layout.prefix}:verdicts:{span}"

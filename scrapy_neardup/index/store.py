@@ -47,7 +47,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """A document to post in the band hashes of the generations around it; see postings.py.
+    """A document to post in the band hashes of the generations around it; see layout.py.
 
     ``hashes`` has for each of them its key, and bits, version and newest postings as they were read; its own one comes
     last. The document is not posted if others have posted a document there meanwhile that shares keys which count

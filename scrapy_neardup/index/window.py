@@ -17,8 +17,7 @@ from typing import cast
 from scrapy_neardup.document import LONG_TEXT, with_id
 from scrapy_neardup.exceptions import StoreError, StoreUnavailable
 from scrapy_neardup.index.batch import Batch, Checked, NewDocument, Question, new_document
-from scrapy_neardup.index.layout import Layout, ShardBits
-from scrapy_neardup.index.postings import Generation, read_bits
+from scrapy_neardup.index.layout import Generation, Layout, ShardBits, read_bits
 from scrapy_neardup.index.store import Call, Client, Commit, Expected, Posting, Store, raise_error, run
 from scrapy_neardup.index.stories import Stories, is_version
 from scrapy_neardup.records.documents import Record, read_record, seconds_of, with_next_key

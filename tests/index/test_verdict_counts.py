@@ -11,7 +11,7 @@ from redis import Redis
 from stored import overwrite, stored
 
 from scrapy_neardup.index import Index
-from scrapy_neardup.index.additions import COUNTED_MINUTES, MOST_COUNTED
+from scrapy_neardup.index.index import COUNTED_MINUTES, MOST_COUNTED
 from scrapy_neardup.index.purging import Selection
 
 MINUTE = 28_333_333
