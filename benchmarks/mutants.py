@@ -34,21 +34,19 @@ ROOT = Path(__file__).parents[1]
 _OTHERS = "tls or sentinel or cluster or valkey or redis6 or redis8 or acl or process"
 ONE_REDIS = ["-k", f"not ({_OTHERS})"]
 ONLY_REDIS = ["-k", f"not ({_OTHERS} or memory or sqlite)"]
-# Each part of the package with its tests.
+# Folders and modules of the package, with the tests that see them beside those of their own folder.
 PARTS = {
-    "similarity": ["tests/rules", "tests/evidence/test_titles.py", "tests/index", *ONE_REDIS],
+    "rules": ["tests/evidence/test_titles.py", "tests/index", *ONE_REDIS],
+    "evidence": ["tests/rules", "tests/index/test_topics_and_templates.py", *ONE_REDIS],
+    "records": ["tests/index", *ONE_REDIS],
     "index": ["tests/index", *ONE_REDIS],
-    "index/redis/scripts": [
-        "tests/index/test_matches.py",
-        "tests/index/test_topics_and_templates.py",
-        "tests/index",
-        *ONLY_REDIS,
-    ],
+    "index/redis/scripts": ["tests/index/test_matches.py", "tests/index", *ONLY_REDIS],
+    "stories": ["tests/stories", *ONE_REDIS],
     "sketch": ["tests/sketch", *ONE_REDIS],
+    "text": ["tests/text"],
     "detector.py": [
         "tests/test_detector.py",
         "tests/index/test_runs.py",
-        "tests/sketch/signatures/test_simhash.py",
         "tests/stories",
         "tests/commands/test_status_purge.py",
         *ONE_REDIS,

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from newsdesk import text
-from other_words import BOTH, BUDGET, STRIKE
 from projects import FERRY, ITEM_A_PAGE, Project
 from scrapy_processes import neardup, run_scrapy
 
@@ -94,22 +88,6 @@ def test_an_empty_file_does_not_become_a_window(tmp_path: Path, command: str, op
     assert (tmp_path / "window.sqlite").stat().st_size == 0
 
 
-async def test_a_window_that_is_only_read_shows_what_others_make_and_remove_meanwhile(tmp_path: Path) -> None:
-    settings = NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite")
-    first, writer = NearDupDetector(replace(settings, namespace="other")), NearDupDetector(settings)
-    reader = NearDupDetector(settings, reads_only=True)
-    await first.open()
-    await reader.open()
-    assert (await reader.summary()).documents == 0
-    await writer.open()
-    await writer.check(writer.document(text("one"), url="https://a.example/1"))
-    assert (await reader.summary()).documents == 1
-    with pytest.raises(StoreError):
-        await reader.purge()
-    for each in (reader, writer, first):
-        await each.close()
-
-
 @pytest.mark.parametrize("name", ["window.sqlite", "a b?mode=rwc#100%.sqlite"])
 async def test_a_file_that_is_only_read_is_not_made(tmp_path: Path, name: str) -> None:
     settings = NearDupSettings(store=f"sqlite:///{tmp_path}/{name}")
@@ -123,30 +101,6 @@ async def test_a_file_that_is_only_read_is_not_made(tmp_path: Path, name: str) -
 
 
 # Ended early
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_an_interrupted_replay_writes_the_final_stories_of_what_was_done(tmp_path: Path) -> None:
-    record(tmp_path, BUDGET, STRIKE, BOTH, *["short"] * 600)
-    command = [sys.executable, "-m", "scrapy", "neardup", "replay", "-", "-O", "-", "--stories", "s.jsonl"]
-    process = subprocess.Popen(
-        [*command, "--workers", "1"],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"},
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write((tmp_path / "in.jsonl").read_bytes())
-    process.stdin.flush()
-    for _ in range(256):  # as many as are judged together; the others wait for more
-        assert process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    process.communicate()
-    assert process.returncode == 130
-    assert json.loads((tmp_path / "s.jsonl").read_text("utf-8")) == {"story": "d2", "final_story": "d1"}
 
 
 def test_a_reader_that_closes_its_pipe_ends_a_command_that_prints_a_table(project: Project) -> None:

@@ -116,48 +116,7 @@ def test_ctrl_c_ends_a_replay_with_what_was_done(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", ["1", "1000"], ids=["some are measured", "none is measured"])
-def test_ctrl_c_ends_tune_with_the_thresholds_that_were_measured(tmp_path: Path, seeds: str) -> None:
-    (tmp_path / "in.jsonl").write_text(lines(rows(400)), encoding="utf-8")
-    process = start(tmp_path, "tune", "in.jsonl", "--step", "0.001", "--seeds", seeds, "--workers", "1")
-    assert process.stderr is not None
-    assert process.stdout is not None
-    time.sleep(6)
-    process.send_signal(signal.SIGINT)
-    said = process.stderr.read()
-    assert process.wait() == INTERRUPTED
-    assert "Interrupted" in said
-    assert "Traceback" not in said
-    assert "No threshold here" not in process.stdout.read(), "the others are not known"
-
-
 # Narrow terminals
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("replay", "in.jsonl"),
-        ("eval", "in.jsonl", "--seeds", "1"),
-        ("tune", "in.jsonl", "--seeds", "1"),
-        ("status", "--store", STORE, "--namespace", "sports"),
-        ("similar", WIRE, "--store", STORE, "--namespace", "sports"),
-        ("explain", "in.jsonl#0", "in.jsonl#1"),
-        ("doctor", "--store", "memory://"),
-    ],
-    ids=lambda each: each[0],
-)
-def test_tables_can_be_read_at_80_columns(folder: Path, arguments: tuple[str, ...]) -> None:
-    done = neardup(folder, *arguments, columns=80)
-    assert done.returncode == 0, done.stderr
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    for line in done.stdout.splitlines():
-        if line.startswith("┃"):
-            cells = [cell.strip() for cell in line.strip("┃").split("┃")]
-            assert all(len(cell) != 1 for cell in cells), f"a column is too narrow for its heading: {line}"
-            assert "┃┃" not in line
 
 
 # Input that is not what it should be

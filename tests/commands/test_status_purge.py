@@ -304,35 +304,3 @@ def test_purge_of_another_window_leaves_the_events_of_the_project(
     assert done.returncode == 0
     assert (folder / "1.json").exists() is not is_own
     assert ("Not changed: 1 waiting event in" in done.stderr) is not is_own
-
-
-def test_purge_of_a_source_names_the_feeds_that_it_does_not_change(project: Path) -> None:
-    settings = {
-        "NEARDUP_STORE": "sqlite:///seen.sqlite",
-        "NEARDUP_NAMESPACE": "papers",
-        "NEARDUP_RECORD": "recorded.jsonl.gz",
-        "NEARDUP_EVENTS_FEED": "ftp://user:secret@host/events.jsonl",
-        "FEEDS": {"all-items.csv": {"format": "csv"}},
-    }
-    Project(project).prepare("", settings)
-    (project / ".scrapy/neardup-dropped").mkdir()
-    dropped = [project / f".scrapy/neardup-dropped/news-2026-01-{day:02}.jsonl" for day in range(1, 13)]
-    for path in (*dropped, project / "recorded.jsonl.gz", project / "all-items.csv"):
-        path.write_text("")
-    for arguments, found in (
-        (("--source", "wire.example", "--yes"), "Removed 2 documents."),
-        (("--source", "other"), "Nothing to remove: the window has no document of other."),
-        (("--url", "https://other.example/d"), "has no document of https://other.example/d."),
-    ):
-        done = neardup(project, "purge", *arguments)
-        assert found in done.stdout
-        said = " ".join(done.stderr.split())
-        assert f"Not changed, and may hold documents of {arguments[1]} too" in said
-        assert "all-items.csv (FEEDS) feeds that were given to a crawl with -o or -O" in said
-        assert "recorded.jsonl.gz (NEARDUP_RECORD)" in said
-        assert "ftp://***@host/events.jsonl (NEARDUP_EVENTS_FEED)" in said
-        assert all(f"{path} (NEARDUP_DROPPED_FEED)" in said for path in dropped[2:])
-        assert f"and 2 older files {project}/.scrapy/neardup-dropped/*-*.jsonl (NEARDUP_DROPPED_FEED)" in said
-        assert "%(" not in said
-        assert "secret" not in said
-    assert "Not changed" not in neardup(project, "purge", "--yes").stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator, Iterator
 from contextvars import copy_context
@@ -21,11 +20,8 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.test import get_crawler
 
-from scrapy_neardup import NearDupDetector, NearDupSettings
+from scrapy_neardup import NearDupDetector
 from scrapy_neardup.document import STATUSES, Verdict
-from scrapy_neardup.lab.feed import WrongLine, read_feed
-from scrapy_neardup.lab.pages import PageReader
-from scrapy_neardup.lab.replay import OutputFormat, replay
 from scrapy_neardup.middleware import NearDupSpiderMiddleware
 from scrapy_neardup.pipeline import CapturePipeline, NearDuplicate, NearDupPipeline
 
@@ -218,64 +214,6 @@ def test_a_bug_of_ours_costs_no_item_and_is_logged_once(
         assert "a bug in scrapy-neardup" in told.message
         assert told.message.isprintable()
         caplog.clear()
-
-
-def test_the_detector_never_raises_for_values(redis_url: str, namespace: str) -> None:
-    async def judge(each: list[dict[str, Any]]) -> None:
-        chosen = NearDupSettings(store=redis_url, namespace=namespace)
-        detector = NearDupDetector(chosen)
-        await detector.open()
-        for values in each:
-            text, given = values.get("text"), {name: values.get(name) for name in ("url", "title", "language")}
-            document = detector.document(text, seen_at=values.get("time"), canonical=values.get("url"), **given)  # type: ignore[arg-type]
-            verdict = await detector.check(document)
-            assert verdict.reason not in ("internal-error", "store-unavailable"), values
-        await detector.close()
-
-    every_one = [{"text": PROSE, field: value} for field in FIELDS for value in [*HARD, HUGE]]
-
-    @examples(20)
-    @given(st.lists(ITEMS, min_size=10, max_size=30))
-    def judged(each: list[dict[str, Any]]) -> None:
-        asyncio.run(judge(each))
-
-    asyncio.run(judge(every_one))
-    judged()
-
-
-def test_each_line_of_a_replay_is_answered(tmp_path: Path) -> None:
-    path = tmp_path / "input.jsonl"
-
-    async def judge(lines: list[bytes]) -> None:
-        lines = [b'{"id": "first", "text": "a document"}', *lines]  # a file without any is refused as a whole
-        path.write_bytes(b"\n".join(lines) + b"\n")
-        detector, output = NearDupDetector(NearDupSettings(store="memory://")), OutputFormat()
-        await detector.open()
-        with PageReader(NearDupSettings(), workers=1) as reader:
-            answers = [judged async for judged in replay(reader.read(read_feed(path)), detector)]
-        await detector.close()
-        assert len(answers) == len(lines)
-        for judged in answers:
-            assert not isinstance(judged.page, WrongLine) or judged.page.error
-            assert output.row(judged)["status"] in STATUSES
-
-    names = ("id", *FIELDS, "html", "file")
-    rows = st.fixed_dictionaries({"id": st.integers()}, optional=dict.fromkeys(names[1:], VALUES)).map(
-        lambda row: json.dumps(row, default=str).encode()
-    )
-    every_one = [
-        json.dumps({"id": number, "text": PROSE, name: value}, default=str).encode()
-        for name in names
-        for number, value in enumerate(HARD)
-    ]
-
-    @examples(5)
-    @given(st.lists(rows | st.binary(min_size=1).filter(lambda line: line.strip() and b"\n" not in line), min_size=30))
-    def answered(lines: list[bytes]) -> None:
-        asyncio.run(judge(lines))
-
-    asyncio.run(judge(every_one))
-    answered()
 
 
 def test_the_message_of_a_dropped_item_is_one_line_of_the_log() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from news_site import Answer, NewsSite, article, page
-from projects import Crawl, Project
+from projects import Project
 
 from scrapy_neardup.crawl.order import AnswerOrder, ItemPlace, ResponseOrder, ResponsePlace
 
@@ -223,36 +223,6 @@ def test_what_is_lost_on_the_way_holds_up_nobody(project: Project, site: NewsSit
     assert checked == [name for name in received if name not in lost]
     assert len(checked) == 10
     assert crawl.stats["waiting_contexts"] == 0
-
-
-HANGING = """
-import time
-
-
-def extract(html, url):
-    if url.endswith("hangs"):
-        time.sleep(3600)
-    return html
-"""
-
-
-@pytest.mark.slow
-def test_a_page_that_times_out_is_waited_for_no_longer_than_that(project: Project, site: NewsSite) -> None:
-    project.write("news/hanging.py", HANGING)
-    urls = [site.publish(f"/{name}", page(article(name))) for name in ("hangs", *range(10))]
-    crawl: Crawl = project.crawl(
-        PAGES,
-        urls=urls,
-        NEARDUP_EXTRACTOR="news.hanging.extract",
-        NEARDUP_EXTRACT_TIMEOUT=4,
-        NEARDUP_PRESET_OPTIONS={"topic_threshold": 1},
-        CONCURRENT_REQUESTS=11,
-    )
-
-    received, checked = noted(project.folder)
-    assert checked == received
-    assert crawl.item(page=f"{site.url}/hangs")["neardup_reason"] == "extraction-failed"
-    assert crawl.statuses == {"original": 10, "unchecked": 1}
 
 
 # The order by itself

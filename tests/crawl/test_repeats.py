@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 
 import pytest
 from news_site import Answer, NewsSite, article, page
@@ -42,27 +41,6 @@ def test_what_is_no_page_is_never_given_to_the_extractor(project: Project, site:
     assert extracted(project) == {"xhtml": 1}
     assert crawl.neardup["unchecked/no-text"] == 3
     assert crawl.neardup["unchecked/extraction-failed"] == 1
-
-
-async def test_pages_are_kept_in_a_bounded_number_and_failures_not_at_all() -> None:
-    made: Counter[str] = Counter()
-
-    async def extract(name: str) -> Extracted:
-        made[name] += 1
-        await asyncio.sleep(0)
-        if name == "bad":
-            raise ValueError(name)
-        return Extracted("x" * 100_000 if name == "long" else name)
-
-    pages = ExtractedPages(most=2)
-    names = ("a", "a", "b", "a", "c", "b", "a", "long", "long")
-    answers = [await pages.page(name, lambda name=name: extract(name)) for name in names]
-    assert [page.text[:4] for page in answers] == [name[:4].replace("long", "xxxx") for name in names]
-    assert made == {"a": 2, "b": 2, "c": 1, "long": 2}
-    for _ in range(2):
-        with pytest.raises(ValueError, match="bad"):
-            await pages.page("bad", lambda: extract("bad"))
-    assert made["bad"] == 2
 
 
 async def test_pages_asked_for_at_once_are_made_once_and_outlive_who_is_cancelled() -> None:

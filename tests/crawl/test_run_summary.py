@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from news_site import NewsSite, article, page
 from projects import FERRY, ITEM_A_PAGE, Project
-from rich.cells import cell_len
 
 from scrapy_neardup import NearDupSettings, Verdict
 from scrapy_neardup.crawl.run_summary import RunSummary
@@ -68,20 +66,6 @@ def test_a_crawl_without_items_says_where_to_look(project: Project, site: NewsSi
     assert crawl.hints == {}
 
 
-@pytest.mark.parametrize("with_text", [True, False])
-def test_scrapy_parse_which_does_not_wait_for_verdicts_is_named(
-    project: Project, site: NewsSite, with_text: bool
-) -> None:
-    item = {"text": article("wire")} if with_text else {"title": "Fog"}
-    project.prepare(WITH_FIELDS.format(items=[item]), {})
-    command = "parse", "--spider", "news", "-a", "urls=", "-c", "parse", "--pipelines"
-    done = project.run(*command, site.publish("/", page(article("wire"))))
-    assert "`scrapy parse --pipelines` does not wait for pipelines" in done.stdout
-    assert "a bug in scrapy-neardup" not in done.stdout
-    assert "cannot be loaded" not in done.stdout
-    assert "no item came to be judged" not in done.stdout
-
-
 def test_a_store_that_is_away_from_the_start_is_one_message(project: Project) -> None:
     crawl = project.crawl(FERRY, NEARDUP_STORE="redis://127.0.0.1:1/0")
     assert crawl.statuses == {"unchecked": 7}
@@ -103,22 +87,6 @@ def test_items_without_text_are_told_the_field_that_holds_it(project: Project, s
     assert mended.statuses == {"original": 3}
     assert mended.hints == {}
     assert "Hints" not in block(mended.log)
-
-
-def test_items_without_the_field_of_their_time(project: Project, site: NewsSite) -> None:
-    listing = site.publish("/list", page("Today's news"))
-    items = [{"url": f"/{number}", "body": article(number), "published": "2026-11-20"} for number in range(3)]
-    del items[0]["published"]
-    given, fields = {"NEARDUP_STORE": "memory://", "urls": [listing]}, {"text": "body", "time": "published"}
-    crawl = project.crawl(WITH_FIELDS.format(items=items), **given, NEARDUP_ITEM_FIELDS=fields)
-    assert crawl.hints == {"no-time": 1}
-    said = " ".join(block(crawl.log).split())
-    assert (
-        "1 of 3 items have nothing in the field 'published' (time in NEARDUP_ITEM_FIELDS), so they count as seen now"
-        in said
-    )
-    del fields["time"]
-    assert project.crawl(WITH_FIELDS.format(items=items), **given, NEARDUP_ITEM_FIELDS=fields).hints == {}
 
 
 def test_a_second_run_over_the_same_pages_is_told_how_to_begin_anew(project: Project, site: NewsSite) -> None:
@@ -149,22 +117,6 @@ def test_memory_is_bounded_and_the_largest_story_is_kept() -> None:
     assert len(summary._stories) == 20_000
     assert dict(summary.stats())["run/largest_story"] == 30
     assert "     30 items, 30 sources   Large\n    https://0.example/\n" in summary.text() + "\n"
-
-
-def test_every_line_but_a_url_can_be_read_at_80_columns() -> None:
-    summary = RunSummary(NearDupSettings())
-    for title in ("A long headline of a daily paper " * 5, "海洋博物館、来春に再開へ" * 5):
-        for number in range(12_000):
-            url = f"https://paper{number}.example/a-long-url-of-an-article-{title[:3]}-that-has-its-headline-in-it-once-more"
-            verdict = Verdict("unchecked", reason="store-unavailable", story=title)
-            summary.add(verdict, title=title, url=url.replace(" ", "-"))
-    report = {"story": "a", "level": "breaking", "items": 1234, "time": "2026", "headline": "Fog " * 50}
-    summary.add_event({**report, "measures": {"sources": 987}})
-    lines = summary.text().splitlines()
-    assert any("…" in line for line in lines)
-    assert any("the store was away" in line for line in lines)
-    for line in lines:
-        assert "https://" in line or cell_len(line) <= 80, line
 
 
 def test_stories_that_became_one_are_counted_once() -> None:

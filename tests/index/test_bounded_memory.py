@@ -106,19 +106,6 @@ async def test_many_dead_entries_are_freed_some_at_a_time(
     assert (await index.summary()).documents == 0
 
 
-async def test_a_flood_out_of_the_window_crowds_nobody_out(index: Index) -> None:
-    """A late document is compared with what lies within a window of it, however much lies beyond."""
-    original = Article(at=3 * HOUR, short=True)
-    await check(index, original)
-    for number in range(40):
-        await check(index, original.copy(at=26 * HOUR + number))
-
-    match = await check(index, original.copy(at=1 * HOUR))
-
-    assert match is not None
-    assert match.original == original.id
-
-
 async def test_a_thousand_copies_keep_the_cost_of_a_redis_key_bounded(
     open_index: OpenIndex, redis_url: str, redis_keys: Redis, namespace: str
 ) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from conftest import OpenIndex
 from documents import HOUR, START, Article, check
 from floods import flood
-from newsdesk import opened, text
+from newsdesk import opened
 
 from scrapy_neardup.document import Document, Match
 from scrapy_neardup.index import Index
@@ -97,13 +96,3 @@ async def test_stories_and_delivery_go_by_the_id_that_a_verdict_names(shared_url
         again = [await room.publish(seed, "later", 60) for seed in ("lost", "kept")]
     assert [member.id for member in members] == [verdicts[1].id, copy.id]
     assert [verdict.status for verdict in again] == ["original", "duplicate"]
-
-
-async def test_a_run_gives_no_id_twice() -> None:
-    """Each number follows from the one before by the same odd step, and so all 2^32 come before one comes again."""
-    async with opened(store="memory://") as room:
-        numbers = [int(room.detector.document(text("a"), seen_at=START).id[8:], 16) for _ in range(20)]
-
-    steps = {(after - before) % (1 << 32) for before, after in pairwise(numbers)}
-    assert len(steps) == 1
-    assert steps.pop() % 2 == 1

@@ -312,26 +312,6 @@ async def test_what_is_dropped_is_delivered_with_its_match_or_at_once(tmp_path: 
     assert [(verdict.kind, verdict.match) for verdict in again] == [("revisit", copy.id) for copy in copies]
 
 
-async def test_what_is_kept_is_delivered_by_the_crawl_only(tmp_path: Path) -> None:
-    settings = NearDupSettings(store=f"sqlite:///{tmp_path}/window.sqlite", action="tag")
-    first, second = (NearDupDetector(settings, delivers_later=True) for _ in range(2))
-    original = first.document(text("a"), url="https://a.example/a")
-    copy = first.document(text("a"), url="https://b.example/b")
-    await first.open()
-    await first.check(original)
-    assert first.delivery is not None
-    first.delivery.deliver([original.id])
-    await first.delivery.report()
-    assert (await first.check(copy)).kind == "exact"
-    await first.close()
-
-    await second.open()
-    verdict = await second.check(second.document(text("a"), url=copy.url))
-    await second.close()
-
-    assert (verdict.kind, verdict.match) == ("exact", original.id)
-
-
 async def test_what_could_not_be_taken_back_is_taken_back_later(tmp_path: Path) -> None:
     detector = _detector(f"sqlite:///{tmp_path}/window.sqlite", "busy")
     await detector.open()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import sqlite3
 from collections.abc import Iterator
@@ -53,13 +52,6 @@ async def test_a_truncated_file_is_named(open_index: OpenIndex, tmp_path: Path, 
 
     with pytest.raises(StoreError, match=r"window\.sqlite"):
         await use()
-
-
-async def test_a_folder_in_place_of_the_file_is_named(open_index: OpenIndex, tmp_path: Path) -> None:
-    (tmp_path / "window.sqlite").mkdir()
-
-    with pytest.raises(StoreError, match=r"window\.sqlite.*must be readable and writable"):
-        await open_index(f"sqlite:///{tmp_path}/window.sqlite")
 
 
 async def test_a_file_locked_for_longer_than_the_timeout_is_unavailable(open_index: OpenIndex, tmp_path: Path) -> None:
@@ -117,27 +109,6 @@ async def test_a_unix_socket_works_as_a_port_does(open_index: OpenIndex, redis_s
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-async def test_a_killed_server_costs_verdicts_and_a_restarted_one_gives_them_again(
-    redis_server: RedisServer, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING)
-    detector = await detector_on(redis_server.url, clock, 0.3)
-    assert (await detector.check(detector.document(TEXT))).status == "original"
-
-    redis_server.stop()
-    for _ in range(5):
-        assert await detector.check(detector.document(TEXT)) == LOST
-        clock.now += 1
-    assert [record.message.split(";")[0] for record in caplog.records] == ["The store is lost"]
-
-    redis_server.start()
-    clock.now += 60
-    assert (await detector.check(detector.document(TEXT))).status == "original"
-    assert (await detector.check(detector.document(TEXT))).status == "duplicate"
-    assert [record.message for record in caplog.records[1:]] == ["The store is back; 5 documents passed unchecked."]
-    await detector.close()
 
 
 async def test_one_check_at_a_time_tries_whether_the_store_is_back(redis_server: RedisServer, clock: Clock) -> None:

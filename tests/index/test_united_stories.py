@@ -67,17 +67,6 @@ async def test_its_members_are_those_of_both_and_further_ones_are_numbered_behin
     assert members[2].status == "related"
 
 
-async def test_uniting_again_changes_nothing(index: Index) -> None:
-    once = await unite_both(index)
-    members = await index.members(EARLY.id)
-
-    for _ in range(3):
-        assert await index.unite(EARLY.id, LATE) == once
-        assert await index.unite(LATE.id, EARLY) == once
-        assert await index.unite(EARLY.id, EARLY) == once
-    assert await index.members(EARLY.id) == members
-
-
 async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: Index) -> None:
     once = await unite_both(index)
 
@@ -87,16 +76,6 @@ async def test_documents_of_the_story_that_moved_join_the_one_that_stays(index: 
     assert again == once
     assert (more.id, more.items, more.joined) == (EARLY.id, 7, 7)
     assert more == await joined(index, joining(EARLY, "e", 40 * MINUTE))
-
-
-async def test_claims_are_for_the_story_that_stays(index: Index) -> None:
-    await unite_both(index)
-
-    assert await index.claim(Claim(LATE.id, "watch")) is None
-    granted = await index.claim(Claim(EARLY.id, "watch"))
-    assert granted is not None
-    assert len(granted.members) == 6
-    assert await index.claim(Claim(EARLY.id, "watch")) is None
 
 
 @pytest.mark.parametrize("raised_by", [EARLY, LATE], ids=["the earlier", "the later"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 import json
@@ -113,28 +112,6 @@ async def test_what_cannot_be_delivered_waits_for_the_next_process(tmp_path: Pat
 
     assert receiver.ids == [f"story-{number}" for number in range(4)]
     assert files(tmp_path) == []
-
-
-async def test_of_two_processes_one_takes_over_what_was_left(tmp_path: Path) -> None:
-    sent: list[str] = []
-
-    async def deliver(each: dict[str, Any]) -> None:
-        await asyncio.sleep(0)
-        sent.append(each["id"])
-
-    async def refuse(each: dict[str, Any]) -> None:
-        raise ConnectionError
-
-    first = Outbox("webhook", tmp_path, refuse)
-    await first.open()
-    first.put(report(1))
-    await first.close()
-
-    outboxes = [Outbox("webhook", tmp_path, deliver) for _ in range(4)]
-    await asyncio.gather(*(outbox.open() for outbox in outboxes))
-    await asyncio.gather(*(outbox.close() for outbox in outboxes))
-
-    assert sent == ["story-1"]
 
 
 async def test_an_unwritable_folder_still_delivers(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

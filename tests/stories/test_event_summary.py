@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import random
-import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from scrapy_processes import neardup
 
 from scrapy_neardup.document import Extent, Level, Member, Story
 from scrapy_neardup.stories import StoryEvent
@@ -17,9 +12,6 @@ from scrapy_neardup.stories.summary import confirmed_by_members, facts_of, figur
 
 NOON = 1_573_819_200  # 15 November 2019, 12:00 UTC
 MINUTE = 60
-WORDS = [
-    f"{start}{end}" for start in ("ba", "ke", "mi", "so", "tu", "pla", "dre") for end in ("ran", "lo", "vit", "na")
-]
 
 
 def member(number: int, source: str, *changes: str, at: float = 0, owner: str | None = None) -> Member:
@@ -114,32 +106,6 @@ def test_who_has_said_something_else_since_is_not_named() -> None:
     )
 
     assert found == "12 dead, was 4: two sources say so, b.example at 12:01, c.example at 12:02 UTC."
-
-
-def test_the_list_of_running_events_shows_it(tmp_path: Path) -> None:
-    fire = " ".join(random.Random(7).choices(WORDS, k=150))
-    rows = [
-        {
-            "id": number,
-            "url": f"https://s{number}.example/fire",
-            "title": "Great fire in the old harbour",
-            "time": NOON + number * MINUTE,
-            "text": f"Rescue workers said that {4 if number < 4 else 12} people were killed in the harbour. {fire}",
-        }
-        for number in range(9)
-    ]
-    (tmp_path / "feed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    store = ("--store", "sqlite:///window.sqlite")
-    neardup(tmp_path, "replay", "feed.jsonl", "-O", "out.jsonl", *store)
-
-    (report,) = map(json.loads, neardup(tmp_path, "events", "--json", *store).stdout.splitlines())
-    table = " ".join(re.findall(r"[\w.:\"(),>-]+", neardup(tmp_path, "events", *store, columns=240).stdout))
-
-    assert report["headline"] == "Great fire in the old harbour"
-    assert report["summary"].startswith("12 ")
-    assert "at least two sources say so" in report["summary"]
-    assert "s4.example" in report["summary"]
-    assert "at least two sources" in table
 
 
 def facts(*lines: str, level: Level = "update", signalled: int = 0) -> list[str]:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 from newsdesk import MINUTE, Newsroom, text
 from other_words import BOTH, BUDGET, STRIKE, report
-from scrapy_processes import run_scrapy
 
 from scrapy_neardup.document import Document, Fingerprint
 from scrapy_neardup.evidence.topic import shared_words
@@ -67,23 +63,3 @@ def test_terms_are_words_of_the_new_document(form: str, other_form: str) -> None
     body = report(f"{form} Skerrow", "new")
     new, old = fingerprint_of(body), fingerprint_of(report(f"{other_form} Skerrow", "old"))
     assert set(shared_words(new.topic, old.topic, "", body)) == {form, "Skerrow"}
-
-
-def test_running_events_list_their_members(tmp_path: Path) -> None:
-    rows = [
-        {"id": n, "url": f"https://s{n}.example/", "title": f"Fire {n}", "time": 1_700_000_000 + 60 * n}
-        | {"text": report(NAMES, n)}
-        for n in range(8)
-    ]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    store = ("--store", "sqlite:///window.sqlite")
-    assert run_scrapy(tmp_path, "neardup", "replay", "in.jsonl", *store).returncode == 0
-
-    (event,) = map(json.loads, run_scrapy(tmp_path, "neardup", "events", *store, "--json").stdout.splitlines())
-    assert [bool(each["terms"]) for each in event["members"]] == [False] + [True] * 7
-    printed = run_scrapy(tmp_path, "neardup", "events", *store, "--members", "3").stdout
-    assert "1 event, items counted up to now" in printed
-    assert "3 of 8 members" in printed
-    assert printed.count("topic 0.") == 3
-    assert "Everleigh" in printed
-    assert "topic" not in run_scrapy(tmp_path, "neardup", "events", *store, "--members", "0").stdout

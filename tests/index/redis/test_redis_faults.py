@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from documents import Article, check
 from faults import FAULTS, LOST, Clock, Network, detector_on, recovered, unlike_text
 from servers import RedisServer, free_port
-from topologies import Cluster, Sentinels
+from topologies import Sentinels
 
 from scrapy_neardup.detector import NearDupDetector
 from scrapy_neardup.document import Story
@@ -141,48 +140,6 @@ async def test_sentinels_name_another_master(tmp_path: Path, clock: Clock, caplo
         await detector.close()
     finally:
         sentinels.stop()
-
-
-@pytest.mark.slow
-async def test_a_replica_takes_over_in_a_cluster(
-    tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING, logger="scrapy_neardup")
-    cluster = Cluster(tmp_path).start()
-    try:
-        detector = await detector_on(cluster.url, clock)
-        await detector.check(detector.document(unlike_text("before")))
-        key = detector.index.layout.prefix  # type: ignore[attr-defined]
-        with cluster.master_of(key).client() as client:
-            client.wait(1, 5000)
-
-        cluster.master_of(key).stop()
-        verdicts = await asyncio.gather(*(detector.check(detector.document(unlike_text(n))) for n in range(50)))
-        assert set(verdicts) == {LOST}
-
-        assert (await recovered(detector, clock, unlike_text("before"), 30)).status == "duplicate"
-        assert await _status(detector, unlike_text("after")) == "original"
-        assert len(caplog.records) == 2
-        await detector.close()
-    finally:
-        cluster.stop()
-
-
-@pytest.mark.slow
-async def test_a_slot_that_moves_takes_its_window_along(open_index: OpenIndex, tmp_path: Path) -> None:
-    """Resharding: the keys move one by one while checks go on."""
-    cluster = Cluster(tmp_path).start()
-    try:
-        index = await open_index(cluster.url, timeout=2)
-        articles = [Article(f"story {n}") for n in range(50)]
-        await asyncio.gather(*(check(index, article) for article in articles))
-        cluster.move(index.layout.prefix)  # type: ignore[attr-defined]
-
-        again = await asyncio.gather(*(check(index, article.copy()) for article in articles))
-
-        assert [match.original if match else None for match in again] == [article.id for article in articles]
-    finally:
-        cluster.stop()
 
 
 async def test_a_store_that_never_was_there_is_unavailable(open_index: OpenIndex) -> None:

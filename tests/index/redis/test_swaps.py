@@ -16,7 +16,6 @@ from scrapy_neardup.document import Claim, Extent, KnownBoilerplate
 from scrapy_neardup.index import Index
 from scrapy_neardup.index.redis.store import RedisStore
 from scrapy_neardup.index.store import Call, Commit
-from scrapy_neardup.index.stories import MOST_TAKEN_OVER
 from scrapy_neardup.records.feature_counts import NOTHING, SLOTS, pack_counted, unpack_sum
 
 OTHER = beginning("other", 20)
@@ -201,19 +200,3 @@ async def test_grants_that_nobody_confirms_are_not_kept_without_end(
         assert await index.claim(Claim(FIRST.id, level, token=token)) is not None  # type: ignore[arg-type]
 
     assert [each.token for each in await index.take_over(0)] == ["a"]
-
-
-async def test_no_more_events_are_taken_over_than_allowed_beside_damaged_ones(
-    open_index: OpenIndex, redis_url: str, redis_keys: Redis
-) -> None:
-    index = await open_index(redis_url)
-    await joined(index, join("a", MINUTE, "a.example"))
-    assert await index.claim(Claim(FIRST.id, "watch", token="0" * 16))
-    name = index.layout.name("grants")
-    (grant,) = redis_keys.hvals(name)
-    redis_keys.hset(name, mapping={f"{number:016}": grant for number in range(MOST_TAKEN_OVER + 9)})
-    redis_keys.hset(name, "damaged", "\n")
-
-    assert len(await index.take_over(0)) == MOST_TAKEN_OVER
-    assert not redis_keys.hexists(name, "damaged")
-    assert redis_keys.hlen(name) == MOST_TAKEN_OVER + 9
