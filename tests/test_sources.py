@@ -83,3 +83,9 @@ async def test_a_blog_and_a_whole_platform_can_be_purged(shared_url: str, namesp
     async with opened(store=shared_url, namespace=namespace) as room:
         again = await room.publish("wall", "", 10, url="https://other.blogspot.com/")
         assert again.status == "original", "what was learned of each blog is removed too"
+
+
+@pytest.mark.parametrize("owners", [{"bücher.example": "A", "xn--bcher-kva.example": "B"}, {"co.uk": "A"}])
+def test_owners_of_no_source_are_refused(owners: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"NEARDUP_SOURCE_OWNERS.*(two owners|not a source)"):
+        NearDupSettings.from_mapping({"NEARDUP_SOURCE_OWNERS": owners})

@@ -18,6 +18,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_neardup import NearDupSettings
 from scrapy_neardup.crawl.feeds import DailyFeed
 from scrapy_neardup.document import TAGS
+from scrapy_neardup.exceptions import SettingsError
 from scrapy_neardup.settings import DEFAULT_DROPPED_FEED
 
 DROP = {"NEARDUP_ACTION": "drop", **NOTING}
@@ -267,3 +268,9 @@ def test_an_item_that_cannot_be_written_is_kept(project: Project, site: NewsSite
     assert "dropped" not in crawl.neardup
     (error,) = crawl.lines("ERROR", "NEARDUP_DROPPED_FEED: dropped items cannot be written")
     assert "No space left" in error
+
+
+def test_a_feed_is_a_path_or_a_uri() -> None:
+    assert NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": Path("out.jsonl")}).dropped_feed == "out.jsonl"
+    with pytest.raises(SettingsError, match="NEARDUP_DROPPED_FEED = 7"):
+        NearDupSettings.from_mapping({"NEARDUP_DROPPED_FEED": 7})

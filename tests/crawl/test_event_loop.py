@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from news_site import NewsSite, article, page
 from projects import ITEM_A_PAGE, Project
@@ -128,7 +128,6 @@ async def test_no_output_of_a_spider_waits_for_its_page() -> None:
         assert passed.value.value == {"number": number}
 
 
-@settings(deadline=None)
 @given(st.sets(st.integers(0, 9)))
 def test_one_who_gave_up_takes_no_turn_of_others(gone: set[int]) -> None:
     async def crowd() -> list[int]:

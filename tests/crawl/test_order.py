@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from news_site import Answer, NewsSite, article, page
 from projects import Project
@@ -254,7 +254,6 @@ async def respond(
 RESPONSES = st.lists(st.lists(st.integers(0, 5), max_size=5), max_size=6)
 
 
-@settings(deadline=None)
 @given(RESPONSES, st.sets(st.tuples(st.integers(0, 5), st.integers(0, 4))))
 def test_items_that_are_cancelled_are_left_out(responses: list[list[int]], lost: set[tuple[int, int]]) -> None:
     async def run() -> None:

@@ -255,3 +255,19 @@ def test_settings_show_no_secret() -> None:
         events_webhook_secret="sEcReT",
     )
     assert "sEcReT" not in f"{settings} {settings!r}"
+
+
+def test_bands_and_rows_can_be_left_to_the_optimiser() -> None:
+    low, high = (
+        NearDupSettings.from_mapping(
+            {"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": threshold}}
+        ).resolved_preset()
+        for threshold in (0.3, 0.9)
+    )
+    assert low.rows < high.rows
+    assert low.bands > high.bands
+
+
+def test_a_threshold_for_which_there_are_no_bands_is_an_error_of_the_setting() -> None:
+    with pytest.raises(SettingsError, match=r"bands.*threshold = 1"):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET_OPTIONS": {"bands": "auto", "threshold": 1}})

@@ -314,3 +314,15 @@ def test_every_process_and_hash_seed_gives_the_same_bytes() -> None:
 def test_of_a_megabyte_only_the_first_part_is_read(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     assert find_figures(text) == find_figures(text[:MAX_CHARACTERS])
+
+
+def test_a_heap_of_number_words_is_read() -> None:
+    for words in ("one" + " hundred" * 9000, "three dozen" * 9000, "twenty " * 9000, "9" * 50_000 + " million"):
+        assert changes(words, words) == ()
+
+
+def test_only_numbers_with_a_context_can_be_packed() -> None:
+    with pytest.raises(ValueError, match="4 bytes"):
+        pack_figures([Figure("1", "", b"ab")])
+    with pytest.raises(ValueError, match="digits"):
+        pack_figures([Figure("one", "", b"abcd")])

@@ -87,3 +87,11 @@ async def test_a_report_joins_a_story_in_another_language_by_its_names(text: str
     assert first.status == "original"
     assert second.status == ("related" if joins else "original")
     assert second.story == (first.story or wire.id if joins else second.story)
+
+
+async def test_names_can_be_switched_off() -> None:
+    async with opened("news", "memory://", "x", NEARDUP_PRESET_OPTIONS={"names": False}) as detector:
+        wire = detector.document(ENGLISH, url="https://one.example/", language="en", seen_at=START)
+        report = detector.document(RUSSIAN, url="https://two.example/", language="ru", seen_at=START + 1)
+        assert [(await detector.check(each)).status for each in (wire, report)] == ["original", "original"]
+        assert detector.sketcher.fingerprint(wire).name_keys == ()

@@ -283,7 +283,7 @@ _WORDS = st.sampled_from([*COMMON.split(), "Skerrow", "Magnus", "1482", "ferry",
 _TEXTS = st.lists(_WORDS, min_size=20, max_size=300).map(" ".join)
 
 
-@settings(max_examples=tries(40), deadline=None)
+@settings(max_examples=tries(40))
 @given(texts=st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=3), known=st.booleans())
 def test_a_topic_is_bounded_and_its_keys_are_those_of_its_heaviest_terms(
     texts: list[tuple[str, str]], known: bool

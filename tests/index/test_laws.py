@@ -112,7 +112,7 @@ _POLICIES = st.builds(
 )
 
 
-@settings(max_examples=tries(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(articles=_articles(late=60 * HOUR), policy=_POLICIES)
 def test_all_stores_give_the_same_answers(
     articles: list[Article], policy: Policy, redis_url: str, sqlite_url: str, namespace: str
@@ -126,7 +126,7 @@ def test_all_stores_give_the_same_answers(
     assert by_sqlite == by_redis
 
 
-@settings(max_examples=tries(100), deadline=None)
+@settings(max_examples=tries(100))
 @given(articles=_articles(late=0))
 def test_of_identical_documents_in_a_window_exactly_one_is_first(articles: list[Article]) -> None:
     # A few words under two headlines of one source are two documents. A page that was dropped is judged again if its
@@ -139,7 +139,7 @@ def test_of_identical_documents_in_a_window_exactly_one_is_first(articles: list[
         assert (match is not None and match.same_text) is bool(earlier)
 
 
-@settings(max_examples=tries(100), deadline=None)
+@settings(max_examples=tries(100))
 @given(articles=_articles(late=60 * HOUR))
 def test_an_original_is_never_a_duplicate_of_another(articles: list[Article]) -> None:
     matches = asyncio.run(_answers("memory://", "laws", Policy(), articles))

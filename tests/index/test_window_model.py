@@ -210,7 +210,7 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
         yield "memory://" if request.param == "memory" else f"sqlite:///{request.getfixturevalue('tmp_path')}/window"
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @example(
     steps=[("check", 1, PAGE.copy()) for _ in range(9)] + [("withdraw", 0), ("check", 1, PAGE.copy()), ("again", 1, 0)]
 )

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from report_items import item
 from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter
 
 from scrapy_neardup.exceptions import InputError
+from scrapy_neardup.lab.feed import WrongLine
 from scrapy_neardup.report import build_report, gather
 from scrapy_neardup.report.clean import clean_line
+from scrapy_neardup.report.reading import read_rows
 from scrapy_neardup.report.rows import LONGEST_TITLE
 from scrapy_neardup.settings import NearDupSettings
 
@@ -28,6 +30,10 @@ ITEMS = [item(), item(1, "duplicate"), item(2, "update"), item(3, "unchecked", n
 TEXTS = st.text(
     st.characters(blacklist_categories=("Cs", "Cc", "Cn"), blacklist_characters="\ufffe\uffff"), max_size=40
 )
+
+
+def errors_of(path: Path) -> list[str]:
+    return [row.error for row in read_rows(path) if isinstance(row, WrongLine)]
 
 
 def export(form: str, items: list[dict[str, Any]]) -> bytes:
@@ -67,7 +73,6 @@ def test_texts_are_found_again_in_every_form(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", EXPORTERS)
-@settings(deadline=None)  # it writes files
 @given(title=TEXTS, url=TEXTS)
 def test_titles_survive_every_form(tmp_path_factory: pytest.TempPathFactory, form: str, title: str, url: str) -> None:
     path = written(tmp_path_factory.mktemp("feed"), export(form, [item(title=f"A {title} B", url=f"u{url}")]))
@@ -178,3 +183,8 @@ def test_recorded_documents_are_no_feed(tmp_path: Path) -> None:
     (note,) = [each for each in report.notes if "verdict" in each.text]
     assert note.text == "These are documents without verdicts."
     assert "--documents" in note.remedy
+
+
+def test_a_csv_line_without_its_last_cells_is_reported(tmp_path: Path) -> None:
+    path = written(tmp_path, b"url,title,neardup_status\nhttps://a.example/,A,original\nhttps://b.exa")
+    assert "half written" in errors_of(path)[0]

@@ -10,7 +10,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from news_site import article, page
 
@@ -42,7 +42,6 @@ def ahead_of(options: NearDupSettings | None = None) -> Sketching:
     return made
 
 
-@settings(deadline=None)  # a busy machine is no error
 @given(st.one_of(st.text(), st.lists(st.sampled_from([*TEXTS, "Figures: 4 dead", "\n", "Ü 12"])).map(" ".join)))
 def test_a_packed_sketch_is_the_sketch(text: str) -> None:
     (sketch,) = Sketcher(PRESETS["news"]).whole(text)

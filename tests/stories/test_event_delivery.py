@@ -324,3 +324,26 @@ async def test_the_url_of_a_webhook_is_no_part_of_logs_or_errors(
     assert "takes no events" in caplog.text
     assert "sEcReT" not in caplog.text
     assert "anna" not in caplog.text
+
+
+async def test_what_failed_while_the_receiver_was_away_goes_out_when_it_is_back(tmp_path: Path) -> None:
+    """One event that gets through calls all others, whatever their pauses."""
+    sent: list[str] = []
+    tries = []
+
+    async def deliver(each: dict[str, Any]) -> None:
+        tries.append(each["id"])
+        if len(tries) <= 4:
+            raise ConnectionError
+        sent.append(each["id"])
+
+    outbox = Outbox("webhook", tmp_path, deliver, pauses=(0.01, 3600))
+    outbox._pause = lambda failures: 3600 if failures == 1 and len(tries) < 3 else 0.01  # type: ignore[method-assign]
+    await outbox.open()
+    for number in range(30):
+        outbox.put(report(number))
+
+    await until(lambda: len(sent) == 30)
+
+    assert len(tries) == 34
+    await outbox.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -202,3 +203,10 @@ def test_no_title_or_url_is_over_the_limits_of_a_chat(form: Any, title: str, url
     elif form == "discord":
         assert 0 < len(sent["content"]) <= 2000
         assert 0 < len(sent["embeds"][0]["title"]) <= 256
+
+
+def test_the_rule_count_counts_items() -> None:
+    report = report_of("Fog over the harbour", "https://a.example/1")
+    story = Story("00" * 8, 16, 16, 0, tuple(range(16)), ())
+    report |= special_report(replace(StoryEvent("breaking", 15, "count", story, ())))
+    assert "16 items within four hours" in said(message(report, "slack"))

@@ -123,3 +123,9 @@ def test_the_dead_come_before_the_injured_before_money() -> None:
     assert facts("евро: 2 -> 5", "пострадавших: 10 -> 20", "погибли: 3 -> 7") == [
         "7 dead, was 3", "20 injured, was 10", "евро: 5, was 2",
     ]  # fmt: skip
+
+
+def test_no_fact_is_told_twice() -> None:
+    assert facts("people: 3 -> 7", "kills: 3 -> 7") == ["7 dead, was 3"]
+    assert facts("dead: 3 -> 7", "injured: 3 -> 7") == ["7 dead, was 3", "7 injured, was 3"]
+    assert facts("killed: 3 -> 5", "dead: 5 -> 7") == ["7 dead, was 5"], "an earlier toll"

@@ -195,3 +195,11 @@ async def test_a_rule_that_fails_costs_no_verdict(caplog: pytest.LogCaptureFixtu
 
     assert [verdict.status for verdict in verdicts] == ["original"] + ["duplicate"] * 4
     assert len([record for record in caplog.records if "NEARDUP_EVENT_RULE" in record.message]) == 1
+
+
+async def test_a_rule_of_ones_own_says_watch_breaking_or_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(store="memory://", event_rule=f"{__name__}.says_update") as room:
+        verdicts = [await room.publish("fire", f"s{n}", n) for n in range(5)]
+
+    assert [verdict.event for verdict in verdicts] == [None] * 5
+    assert "'update' is not 'watch', 'breaking' or None" in caplog.text

@@ -14,5 +14,6 @@ def tries(count: int) -> int:
     return count if LONG else -(-count // 3)
 
 
-settings.register_profile("usual", max_examples=tries(100))
-"""Hypothesis draws other examples in every run, so many runs together try as many as a long one."""
+settings.register_profile("usual", max_examples=tries(100), deadline=None)
+"""Hypothesis draws other examples in every run, so many runs together try as many as a long one. No example has a
+deadline, because a busy machine may take long for any of them."""

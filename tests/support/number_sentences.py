@@ -17,16 +17,6 @@ The bank promised to lend {two|six} million dollars to farmers whose fields had 
 Nearly {fifty|ninety} houses were destroyed by the fire before the wind turned at dawn.
 The team has now lost {six|ten} matches in a row and stands at the bottom of the table.
 Inspectors found {two hundred|four hundred} barrels of chemicals that nobody had reported to the ministry.
-Parliament approved the reform with a majority of {thirteen|three} votes after a long debate.
-The new line will cost {one billion|three billion} euros and open later than the government had planned.
-More than {forty thousand|seventy thousand} visitors came to the festival on its opening day.
-The rebels released {five|fifteen} hostages at the border crossing, an aid worker said.
-Unemployment has risen for {three|four} months because the car makers ordered less steel.
-The airline cancelled {eighteen|eighty} flights after its pilots went on strike for better pay.
-Scientists counted {nineteen|twelve} whales in the bay, more than in any winter before.
-He scored {two|three} goals in the second half and was carried off the field by the crowd.
-The hospital has only {nine|two} beds left for patients who need a machine to breathe.
-A bus with {thirty-five|twenty-five} pilgrims left the road and fell into the valley, the governor said.
 """,
     "de": """
 Bei dem Unwetter an der Küste sind am Sonntag {vier|zwölf} Menschen ums Leben gekommen, wie die Polizei mitteilte.
@@ -39,16 +29,6 @@ Die Bank stellt den Bauern {zwei|sechs} Millionen Euro für ihre überfluteten F
 Das Feuer zerstörte {fünfzig|neunzig} Häuser, bevor der Wind am Morgen drehte.
 Die Mannschaft hat nun {sechs|zehn} Spiele hintereinander verloren und ist Tabellenletzter.
 Prüfer fanden {zweihundert|vierhundert} Fässer mit Chemikalien, die niemand gemeldet hatte.
-Der Bundestag nahm die Reform mit einer Mehrheit von {dreizehn|drei} Stimmen an.
-Die neue Strecke wird {zwei|drei} Milliarden Euro kosten und später fertig als geplant.
-Zum Auftakt des Festes kamen {vierzigtausend|siebzigtausend} Besucher in die Innenstadt.
-Die Rebellen ließen an der Grenze {fünf|fünfzehn} Geiseln frei, berichtete ein Helfer.
-Seit {drei|vier} Monaten steigt die Zahl der Arbeitslosen, weil weniger Stahl bestellt wird.
-Die Fluglinie strich {achtzehn|achtzig} Flüge, nachdem ihre Piloten in den Streik getreten waren.
-Forscher zählten in der Bucht {neunzehn|zwölf} Wale, mehr als in jedem Winter davor.
-Der Stürmer schoss nach der Pause {zwei|drei} Tore und wurde von den Anhängern gefeiert.
-Das Krankenhaus hat nur noch {neun|zwei} Betten für Patienten frei, die beatmet werden müssen.
-Ein Bus mit {fünfunddreißig|fünfundzwanzig} Pilgern kam von der Straße ab und stürzte in ein Tal.
 """,
     "es": """
 El temporal que azotó la costa el domingo dejó {cuatro|doce} muertos en un pueblo de pescadores.
@@ -61,17 +41,6 @@ El banco prestará {dos|seis} millones de euros a los agricultores que perdieron
 El fuego destruyó {cincuenta|noventa} casas antes de que el viento cambiara al amanecer.
 El equipo ha perdido {seis|diez} partidos seguidos y ocupa el último lugar de la tabla.
 Los inspectores hallaron {doscientos|cuatrocientos} barriles de productos que nadie había declarado.
-El Congreso aprobó la reforma por una mayoría de {trece|tres} votos después de un largo debate.
-La nueva línea costará {dos mil|tres mil} millones de pesos y abrirá más tarde de lo previsto.
-Al primer día del festival acudieron {cuarenta mil|setenta mil} personas de todo el país.
-Los rebeldes liberaron a {cinco|quince} rehenes en la frontera, según un trabajador humanitario.
-El paro crece desde hace {tres|cuatro} meses porque las fábricas de coches compran menos acero.
-La aerolínea canceló {dieciocho|ochenta} vuelos después de que sus pilotos se declararan en huelga.
-Los científicos contaron {diecinueve|doce} ballenas en la bahía, más que en ningún otro invierno.
-El delantero marcó {dos|tres} goles en la segunda parte y salió a hombros del estadio.
-Al hospital le quedan {nueve|dos} camas para los enfermos que necesitan un respirador.
-Un autobús con {treinta y cinco|veinticinco} peregrinos se salió de la carretera y cayó al valle.
-Unas {trescientas|quinientas} familias tuvieron que dormir fuera de sus casas por la crecida del río.
 """,
     "fr": """
 La tempête qui a frappé la côte dimanche soir a fait {quatre|douze} morts dans un village de pêcheurs.
@@ -84,17 +53,6 @@ La banque va prêter {deux|six} millions d'euros aux paysans qui ont perdu leurs
 Le feu a détruit {cinquante|quatre-vingt-dix} maisons avant que le vent ne tourne à l'aube.
 L'équipe a perdu {six|dix} matchs de suite et se trouve à la dernière place du classement.
 Les inspecteurs ont trouvé {deux cents|quatre cents} barils de produits que personne n'avait déclarés.
-L'Assemblée a adopté la réforme avec une majorité de {treize|trois} voix après un long débat.
-La nouvelle ligne coûtera {deux|trois} milliards d'euros et ouvrira plus tard que prévu.
-Pour le premier jour du festival, {quarante mille|soixante-dix mille} personnes sont venues en ville.
-Les rebelles ont libéré {cinq|quinze} otages à la frontière, selon un employé humanitaire.
-Le chômage augmente depuis {trois|quatre} mois parce que les usines achètent moins d'acier.
-La compagnie a annulé {dix-huit|quatre-vingts} vols après le début de la grève de ses pilotes.
-Les chercheurs ont compté {dix-neuf|douze} baleines dans la baie, plus que pendant les autres hivers.
-L'attaquant a marqué {deux|trois} buts en seconde période et a été porté par la foule.
-Il ne reste que {neuf|deux} lits à l'hôpital pour les malades qui ont besoin d'un respirateur.
-Un car avec {trente-cinq|soixante-quinze} pèlerins à son bord a quitté la route et est tombé dans un ravin.
-Une {dizaine|vingtaine} de familles ont dû passer la nuit dans le gymnase de la commune.
 """,
     "it": """
 La tempesta che ha colpito la costa domenica sera ha fatto {quattro|dodici} morti in un villaggio di pescatori.
@@ -107,17 +65,6 @@ La banca presterà {due|sei} milioni di euro ai contadini che hanno perso il rac
 Il fuoco ha distrutto {cinquanta|novanta} case prima che il vento girasse all'alba.
 La squadra ha perso {sei|dieci} partite di fila e si trova all'ultimo posto della classifica.
 Gli ispettori hanno trovato {duecento|quattrocento} barili di sostanze che nessuno aveva dichiarato.
-Il Senato ha approvato la riforma con una maggioranza di {tredici|tre} voti dopo un lungo dibattito.
-La nuova linea costerà {due|tre} miliardi di euro e aprirà più tardi del previsto.
-Per il primo giorno del festival sono arrivate {quarantamila|settantamila} persone da tutta la regione.
-I ribelli hanno liberato {cinque|quindici} ostaggi alla frontiera, secondo un operatore umanitario.
-La disoccupazione cresce da {tre|quattro} mesi perché le fabbriche di auto comprano meno acciaio.
-La compagnia ha cancellato {diciotto|ottanta} voli dopo lo sciopero dei suoi piloti.
-I ricercatori hanno contato {diciannove|dodici} balene nella baia, più che negli altri inverni.
-L'attaccante ha segnato {due|tre} gol nella ripresa ed è stato portato in trionfo dalla folla.
-All'ospedale restano {nove|due} letti per i malati che hanno bisogno di un respiratore.
-Un pullman con {trentacinque|venticinque} pellegrini è uscito di strada ed è caduto nella valle.
-L'azienda compie {trent|quarant}'anni e apre un museo con le macchine del fondatore.
 """,
     "pt": """
 A tempestade que atingiu o litoral no domingo deixou {quatro|doze} mortos em uma vila de pescadores.
@@ -130,17 +77,6 @@ O banco vai emprestar {dois|seis} milhões de reais aos agricultores que perdera
 O fogo destruiu {cinquenta|noventa} casas antes que o vento mudasse ao amanhecer.
 A equipe perdeu {seis|dez} partidas seguidas e está no último lugar da tabela.
 Os fiscais acharam {duzentos|quatrocentos} barris de produtos que ninguém havia declarado.
-O Congresso aprovou a reforma por uma maioria de {treze|três} votos depois de um longo debate.
-A nova linha vai custar {dois|três} bilhões de reais e abrir mais tarde do que se previa.
-No primeiro dia do festival vieram {quarenta mil|setenta mil} pessoas de todo o estado.
-Os rebeldes libertaram {cinco|quinze} reféns na fronteira, segundo um trabalhador humanitário.
-O desemprego cresce há {três|quatro} meses porque as fábricas de carros compram menos aço.
-A companhia cancelou {dezoito|oitenta} voos depois que os seus pilotos entraram em greve.
-Os cientistas contaram {dezenove|doze} baleias na baía, mais do que em qualquer outro inverno.
-O atacante marcou {dois|três} gols no segundo tempo e saiu nos braços da torcida.
-O hospital só tem {nove|duas} camas para os doentes que precisam de um respirador.
-Um ônibus com {trinta e cinco|vinte e cinco} romeiros saiu da estrada e caiu no vale.
-Foram {duas|cinco} mulheres que viram o incêndio e chamaram os bombeiros da cidade.
 """,
     "ru": """
 Во время шторма на побережье в воскресенье погибли {четыре|двенадцать} человека, сообщили в полиции.
@@ -153,19 +89,6 @@ Foram {duas|cinco} mulheres que viram o incêndio e chamaram os bombeiros da cid
 Огонь уничтожил {пятьдесят|девяносто} домов, прежде чем утром переменился ветер.
 Команда проиграла {шесть|десять} матчей подряд и занимает последнее место в таблице.
 Инспекторы нашли {двести|четыреста} бочек с химикатами, о которых никто не сообщал.
-Депутаты приняли реформу с перевесом в {тринадцать|три} голосов после долгих споров.
-Новая линия обойдётся в {два|три} миллиарда рублей и откроется позже, чем обещали.
-В первый день праздника в город приехали {сорок тысяч|семьдесят тысяч} гостей со всей области.
-Боевики освободили {пятерых|пятнадцать} заложников на границе, рассказал сотрудник миссии.
-Безработица растёт уже {три|четыре} месяца, потому что автозаводы покупают меньше стали.
-Авиакомпания отменила {восемнадцать|восемьдесят} рейсов из-за забастовки своих пилотов.
-Учёные насчитали в заливе {девятнадцать|двенадцать} китов, больше, чем в прошлые зимы.
-Нападающий забил {два|три} гола после перерыва, и болельщики унесли его с поля на руках.
-В больнице осталось {девять|две} коек для тех, кому нужен аппарат искусственного дыхания.
-Автобус, в котором ехали {тридцать пять|двадцать пять} паломников, съехал с дороги и упал в овраг.
-В аварии на трассе пострадали {двое|трое} рабочих, их доставили в районную больницу.
-Спасатели сняли со льдины {четырёх|семерых} рыбаков, никто из них не замёрз.
-Без света остались жители более {двадцати|сорока} сёл, связь с ними восстанавливают.
 """,
     "ja": """
 日曜日の夜に海岸を襲った嵐で漁村の住民{四|十二}人が死亡したと地元の警察が発表した。
@@ -178,17 +101,6 @@ Foram {duas|cinco} mulheres que viram o incêndio e chamaram os bombeiros da cid
 火災は明け方に風向きが変わるまで続き、住宅{五十|九十}棟が全焼した。
 チームはこれで{六|十}連敗となり、順位表の最下位から抜け出せずにいる。
 検査官は届け出のない薬品が入ったドラム缶{二百|四百}本を地下の倉庫で見つけた。
-議会は長い審議の末に改革法案を可決し、賛成は反対を{十三|三}票上回った。
-新しい路線の建設費は{二千|三千}億円に達し、開業は予定より遅れる見通しとなった。
-祭りの初日には県内外から{四万|七万}人が訪れ、通りは夜遅くまでにぎわった。
-武装勢力は国境の検問所で人質{五|十五}人を解放したと支援団体の職員が話した。
-自動車工場の注文が減り、失業者は{三|四}か月続けて増えたと統計局がまとめた。
-航空会社は操縦士のストライキを受けて国内線{十八|八十}便の欠航を決めた。
-研究者は湾内でクジラ{十九|十二}頭を確認し、これまでの冬で最も多いと説明した。
-前線の選手は後半に{二|三}得点を挙げ、試合後は観客に囲まれて喜びを語った。
-病院では人工呼吸器が必要な患者のための病床が残り{九|二}床しかないという。
-巡礼者{三十五|二十五}人を乗せたバスが山道から外れて谷に転落したと知事が述べた。
-倒れた木が送電線を切り、山あいの集落で{三百|五百}世帯が停電したままになっている。
 """,
     "zh": """
 警方表示，星期日晚间袭击沿海地区的风暴造成渔村{四|十二}人死亡，搜救工作仍在继续。
@@ -201,17 +113,6 @@ Foram {duas|cinco} mulheres que viram o incêndio e chamaram os bombeiros da cid
 大火烧毁了{五十|九十}间房屋，直到黎明风向改变以后消防员才控制住火势。
 这支球队已经{六|十}连败，在积分榜上排名最后，主教练面临巨大的压力。
 检查人员在地下室发现{二百|四百}桶没有申报的化学品，工厂已经被勒令停产。
-经过长时间的辩论，议会以{十三|三}票的优势通过了改革方案，总统将签字。
-新线路的造价将达到{二十|三十}亿元，通车时间比政府原来的计划要晚得多。
-节日的第一天就有{四万|七万}名游客来到古城，街道上一直热闹到深夜才散去。
-援助组织的工作人员说，武装分子在边境检查站释放了{五|十五}名人质。
-由于汽车厂减少了钢材订单，失业人数已经连续{三|四}个月上升，经济学家感到担忧。
-飞行员举行罢工要求加薪，航空公司因此取消了{十八|八十}个航班，旅客只好改乘火车。
-科学家在海湾里数到{十九|十二}头鲸鱼，比以往任何一个冬天都要多。
-前锋在下半场攻入{两|三}球，比赛结束后被球迷抬出了场地，全城为他庆祝。
-医院里只剩下{九|两}张病床可以留给需要呼吸机的病人，其他人被送往邻近城市。
-省长说，一辆载有{三十五|二十五}名朝圣者的大巴冲出道路，坠入山谷之中。
-大约{三分之二|四分之三}的村民已经离开家园，住进了政府搭建的临时帐篷。
 """,
     "nl": """
 Bij de storm die zondag over de kust trok zijn {vier|twaalf} mensen om het leven gekomen, meldt de politie.
@@ -224,16 +125,6 @@ De bank leent de boeren {twee|zes} miljoen euro voor hun ondergelopen akkers.
 Het vuur verwoestte {vijftig|negentig} huizen voordat de wind in de ochtend draaide.
 De ploeg heeft nu {zes|tien} wedstrijden achter elkaar verloren en staat onderaan.
 Inspecteurs vonden {tweehonderd|vierhonderd} vaten met chemicaliën die niemand had aangegeven.
-De Kamer nam de hervorming aan met een meerderheid van {dertien|drie} stemmen.
-De nieuwe lijn gaat {twee|drie} miljard euro kosten en wordt later geopend dan gepland.
-Op de eerste dag van het feest kwamen {veertigduizend|zeventigduizend} bezoekers naar de stad.
-De rebellen lieten bij de grens {vijf|vijftien} gijzelaars vrij, vertelde een hulpverlener.
-De werkloosheid stijgt al {drie|vier} maanden omdat er minder staal wordt besteld.
-De maatschappij schrapte {achttien|tachtig} vluchten nadat haar piloten het werk hadden neergelegd.
-Onderzoekers telden {negentien|twaalf} walvissen in de baai, meer dan in elke winter daarvoor.
-De spits maakte na de rust {twee|drie} doelpunten en werd door het publiek op handen gedragen.
-Het ziekenhuis heeft nog maar {negen|twee} bedden vrij voor patiënten aan de beademing.
-Een bus met {vijfendertig|vijfentwintig} pelgrims raakte van de weg en stortte in een dal.
 """,
     "uk": """
 Під час негоди на узбережжі в неділю загинули {чотири|дванадцять} рибалки, повідомили в поліції.
@@ -246,16 +137,6 @@ Een bus met {vijfendertig|vijfentwintig} pelgrims raakte van de weg en stortte i
 Вогонь знищив {п'ятдесят|дев'яносто} будинків, перш ніж уранці змінився вітер.
 Команда програла {шість|десять} матчів поспіль і посідає останнє місце в таблиці.
 Інспектори знайшли {двісті|чотириста} бочок із хімікатами, про які ніхто не повідомляв.
-Депутати ухвалили реформу з перевагою у {тринадцять|три} голосів після довгих суперечок.
-Нова лінія коштуватиме {два|три} мільярди гривень і відкриється пізніше, ніж обіцяли.
-Першого дня свята до міста приїхали {сорок тисяч|сімдесят тисяч} гостей з усієї області.
-Бойовики звільнили на кордоні {п'ятьох|п'ятнадцять} заручників, розповів працівник місії.
-Безробіття зростає вже {три|чотири} місяці, бо автозаводи купують менше сталі.
-Авіакомпанія скасувала {вісімнадцять|вісімдесят} рейсів через страйк своїх пілотів.
-Учені нарахували в затоці {дев'ятнадцять|дванадцять} китів, більше, ніж у минулі зими.
-Нападник забив {два|три} голи після перерви, і вболівальники винесли його з поля на руках.
-У лікарні залишилося {дев’ять|двоє} ліжок для тих, кому потрібен апарат штучного дихання.
-Автобус, у якому їхали {тридцять п’ять|двадцять п’ять} паломників, з'їхав із дороги та впав у яр.
 """,
 }
 

@@ -34,7 +34,7 @@ _TEXTS = st.one_of(
 
 
 @pytest.mark.parametrize("preset", NAMES)
-@settings(max_examples=tries(25), deadline=None)
+@settings(max_examples=tries(25))
 @given(text=_TEXTS)
 def test_equal_texts_have_equal_signatures(preset: str, text: str) -> None:
     document = Document("00" * 8, "", "", "Title", text, 0.0)
@@ -45,7 +45,7 @@ def test_equal_texts_have_equal_signatures(preset: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("preset", NAMES)
-@settings(max_examples=tries(40), deadline=None)
+@settings(max_examples=tries(40))
 @given(one=_TEXTS, other=_TEXTS)
 def test_likeness_is_symmetric_and_a_share(preset: str, one: str, other: str) -> None:
     there, back = likeness_of(preset, one, other), likeness_of(preset, other, one)
@@ -115,7 +115,7 @@ async def _verdicts(preset: str, store: str, namespace: str, texts: Sequence[str
 
 
 @pytest.mark.parametrize("preset", NAMES)
-@settings(max_examples=tries(12), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     made=st.lists(
         st.tuples(st.integers(0, 2), st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.2]), st.integers(0, 5)),

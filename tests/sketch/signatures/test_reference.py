@@ -107,3 +107,8 @@ def test_another_reference_is_another_configuration(tmp_path: Path) -> None:
         configs.add(NearDupSettings.from_mapping(values).resolved_preset().config())
 
     assert len(configs) == 2
+
+
+@given(st.text(max_size=60))
+def test_any_text_has_a_signature_or_none(text: str) -> None:
+    assert len(REFERENCE.sign(text)) in (0, PARTS)

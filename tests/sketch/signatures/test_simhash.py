@@ -185,3 +185,8 @@ def test_vectors_of_another_callable_are_another_configuration() -> None:
 
 
 # What is like a document.
+
+
+def test_a_language_without_a_stemmer_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"^NEARDUP_PRESET_OPTIONS\[.stemming.\] = 'klingon': must be one of "):
+        NearDupSettings.from_mapping({"NEARDUP_PRESET": "simhash", "NEARDUP_PRESET_OPTIONS": {"stemming": "klingon"}})
